@@ -24,6 +24,7 @@ from sofa_softctl.identification.fitting.gauss_newton import SearchResult, searc
 from sofa_softctl.identification.fitting.minima import Minimum, distinct_minima
 from sofa_softctl.identification.fitting.multistart import closer, spread_starts
 from sofa_softctl.identification.fitting.noise import rescaled
+from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.fitting.searches import (
     CLOSER,
@@ -115,7 +116,7 @@ class Estimate:
 
     def _deviations(self) -> np.ndarray:
         """From noise of the outputs; NaN: held, or singular, shape (n_rho,)."""
-        J = np.concatenate([fit.rows[1] for fit in self.fits])[:, self.free]
+        J = reduced(self.fits)[1][:, self.free]
         size = np.array([one.scale for one in self.parameters])[self.free]
         found = np.full(len(self.rho), np.nan)
         F = (J * size).T @ (J * size) + np.diag(self.prior_information[self.free] * size**2)
@@ -319,7 +320,7 @@ class _Fitting:
     def _at_start(self) -> SearchResult:
         """The start, where no parameter is to be fitted."""
         begin = starts(self.misfit.parameters)
-        residuals, _ = self.misfit.stacked(self.misfit.fits(begin), begin)
+        residuals, _ = reduced(self.misfit.fits(begin), self.misfit.stacked((), begin))
         cost = float(residuals @ residuals)
         ended = Termination.FIXED if self.all_fixed else Termination.UNOBSERVABLE
         return SearchResult(begin, begin, cost, ended, (), 1, 0, "")

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.parameter import bounds
@@ -64,8 +65,9 @@ def search(
     """Minimise the sum of squared residuals over some of the parameters.
 
     Simulation and derivatives are evaluated together, as nearly every step of Gauss-Newton is
-    accepted. Where either fails, residuals are not finite: scipy's trust region then shrinks to a
-    quarter of the step, without evaluating the Jacobian.
+    accepted. Both are reduced to n_rho + 1 rows, which have the same steps. Where either fails,
+    residuals are not finite: scipy's trust region then shrinks to a quarter of the step, without
+    evaluating the Jacobian.
 
     Args:
         misfit: Residuals.
@@ -117,7 +119,7 @@ def search(
 
 
 class _Trials:
-    """Residuals and Jacobian by the free parameters, evaluated once, together."""
+    """Reduced residuals and Jacobian by the free parameters, evaluated once, together."""
 
     def __init__(
         self,
@@ -158,8 +160,9 @@ class _Trials:
         """Evaluate residuals and Jacobian at x; raises SimulationError."""
         self.evaluations += 1
         rho = self.whole(x)
-        residuals, jacobian = self.misfit.stacked(self.misfit.fits(rho), rho)
-        if np.abs(residuals).max(initial=0.0) > OVERFLOW:
+        of_priors = self.misfit.stacked((), rho)
+        residuals, jacobian = reduced(self.misfit.fits(rho), of_priors)
+        if not np.abs(residuals).max(initial=0.0) <= OVERFLOW:
             raise SimulationError("The model's outputs are too large.")
         self._at, self._values = x.tobytes(), (residuals, jacobian[:, self.free])
         if self.progress is not None:

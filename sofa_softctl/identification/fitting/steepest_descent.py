@@ -20,6 +20,7 @@ from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient, left_out
 from sofa_softctl.identification.fitting.estimate import Estimate, assess
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
+from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import StackedResidual, check_shapes
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
@@ -160,7 +161,7 @@ def as_estimate(descent: Descent, experiments: Sequence[Experiment]) -> Estimate
     """The end of a descent as an estimate, its residuals weighted by noise."""
     misfit = StackedResidual(experiments, descent.parameters)
     fits = misfit.fits(descent.rho)
-    residuals, _ = misfit.stacked(fits, descent.rho)
+    residuals, _ = reduced(fits, misfit.stacked((), descent.rho))
     evaluations = descent.simulations + descent.gradients
     found = SearchResult(
         start=descent.iterates[0].rho,

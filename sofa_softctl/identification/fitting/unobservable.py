@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.parameter import bounds
 
@@ -19,8 +20,7 @@ ASIDE = 0.1
 def visibility(misfit: StackedResidual, fits: Sequence[Fit]) -> np.ndarray:
     """Change of all data, in deviations, by a change of each parameter by its scale, (n_rho,)."""
     size = np.array([one.scale for one in misfit.parameters])
-    jacobian = np.concatenate([fit.rows[1] for fit in fits])
-    found: np.ndarray = size * np.linalg.norm(jacobian, axis=0)
+    found: np.ndarray = size * np.linalg.norm(reduced(fits)[1], axis=0)
     return found
 
 

@@ -22,6 +22,7 @@ from sofa_softctl.identification.uncertainty.identifiability import (
     CONFIDENCE,
     Identifiability,
     identifiability,
+    information,
 )
 
 USED = (Termination.CONVERGED, Termination.AT_BOUND, Termination.EXHAUSTED)
@@ -172,8 +173,7 @@ def half_widths(
 
 def _inflation(found: Estimate, trust: Identifiability) -> np.ndarray:
     """Standard deviation of the window's gradient relative to noise of outputs alone."""
-    J = np.concatenate([each.rows[1] for each in found.fits])
-    A = J.T @ J + np.diag(found.prior_information)
+    A = information(found) + np.diag(found.prior_information)
     through = np.nan_to_num(np.diag(A @ trust.input_covariance @ A))
     own = (found.fits[0].rows[1] ** 2).sum(axis=0)
     return np.sqrt(1.0 + through / np.where(own > 0.0, own, np.inf))

@@ -13,6 +13,7 @@ import numpy as np
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
+from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.uncertainty.identifiability import (
     deviations_of_interval,
@@ -101,7 +102,7 @@ class _Known:
             scores = self._scores(misfit.experiments[0], fit, rho)
         except SimulationError as error:
             return Candidate(experiment.name, -np.inf, now, now, str(error))
-        J = fit.rows[1][:, self.counted]
+        J = reduced([fit])[1][:, self.counted]
         after = self._covariance(self.F + J.T @ J, self.scores + scores)
         gain = 0.5 * (self._log_det(self.covariance) - self._log_det(after))
         return Candidate(experiment.name, gain, self._half_widths(after), now)

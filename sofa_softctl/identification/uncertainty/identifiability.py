@@ -11,6 +11,7 @@ from scipy import stats
 
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
+from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.uncertainty.branches import spread
 from sofa_softctl.identification.uncertainty.input_noise import input_covariance
 
@@ -128,7 +129,8 @@ def identifiability(
 
     The covariance of independent output noise is the inverse of the Fisher information
     J' W J + P: J the sensitivities, W = 1 / noise^2, P that of priors. Directions are those of
-    J' W J scaled by the parameters' values. Both are linearised at the estimate.
+    J' W J scaled by the parameters' values. Both are linearised at the estimate, and found from a
+    triangular factor of W^1/2 J: the time is linear in the samples.
 
     Args:
         estimate: Where to linearise.
@@ -136,7 +138,7 @@ def identifiability(
             without it.
     """
     free = estimate.free
-    C = _covariance(rows(estimate)[:, free], sizes(estimate)[free])
+    C = _covariance(reduced_jacobian(estimate)[:, free], sizes(estimate)[free])
     through = np.zeros((len(free), len(free)))
     if experiments is not None and free.any():
         fitted = as_fitted(estimate, experiments)
@@ -175,15 +177,15 @@ def _freedom(estimate: Estimate) -> int:
 
 def information(estimate: Estimate) -> np.ndarray:
     """Fisher information of the data alone, J' W J [1 / units], shape (n_rho, n_rho)."""
-    J = np.concatenate([fit.rows[1] for fit in estimate.fits])
+    _, J = reduced(estimate.fits)
     found: np.ndarray = J.T @ J
     return found
 
 
-def rows(estimate: Estimate) -> np.ndarray:
-    """Jacobian of the residuals of data, then of priors, shape (m, n_rho)."""
+def reduced_jacobian(estimate: Estimate) -> np.ndarray:
+    """Jacobian of the residuals of data and priors, reduced, shape (2 n_rho + 1, n_rho)."""
     of_priors = np.diag(np.sqrt(estimate.prior_information))
-    return np.concatenate([*(fit.rows[1] for fit in estimate.fits), of_priors])
+    return np.concatenate([reduced(estimate.fits)[1], of_priors])
 
 
 def sizes(estimate: Estimate) -> np.ndarray:
@@ -198,7 +200,7 @@ def _covariance(J: np.ndarray, size: np.ndarray) -> np.ndarray:
     """(J' J)^-1; infinite variances in singular directions."""
     if not J.shape[1]:
         return np.zeros((0, 0))
-    _, s, V = np.linalg.svd(J * size, full_matrices=len(J) < J.shape[1])
+    _, s, V = np.linalg.svd(J * size, full_matrices=True)
     s = np.concatenate((s, np.zeros(len(V) - len(s))))
     seen = s > SINGULAR * s.max()
     half = V[seen].T / s[seen] * size[:, None]
@@ -219,8 +221,8 @@ def _directions(estimate: Estimate) -> tuple[Direction, ...]:
     free = estimate.free
     if not free.any():
         return ()
-    J = np.concatenate([fit.rows[1] for fit in estimate.fits])[:, free] * sizes(estimate)[free]
-    _, s, V = np.linalg.svd(J, full_matrices=len(J) < J.shape[1])
+    J = reduced(estimate.fits)[1][:, free] * sizes(estimate)[free]
+    _, s, V = np.linalg.svd(J, full_matrices=True)
     s = np.concatenate((s, np.zeros(len(V) - len(s))))
     names = np.array(estimate.names)[free].tolist()
     units = {

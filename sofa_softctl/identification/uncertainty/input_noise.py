@@ -59,12 +59,12 @@ def input_scores(
     deviations = np.array([one.deviation for one in experiment.inputs])
     if not (deviations.any() and counted.any()) or not experiment.has_adjoint:
         return np.zeros((n, n))
-    rows = [
-        np.ravel(deviations * _row(experiment, fit, rho, int(i))) for i in np.flatnonzero(counted)
-    ]
-    M = np.zeros((n, len(rows[0])))
-    M[counted] = rows
-    return M @ M.T
+    M = np.array(
+        [np.ravel(deviations * _row(experiment, fit, rho, int(i))) for i in np.flatnonzero(counted)]
+    )
+    found = np.zeros((n, n))
+    found[np.ix_(counted, counted)] = M @ M.T
+    return found
 
 
 def _row(experiment: Experiment, fit: Fit, rho: np.ndarray, i: int) -> np.ndarray:

@@ -8,7 +8,12 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.uncertainty.residual_tests import band, total
+from sofa_softctl.identification.uncertainty.residual_tests import (
+    band,
+    energies,
+    total,
+    total_energy,
+)
 from sofa_softctl.identification.uncertainty.validation import rms
 
 WINDOWS = 10
@@ -145,8 +150,8 @@ def analyse(
     Args:
         fit: Measured and predicted outputs.
         windows: Number of time windows.
-        drawn: Simulated residuals of noise, shape (n_draws, n_times, n_outputs); None: independent
-            ones of deviation 1.
+        drawn: Energies of simulated residuals of noise, shape (n_draws, n_outputs, n_parts); None:
+            those of independent residuals of deviation 1.
         judged: Whether the residuals of noise are known.
         doubt: Level of significance of each test.
     """
@@ -155,7 +160,8 @@ def analyse(
     found = []
     for k, (channel, r) in enumerate(zip(fit.channels, fit.residuals.T, strict=True)):
         there = r[np.isfinite(r)]
-        each = None if drawn is None or not len(there) else drawn[:, :, k]
+        each = None if drawn is None or not len(there) else drawn[:, k]
+        here = energies(r) if each is not None else np.empty(0)
         found.append(
             ChannelResiduals(
                 experiment=fit.name,
@@ -166,9 +172,9 @@ def analyse(
                 rms=rms(r),
                 rms_unit=rms(r) * channel.deviation,
                 autocorrelation=correlations(r, 1)[0] if len(there) > 2 else float("nan"),
-                white=ljung_box(r) if each is None else band(r, each),
-                size=_size(there) if each is None else total(r, each),
-                expected=_expected(each) if judged else float("nan"),
+                white=ljung_box(r) if each is None else band(here, each),
+                size=_size(there) if each is None else total(here, each),
+                expected=_expected(each, len(there)) if judged else float("nan"),
                 doubt=doubt if each is None else min(doubt, DOUBT_OF_DRAWS),
                 edges=edges,
                 windows=np.array([rms(r[part == k]) for k in range(windows)]),
@@ -182,8 +188,8 @@ def _size(there: np.ndarray) -> float:
     return float(stats.chi2.sf(np.sum(there**2), len(there))) if len(there) else 1.0
 
 
-def _expected(drawn: np.ndarray | None) -> float:
-    return 1.0 if drawn is None else float(np.mean([rms(one) for one in drawn]))
+def _expected(drawn: np.ndarray | None, count: int) -> float:
+    return 1.0 if drawn is None else float(np.sqrt(total_energy(drawn) / count).mean())
 
 
 def ljung_box(r: np.ndarray, lags: int = LAGS) -> float:

@@ -16,28 +16,49 @@ CAUTION = 9.0
 and of sums of two, are then too small by a factor of 3 at most."""
 
 
-def total(r: np.ndarray, drawn: np.ndarray) -> float:
-    """p-value of the total energy.
-
-    Args:
-        r: Residuals, NaN where missing, shape (n,).
-        drawn: Simulated residuals of noise, NaN where r is, shape (n_draws, n).
-    """
-    return empirical_p_value(float(np.nansum(r**2)), np.nansum(drawn**2, axis=1))
-
-
-def band(r: np.ndarray, drawn: np.ndarray) -> float:
-    """p-value of the largest energy of any frequency band or time window (Bonferroni).
+def energies(r: np.ndarray) -> np.ndarray:
+    """Energy of residuals in each frequency band, then in each time window.
 
     Bands are octaves of the cosine transform, missing samples taken as 0; windows are tenths of
     the time.
 
     Args:
         r: Residuals, NaN where missing, shape (n,).
-        drawn: Simulated residuals of noise, NaN where r is, shape (n_draws, n).
+
+    Returns:
+        Sums of squares, shape (n_parts,), about log2(n) + 10.
     """
-    here, there = _parts(r), _parts(drawn)
-    found = [empirical_p_value(float(a), b) for a, b in zip(here, there.T, strict=True)]
+    n, r = len(r), np.nan_to_num(r)
+    octaves = sorted({0, *(2**k for k in range((n - 1).bit_length()))})
+    windows = np.unique(np.linspace(0, n, WINDOWS, endpoint=False).astype(int))
+    power = np.square(fft.dct(r, norm="ortho"))
+    return np.concatenate([np.add.reduceat(power, octaves), np.add.reduceat(np.square(r), windows)])
+
+
+def total_energy(parts: np.ndarray) -> np.ndarray:
+    """Sum of squares of residuals, given `energies`, shape (..., n_parts) to (...)."""
+    found: np.ndarray = 0.5 * parts.sum(axis=-1)  # bands have all of it, and windows have
+    return found
+
+
+def total(here: np.ndarray, drawn: np.ndarray) -> float:
+    """p-value of the total energy.
+
+    Args:
+        here: Energies of the residuals, shape (n_parts,).
+        drawn: Those of simulated residuals of noise, shape (n_draws, n_parts).
+    """
+    return empirical_p_value(float(total_energy(here)), total_energy(drawn))
+
+
+def band(here: np.ndarray, drawn: np.ndarray) -> float:
+    """p-value of the largest energy of any frequency band or time window (Bonferroni).
+
+    Args:
+        here: Energies of the residuals, shape (n_parts,).
+        drawn: Those of simulated residuals of noise, shape (n_draws, n_parts).
+    """
+    found = [empirical_p_value(float(a), b) for a, b in zip(here, drawn.T, strict=True)]
     return min(1.0, len(found) * min(found))
 
 
@@ -59,18 +80,3 @@ def empirical_p_value(energy: float, drawn: np.ndarray) -> float:
     shape = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)
     freedom = 2.0 * shape * max(1.0 - CAUTION / n, 0.1)
     return float(stats.f.sf(energy / mean, freedom, n * freedom))
-
-
-def _parts(r: np.ndarray) -> np.ndarray:
-    """Energy in each frequency band and time window, shape (..., n_parts)."""
-    n, r = r.shape[-1], np.nan_to_num(r)
-    octaves = sorted({0, *(2**k for k in range((n - 1).bit_length()))})
-    windows = np.unique(np.linspace(0, n, WINDOWS, endpoint=False).astype(int))
-    power = np.square(fft.dct(r, norm="ortho", axis=-1))
-    return np.concatenate(
-        [
-            np.add.reduceat(power, octaves, axis=-1),
-            np.add.reduceat(np.square(r), windows, axis=-1),
-        ],
-        axis=-1,
-    )

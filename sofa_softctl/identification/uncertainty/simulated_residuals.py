@@ -7,7 +7,7 @@ the noise of the outputs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -15,8 +15,14 @@ import numpy as np
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
+from sofa_softctl.identification.fitting.reduced import blocks
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
-from sofa_softctl.identification.uncertainty.identifiability import SINGULAR, rows, sizes
+from sofa_softctl.identification.uncertainty.identifiability import (
+    SINGULAR,
+    reduced_jacobian,
+    sizes,
+)
+from sofa_softctl.identification.uncertainty.residual_tests import energies
 
 DRAWS = 24
 """Realisations of the noise: each takes a simulation of every experiment."""
@@ -31,10 +37,13 @@ FEWEST = 16
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """Simulated residuals of correct models with noise as declared."""
+    """Energies of simulated residuals of correct models with noise as declared."""
 
     fitted: tuple[np.ndarray, ...]
-    """For each fitted experiment, in deviations, NaN where missing, (n_draws, n_times, n_y)."""
+    """`energies` of each fitted experiment's residuals [-], each of shape (n_draws, n_y, n_parts).
+
+    The residuals themselves would take n_draws times the memory of the data.
+    """
     held_out: tuple[np.ndarray, ...]
     """The same for held-out experiments."""
     draws: int
@@ -96,7 +105,8 @@ def expected_residuals(
             for a, b, fit, own in zip(exact, moved, fits, owns, strict=True)
         ]
         d = [smoothed[k][draw] if k in smoothed else one for k, one in enumerate(d)]
-        found.append(refit.left(d, fits, random))
+        left = refit.left(d, fits, random)
+        found.append([np.array([energies(r) for r in one.T]) for one in left])
     if len(found) < FEWEST:
         return Expected((), (), 0, perf_counter() - began)
     each = tuple(np.array(one) for one in zip(*found, strict=True))
@@ -136,23 +146,32 @@ def _kept(d: np.ndarray, fit: Fit) -> np.ndarray:
 
 
 class _Refit:
-    """Residuals after a linear refit of the parameters to drawn errors."""
+    """Residuals after a linear refit of the parameters to drawn errors.
+
+    The columns of J R^+, R the reduced Jacobian, are orthonormal up to the condition of J times
+    rounding; they are made block by block.
+    """
 
     def __init__(self, estimate: Estimate) -> None:
         self.free, self.known = estimate.free, estimate.prior_information > 0.0
         size = sizes(estimate)[self.free]
-        J = rows(estimate)[:, self.free] * size
-        self.inverse = size[:, None] * np.linalg.pinv(J, rcond=SINGULAR)  # (n_free, m)
+        R = reduced_jacobian(estimate)[:, self.free] * size
+        self.inverse = size[:, None] * np.linalg.pinv(R, rcond=SINGULAR)  # (n_free, 2 n_rho + 1)
+        self.of_priors = np.diag(np.sqrt(estimate.prior_information))[:, self.free]
         self.n = len(estimate.fits)
 
     def left(
         self, d: list[np.ndarray], fits: list[Fit], random: np.random.Generator
     ) -> list[np.ndarray]:
         """Errors less the effect of the refitted parameters."""
-        of_data = [one[fit.there] for one, fit in zip(d[: self.n], fits[: self.n], strict=True)]
-        of_priors = np.where(self.known, random.standard_normal(len(self.known)), 0.0)
+        drawn = np.where(self.known, random.standard_normal(len(self.known)), 0.0)
+        projected = (self.of_priors @ self.inverse).T @ drawn
+        for one, fit in zip(d[: self.n], fits[: self.n], strict=True):
+            errors = replace(fit, measured=0.0 * fit.measured, outputs=one * fit.deviations)
+            for r, J in blocks(errors):
+                projected += (J[:, self.free] @ self.inverse).T @ r
         change = np.zeros(len(self.free))
-        change[self.free] = -self.inverse @ np.concatenate([*of_data, of_priors])
+        change[self.free] = -self.inverse @ projected
         return [
             one + fit.sensitivities @ change / fit.deviations
             for one, fit in zip(d, fits, strict=True)

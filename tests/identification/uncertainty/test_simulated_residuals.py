@@ -13,7 +13,13 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.report.report import make_report
-from sofa_softctl.identification.uncertainty.residual_tests import band, empirical_p_value, total
+from sofa_softctl.identification.uncertainty.residual_tests import (
+    band,
+    empirical_p_value,
+    energies,
+    total,
+    total_energy,
+)
 from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
 
 
@@ -72,10 +78,10 @@ def test_draws_leave_what_repeated_estimates_leave(models):
         errors = 0.05 * np.random.default_rng(1000 + seed).standard_normal(one.measured.shape)
         left.append(estimate([one.with_input_errors(errors)]).fits[0].residuals.ravel())
     one = models.lag(0, inputs=noisy)
-    drawn = expected_residuals(estimate([one]), [one]).fitted[0]
+    drawn = total_energy(expected_residuals(estimate([one]), [one]).fitted[0])
     rms = np.sqrt(np.mean(np.square(left)))
     assert rms > 1.15  # of outputs alone: 1
-    assert np.sqrt(np.mean(drawn**2)) == pytest.approx(rms, abs=0.05)
+    assert np.sqrt(drawn.mean() / one.measured.size) == pytest.approx(rms, abs=0.05)
 
 
 def test_exact_inputs_need_no_draws(models):
@@ -128,8 +134,18 @@ def test_a_wave_beside_the_resonance_shows_in_its_band_only():
     wave = noise[0] + np.sin(2.5 * np.arange(n))
     wave[50:60] = np.nan
     noise[:, 50:60] = np.nan
-    assert total(wave, noise[1:]) > 0.01 and band(wave, noise[1:]) < 1e-4
-    assert band(noise[0], noise[1:]) > 0.01
+    here, right, *drawn = (energies(r) for r in (wave, *noise))
+    assert total(here, np.array(drawn)) > 0.01 and band(here, np.array(drawn)) < 1e-4
+    assert band(right, np.array(drawn)) > 0.01
+
+
+def test_energies_of_bands_and_of_windows_have_the_whole_energy():
+    r = np.random.default_rng(0).standard_normal(1001)
+    r[17:40] = np.nan
+    parts = energies(r)
+    assert parts[-10:].sum() == pytest.approx(np.nansum(r**2), rel=1e-12)
+    assert parts[:-10].sum() == pytest.approx(np.nansum(r**2), rel=1e-12)
+    assert total_energy(parts) == pytest.approx(np.nansum(r**2), rel=1e-12)
 
 
 def test_what_is_computed_from_inputs_alone_has_no_noise_of_its_own(models):
@@ -141,7 +157,7 @@ def test_what_is_computed_from_inputs_alone_has_no_noise_of_its_own(models):
     one = models.lag(1, inputs=(replace(models.VOLTAGE, deviation=0.05),))
     found = estimate([one])
     with_own, without = (
-        np.mean(np.square(expected_residuals(found, [each]).fitted[0]))
+        total_energy(expected_residuals(found, [each]).fitted[0]).mean() / one.measured.size
         for each in (one, Computed(one.recording, inputs=one.inputs))
     )
     assert with_own - without == pytest.approx(1.0, abs=0.06)  # 4 deviations of 4,824 squares

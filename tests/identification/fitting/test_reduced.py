@@ -1,0 +1,58 @@
+"""The reduced least-squares problem is the one of all samples."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sofa_softctl.identification.fitting import reduced as module
+from sofa_softctl.identification.fitting.reduced import blocks, reduced
+from sofa_softctl.identification.fitting.residual import StackedResidual
+
+
+@pytest.fixture
+def stack(models):
+    """Two recordings, with samples missing, at the truth; blocks of 7 samples."""
+    pair = [models.swing(1, load=1.0), models.swing(2, place=0.01)]
+    pair[0].measured[3:20] = np.nan
+    misfit = StackedResidual(pair)
+    return misfit, misfit.fits(models.SWING_TRUTH), models.SWING_TRUTH
+
+
+def test_costs_gradients_and_information_are_those_of_all_rows(stack, monkeypatch):
+    """To rounding of sums of some 300 rows."""
+    misfit, fits, rho = stack
+    monkeypatch.setattr(module, "BLOCK", 21)  # 3 parameters: 7 samples
+    assert len(list(blocks(fits[0]))) == -(-len(fits[0].time) // 7)
+    r, J = misfit.stacked(fits, rho)
+    r2, J2 = reduced(fits, misfit.stacked((), rho))
+    assert r2.shape == (4,) and J2.shape == (4, 3)
+    assert r2 @ r2 == pytest.approx(r @ r, rel=1e-12)
+    np.testing.assert_allclose(J2.T @ r2, J.T @ r, rtol=1e-10)
+    np.testing.assert_allclose(J2.T @ J2, J.T @ J, rtol=1e-12)
+
+
+def test_small_singular_values_are_not_squared_away(stack):
+    """Columns that are equal to 1e-10: J'J, of condition 1e20, would say nothing of the third."""
+    _, (fit, _), _ = stack
+    J = fit.sensitivities.copy()
+    J[..., 2] = J[..., 0] * (1.0 + 1e-10 * np.arange(len(J)) / len(J))[:, None]
+    fit = replace(fit, sensitivities=J)
+    size = np.linalg.norm(fit.rows[1], axis=0)
+    exact = np.linalg.svd(fit.rows[1] / size, compute_uv=False)
+    found = np.linalg.svd(reduced([fit])[1] / size, compute_uv=False)
+    assert exact[2] < 1e-9 * exact[0]
+    assert found == pytest.approx(exact, rel=1e-3)  # rounding 1e-16 relative to 1e-10, times 100
+
+
+def test_fewer_samples_than_parameters_stay_as_they_are(stack):
+    _, (fit, _), _ = stack
+    two = replace(
+        fit,
+        **{name: getattr(fit, name)[:2] for name in ("time", "measured", "outputs")},
+        sensitivities=fit.sensitivities[:2],
+    )
+    r, J = reduced([two])
+    assert J.shape == (2, 3)
+    np.testing.assert_allclose(J.T @ J, two.rows[1].T @ two.rows[1], rtol=1e-12)
+    assert r @ r == pytest.approx(two.rows[0] @ two.rows[0])
