@@ -1,5 +1,6 @@
 """The reduced least-squares problem is the one of all samples."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from sofa_softctl.identification.fitting import reduced as module
 from sofa_softctl.identification.fitting.reduced import blocks, reduced
-from sofa_softctl.identification.fitting.residual import StackedResidual
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 
 
 @pytest.fixture
@@ -43,6 +44,25 @@ def test_small_singular_values_are_not_squared_away(stack):
     found = np.linalg.svd(reduced([fit])[1] / size, compute_uv=False)
     assert exact[2] < 1e-9 * exact[0]
     assert found == pytest.approx(exact, rel=1e-3)  # rounding 1e-16 relative to 1e-10, times 100
+
+
+def test_sixty_thousand_samples_take_little_memory(models):
+    """A square factor of 60,000 samples would take 29 GB; their Jacobian takes 1.4 MB."""
+    short = models.swing(1)
+    time = np.linspace(short.time[0], short.time[-1], 60_000)
+    fit = Fit(
+        "long",
+        time,
+        short.channels,
+        np.zeros((60_000, 1)),
+        np.ones((60_000, 1)),
+        np.random.default_rng(0).standard_normal((60_000, 1, 3)),
+    )
+    tracemalloc.start()
+    reduced([fit])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20e6
 
 
 def test_fewer_samples_than_parameters_stay_as_they_are(stack):
