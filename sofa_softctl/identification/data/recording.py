@@ -11,6 +11,7 @@ import numpy as np
 from sofa_softctl._internal.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.sampling import bridge, regular
+from sofa_softctl.identification.data.signal_checks import input_notes, sensor_notes
 from sofa_softctl.identification.data.table import TIME, Table, read_csv
 from sofa_softctl.identification.data.unit_checks import check_size
 from sofa_softctl.identification.data.units import factor
@@ -89,10 +90,22 @@ def assemble(
     extra = [name for name in table.columns if name not in names and name != TIME]
     if 0 < len(extra) <= UNUSED:
         notes.append(f"columns that are not used: {some(extra)}")
-    missing = {c.name: n for c, n in zip(channels, np.isnan(outputs).sum(axis=0), strict=True) if n}
     if not planned:
-        notes += [f"{name}: {n} of {len(time)} samples missing" for name, n in missing.items()]
+        notes += _missing(outputs, channels)
+        notes += input_notes(values[:, at], inputs) + sensor_notes(time, outputs, channels)
     return Recording(table.name, time, values[:, at], outputs, tuple(notes))
+
+
+def _missing(outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:
+    """Notes on outputs with missing samples."""
+    counts = np.isnan(outputs).sum(axis=0)
+    return [
+        f"{one.name}: {n} of {len(outputs)} samples missing"
+        if n < len(outputs)
+        else f"'{one.name}' has no number at all: it is not compared"
+        for one, n in zip(channels, counts, strict=True)
+        if n
+    ]
 
 
 def _check_columns(

@@ -63,6 +63,12 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
             f"Got {len(lines)} lines that are not comments."
         )
     number, header = lines[0]
+    if all(map(_is_number, header)):
+        raise IdentificationError(
+            f"{path}, line {number}: expected a header, the name and unit of each column, such as "
+            f"'time [s], b1 [rad]'. Got numbers: '{', '.join(header)}'. Write it above them; "
+            "--template FILE.csv writes one with all columns."
+        )
     units = _units(header, f"{path}, line {number}")
     values = np.array([_numbers(cells, units, f"{path}, line {line}") for line, cells in lines[1:]])
     return Table(
@@ -121,6 +127,14 @@ def _numbers(cells: list[str], units: dict[str, str], where: str) -> list[float]
             f"{where}: expected {len(units)} cells, as in the header. Got {len(cells)}."
         )
     return [_number(cell, f"{where}, '{name}'") for cell, name in zip(cells, units, strict=True)]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(cell: str, where: str) -> float:
