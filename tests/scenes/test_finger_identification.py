@@ -18,6 +18,8 @@ from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import Marker
 from sofa_softctl.identification.parameter import bounds, starts
+from sofa_softctl.record.record import read_record
+from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 
@@ -138,6 +140,32 @@ def test_a_record_of_the_scene_is_a_recording(scene, problem, tmp_path):
     )
     found = recording_of(by_length, tmp_path / "run.mcap", start=scene.WAIT)
     assert by_length.experiment(found).outputs(truth) == pytest.approx(found.outputs, abs=0.03)
+
+
+def test_a_record_with_another_dt_has_the_same_tensions(scene, problem, tmp_path):
+    """Forces of cables are impulses of the recorded run's steps, of 2 ms; the model's take 10."""
+    session = Session(SCENE, backend="embedded", parameters={"dt": 0.002})
+    with session.recording(tmp_path / "run.mcap"):
+        session.step(300)
+    found = recording_of(problem, tmp_path / "run.mcap", start=scene.WAIT)
+    pulled = [[scene.tension(t - scene.WAIT)] for t in found.time]
+    assert found.inputs == pytest.approx(np.array(pulled), abs=1e-9)
+
+
+def test_a_record_that_does_not_say_its_dt_is_refused(scene, problem, tmp_path):
+    session = Session(SCENE, backend="embedded")
+    with session.recording(tmp_path / "run.mcap"):
+        session.step(3)
+    whole = read_record(tmp_path / "run.mcap")
+    with RecordWriter(tmp_path / "bare.mcap", {}) as writer:
+        for name, values in whole.channels.items():
+            if values.dtype.kind == "f":
+                writer.add_channel(name, unit="", shape=values.shape[1:])
+        for k, t in enumerate(whole.time):
+            numbers = {n: v[k] for n, v in whole.channels.items() if v.dtype.kind == "f"}
+            writer.write(float(t), numbers)
+    with pytest.raises(IdentificationError, match="does not say which dt its run had"):
+        recording_of(problem, tmp_path / "bare.mcap")
 
 
 def test_records_that_do_not_fit_are_told(scene, problem, tmp_path):

@@ -15,6 +15,8 @@ JITTER = 0.3
 """Largest jitter of a sample, relative to the time step."""
 NOTED = 0.01
 """Jitter above which there is a note."""
+STEPS_A_SAMPLE = 100
+"""Largest number of a model's steps for each sample, on average."""
 
 
 def regular(
@@ -125,3 +127,26 @@ def _gaps(time: np.ndarray, counts: np.ndarray) -> list[str]:
     rows = "1 row is" if count == 1 else f"{count} rows are"
     where = f" in {len(gaps)} gaps, the longest" if several else ","
     return [f"{rows} missing{where} from t = {time[longest]:g} to {time[longest + 1]:g} s"]
+
+
+def check_steps(name: str, time: np.ndarray, dt: float) -> None:
+    """Refuse recordings that take many more steps of a model than they have samples.
+
+    Args:
+        name: Name of the recording.
+        time: Times of the samples [s], shape (n,).
+        dt: Step of the model [s].
+
+    Raises:
+        IdentificationError: They do: their times may be in another unit.
+    """
+    duration = float(time[-1] - time[0])
+    steps = duration / dt
+    if steps <= STEPS_A_SAMPLE * len(time):
+        return
+    raise IdentificationError(
+        f"{name}: its {len(time)} samples last {duration:,.6g} s, which are {steps:,.0f} steps of "
+        f"{dt:g} s. Expected at most {STEPS_A_SAMPLE} steps a sample. Are its times in ms? Give "
+        "the unit in the header, as in 'time [ms]'. If the times are right, take a larger dt of "
+        "the model, or write rows between, with empty cells for what was not measured."
+    )

@@ -25,9 +25,7 @@ LOST = 10.0
 """Least distance of lost samples from zero, in deviations [-]."""
 
 
-def sensor_notes(
-    time: np.ndarray, outputs: np.ndarray, channels: Sequence[Channel]
-) -> list[str]:
+def sensor_notes(time: np.ndarray, outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:
     """Notes on measured outputs that look frozen, or lost and written as zeros.
 
     Args:
@@ -36,8 +34,7 @@ def sensor_notes(
         channels: Channels of the columns.
     """
     noisy = [
-        visible_noise(y, channel.deviation)
-        for y, channel in zip(outputs.T, channels, strict=True)
+        visible_noise(y, channel.deviation) for y, channel in zip(outputs.T, channels, strict=True)
     ]
     notes = _lost(time, outputs, channels)
     for y, channel in zip(outputs.T, channels, strict=True):
@@ -53,7 +50,7 @@ def sensor_notes(
             continue
         first, end = _longest_run(y[at])
         outside = np.concatenate([y[at[:first]], y[at[end:]]])
-        if y[at[first]] != 0.0 and visible_noise(outside, channel.deviation):
+        if end > first and y[at[first]] != 0.0 and visible_noise(outside, channel.deviation):
             notes.append(
                 f"'{channel.name}' is exactly {y[at[first]]:.6g} {channel.unit} from t = "
                 f"{time[at[first]]:g} to {time[at[end - 1]]:g} s ({end - first} samples) and noisy "

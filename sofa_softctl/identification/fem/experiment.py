@@ -14,6 +14,7 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.interpolation import linear
 from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.data.sampling import check_steps
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
 from sofa_softctl.identification.fem.pose import Pose
@@ -64,6 +65,7 @@ class FemExperiment(Experiment):
         dt = self.derivative.step.dt * problem.second
         self.dt = dt
         """Length of a step [s]."""
+        check_steps(recording.name, recording.time, dt)
         elapsed = recording.time - recording.time[0]
         self.steps = max(1, math.ceil(elapsed[-1] / dt - 1e-6))
         ends = dt * np.arange(self.steps + 1)

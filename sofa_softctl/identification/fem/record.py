@@ -22,7 +22,8 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
         start: Begin of the recording [scene time]; a settled problem begins at rest.
 
     Raises:
-        IdentificationError: The record is of another scene, or ends before `start`.
+        IdentificationError: The record is of another scene, ends before `start`, or does not say
+            its dt.
         RecordError: The file cannot be read.
     """
     record = read_record(path)
@@ -51,9 +52,23 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
                 inputs[row, column] = lines.initial[column] - lines.lengths[column]
         else:
             force = _channel(record, path, f"{drive.cable}.force")[later]
-            inputs[:, column] = force.reshape(len(x)) / model.step.dt  # SOFA's force is an impulse
+            inputs[:, column] = force.reshape(len(x)) / _dt(record, path)  # SOFA's: an impulse
     seconds = record.time[later] * problem.second
     return Recording(str(path), seconds, inputs, outputs)
+
+
+def _dt(record: Record, path: str | Path) -> float:
+    """The step of the run that was recorded, not of the model: forces of cables are per step."""
+    try:
+        dt = float(record.metadata["dt"])
+    except (KeyError, ValueError):
+        dt = float("nan")
+    if not dt > 0.0:
+        raise IdentificationError(
+            f"'{path}' does not say which dt its run had, so that its cables' forces, impulses of "
+            "a step, are not known as forces. Record the scene again with `softctl run --record`."
+        )
+    return dt
 
 
 def _channel(record: Record, path: str | Path, name: str) -> np.ndarray:

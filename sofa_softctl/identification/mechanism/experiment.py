@@ -13,6 +13,7 @@ import scipy.sparse as sparse
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic, linear
 from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.data.sampling import check_steps
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.arrays import Drive
@@ -58,6 +59,7 @@ class MechanismExperiment(Experiment):
                 f"{self.name}: {self.time[-1] - self.time[0]:g} s are {self.steps} steps of "
                 f"{problem.dt:g} s. Expected three or more."
             )
+        check_steps(self.name, self.time, problem.dt)
         self._last: tuple[bytes, Run] | None = None
         self._moved = 0.0
 

@@ -128,6 +128,13 @@ def test_a_delay_of_no_input_is_said():
         wrong.experiment(recording()).outputs(RHO)
 
 
+def test_times_in_another_unit_are_refused_before_they_are_simulated():
+    """2 s, given as 2,000: 200,000 steps for 116 samples."""
+    with pytest.raises(IdentificationError, match=r"198,950 steps of 0.01 s.* Are its times in ms"):
+        problem().experiment(recording(1000.0 * TIME))
+    problem().experiment(recording(TIME[::10]))  # 17 steps a sample
+
+
 def test_a_recording_of_two_steps_is_too_short():
     with pytest.raises(IdentificationError, match="are 2 steps of 0.01 s"):
         problem().experiment(recording(np.array([0.0, 0.01, 0.02])))
