@@ -30,8 +30,13 @@ ALPHA, BETA = 0.4, 0.4
 """Parameters of the Armijo line search, as in the paper."""
 GRADIENT = 1.138e-3
 """Norm of the gradient at the end of the paper's descent."""
+FLAT = 1e-3
+"""Slope at the end of ours: the largest change of the cost, as share of it, for a change of a
+parameter by its scale."""
 METHOD = "steepest descent"
 """Name of the method in estimates."""
+TINY = 1e-300
+"""In place of zero."""
 SHORTEST = 1e-16
 """Shortest step of a line search, as share of the first."""
 
@@ -50,6 +55,8 @@ class Iterate:
     """gamma of the step to it: rho = rho before - gamma * gradient there."""
     outputs: tuple[np.ndarray, ...]
     """Predicted outputs of each experiment, each of shape (n_times, n_outputs)."""
+    slope: float = np.inf
+    """Largest change of the cost, as share of it, for a change of a parameter by its scale [-]."""
 
     @property
     def gradient_norm(self) -> float:
@@ -95,7 +102,7 @@ def descend(
     terminal: bool = True,
     alpha: float = ALPHA,
     beta: float = BETA,
-    first_step: float = 1.0,
+    first_step: float | None = None,
     gradient_norm: float = GRADIENT,
     most: int = 200,
     progress: Callable[[int, float, float], None] | None = None,
@@ -103,9 +110,13 @@ def descend(
 ) -> Descent:
     """Steepest descent on J_d = sum_k e_k' e_k + e_kf' e_kf over chosen outputs.
 
-    A step is gamma = first_step * beta^j with the least j for which parameters stay positive
-    (within their bounds), the model can be simulated, and
-    J_d(rho - gamma DJ_d) <= J_d(rho) - alpha gamma |DJ_d|^2.
+    A step is gamma = first * beta^j with the least j for which parameters stay positive (within
+    their bounds), the model can be simulated, and
+    J_d(rho - gamma DJ_d) <= J_d(rho) - alpha gamma |DJ_d|^2. The first gamma scales itself: in the
+    first iteration it changes a parameter by its scale, later it is that of Barzilai and Borwein.
+
+    It converges at the paper's norm of the gradient, which has the units of cost and parameters, or
+    where the cost is flat: no parameter's change by its scale would change it by `FLAT` of itself.
 
     Args:
         experiments: Their costs are added; missing samples cost nothing.
@@ -114,7 +125,7 @@ def descend(
         terminal: Count the last sample again, as the paper's m_d does.
         alpha: Least decrease of a step, as share of that predicted by the gradient.
         beta: Factor by which a step is shortened.
-        first_step: First gamma of each line search.
+        first_step: First gamma of each line search, as in the paper; None: it scales itself.
         gradient_norm: |DJ_d| at convergence.
         most: Limit of iterations.
         progress: Called with the iteration, the cost and the norm of the gradient.
@@ -123,7 +134,7 @@ def descend(
     Raises:
         IdentificationError: The model cannot be simulated at the start, or a channel is unknown.
 
-    Source: section 4-E, and Lemma 1 behind `pull_back`.
+    Source: section 4-E, and Lemma 1 behind `pull_back`; Barzilai, Borwein 1988, eq. (5).
     """
     began = perf_counter()
     path = _Path(StackedResidual(experiments, parameters), channels, terminal)
@@ -135,12 +146,13 @@ def descend(
     for iteration in range(most + 1):
         if progress is not None:
             progress(iteration, at.cost, at.gradient_norm)
-        if at.gradient_norm <= gradient_norm:
+        if at.gradient_norm <= gradient_norm or at.slope <= FLAT:
             termination = Termination.CONVERGED
             break
         if iteration == most:
             break
-        after = path.step(at, first_step, alpha, beta)
+        first = path.first_step(iterates) if first_step is None else first_step
+        after = path.step(at, first, alpha, beta)
         if after is None:
             termination = Termination.STALLED
             break
@@ -206,6 +218,7 @@ class _Path:
         self.misfit = misfit
         self.weights = [_weights(one, channels, terminal) for one in misfit.experiments]
         self.lower, self.upper = bounds(misfit.parameters)
+        self.scale = np.array([one.scale for one in misfit.parameters])
         self.simulations = self.gradients = self.rejected = 0
 
     def start(self) -> Iterate:
@@ -229,7 +242,18 @@ class _Path:
             cost += self._cost(k, swept.outputs)
             gradient += self.misfit.spread(k, swept.by_parameters)
             outputs.append(swept.outputs)
-        return Iterate(rho, cost, gradient, step, tuple(outputs))
+        change = float(np.abs(gradient * self.scale).max(initial=0.0))
+        return Iterate(rho, cost, gradient, step, tuple(outputs), change / max(cost, TINY))
+
+    def first_step(self, iterates: Sequence[Iterate]) -> float:
+        """The first gamma of the next line search."""
+        last = iterates[-1]
+        longest = 1.0 / float(np.abs(last.gradient / self.scale).max(initial=TINY))
+        if len(iterates) == 1:
+            return longest
+        moved, bent = last.rho - iterates[-2].rho, last.gradient - iterates[-2].gradient
+        curved = float(moved @ bent)
+        return min(float(moved @ moved) / curved, longest) if curved > 0.0 else longest
 
     def step(self, at: Iterate, first: float, alpha: float, beta: float) -> Iterate | None:
         """The next iterate; None if no step decreases the cost enough."""
