@@ -52,7 +52,7 @@ CIRCLES = (
     ("runtime.equilibrium", 2, "a map has a curvature that knows it"),
     ("scene.rollout", 2, "a rollout starts a process, and the process rolls out"),
     ("identification.fem", 4, "a problem has experiments with sensors that know it"),
-    ("identification.mechanism", 4, "a problem has experiments, also of unknown inputs, that know it"),
+    ("identification.mechanism", 4, "a problem has experiments, two kinds, that know it"),
     ("identification.report", 3, "a report has diagnostics that know it"),
 )
 """Folder, most modules, and why: an object and what belongs to it, in one folder."""

@@ -31,8 +31,7 @@ ALPHA, BETA = 0.4, 0.4
 GRADIENT = 1.138e-3
 """Norm of the gradient at the end of the paper's descent."""
 FLAT = 1e-3
-"""Slope at the end of ours: the largest change of the cost, as share of it, for a change of a
-parameter by its scale."""
+"""Relative slope at the end of ours."""
 METHOD = "steepest descent"
 """Name of the method in estimates."""
 TINY = 1e-300
@@ -55,8 +54,8 @@ class Iterate:
     """gamma of the step to it: rho = rho before - gamma * gradient there."""
     outputs: tuple[np.ndarray, ...]
     """Predicted outputs of each experiment, each of shape (n_times, n_outputs)."""
-    slope: float = np.inf
-    """Largest change of the cost, as share of it, for a change of a parameter by its scale [-]."""
+    relative_slope: float
+    """Largest change of the cost, as share of it, if a parameter changed by its scale [-]."""
 
     @property
     def gradient_norm(self) -> float:
@@ -104,6 +103,7 @@ def descend(
     beta: float = BETA,
     first_step: float | None = None,
     gradient_norm: float = GRADIENT,
+    relative_slope: float = FLAT,
     most: int = 200,
     progress: Callable[[int, float, float], None] | None = None,
     warn: Callable[[str], None] | None = None,
@@ -115,8 +115,8 @@ def descend(
     J_d(rho - gamma DJ_d) <= J_d(rho) - alpha gamma |DJ_d|^2. The first gamma scales itself: in the
     first iteration it changes a parameter by its scale, later it is that of Barzilai and Borwein.
 
-    It converges at the paper's norm of the gradient, which has the units of cost and parameters, or
-    where the cost is flat: no parameter's change by its scale would change it by `FLAT` of itself.
+    It converges at a norm of the gradient, as in the paper, which has the units of cost and
+    parameters, or at a relative slope, which has none.
 
     Args:
         experiments: Their costs are added; missing samples cost nothing.
@@ -126,7 +126,8 @@ def descend(
         alpha: Least decrease of a step, as share of that predicted by the gradient.
         beta: Factor by which a step is shortened.
         first_step: First gamma of each line search, as in the paper; None: it scales itself.
-        gradient_norm: |DJ_d| at convergence.
+        gradient_norm: |DJ_d| at convergence, as in the paper; 0: not asked.
+        relative_slope: Relative slope at convergence, see `Iterate`; 0: not asked.
         most: Limit of iterations.
         progress: Called with the iteration, the cost and the norm of the gradient.
         warn: Called with each warning on the data, before the descent.
@@ -146,7 +147,7 @@ def descend(
     for iteration in range(most + 1):
         if progress is not None:
             progress(iteration, at.cost, at.gradient_norm)
-        if at.gradient_norm <= gradient_norm or at.slope <= FLAT:
+        if at.gradient_norm <= gradient_norm or at.relative_slope <= relative_slope:
             termination = Termination.CONVERGED
             break
         if iteration == most:

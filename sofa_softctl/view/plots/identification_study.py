@@ -18,7 +18,7 @@ PAPER_ROWS: dict[int, dict[str, str]] = {
     12: {
         "J at the start [m²]": "2.135",
         "J at the end [m²]": "1.107",
-        "slope |DJ| at the end": "0.001138",
+        "|DJ| at the end": "0.001138",
         "iterations": "75",
         "time": "219 min",
         "kappa_theta, _psi": "4.453, 0.970",
@@ -82,7 +82,8 @@ def _rows() -> list[tuple[str, Callable[[Any], str], Callable[[Any], str]]]:
     return [
         ("J at the start [m²]", lambda d: _number(d["cost_before"]), none),
         ("J at the end [m²]", *2 * (lambda d: _number(d["cost_after"]),)),
-        ("slope |DJ| at the end", lambda d: _number(d["gradient_norm"]), none),
+        ("|DJ| at the end", lambda d: _number(d["gradient_norm"]), none),
+        ("relative slope at the end", lambda d: _number(d["relative_slope"]), none),
         ("iterations", lambda d: str(d["iterations"]), none),
         ("simulations", lambda d: str(d["simulations"]), lambda g: str(g["evaluations"])),
         ("time", *2 * (lambda d: f"{d['seconds']:.1f} s",)),

@@ -10,6 +10,7 @@ import numpy as np
 
 import sofa_softctl.view.report.figures as plots
 from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.fitting.steepest_descent import FLAT, GRADIENT
 from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.identification.uncertainty.residual_analysis import ChannelResiduals
 from sofa_softctl.view.report import html
@@ -274,7 +275,9 @@ def _descent(report: Report) -> str:
     first, last = descent.iterates[0], descent.iterates[-1]
     note = (
         f"{descent.iterations} iterations: cost {first.cost:.6g} to {last.cost:.6g}, gradient norm "
-        f"{first.gradient_norm:.4g} to {last.gradient_norm:.4g}."
+        f"{first.gradient_norm:.4g} to {last.gradient_norm:.4g} (the paper stops at {GRADIENT:g}), "
+        f"relative slope {first.relative_slope:.3g} to {last.relative_slope:.3g} (we stop at "
+        f"{FLAT:g})."
     )
     body = html.figure(plots.descent_figure(descent, report.estimate.fits), "Convergence.")
     body += html.figure(

@@ -20,7 +20,7 @@ def cost_of(experiment, rho, terminal=True):
 def test_it_comes_to_the_least_squares_without_weights(models):
     """One channel has one weight. Curvatures are 50 and more: a gradient of 1e-5 leaves 2e-7."""
     one = models.lag(1)
-    found = descend([one], terminal=False, gradient_norm=1e-5)
+    found = descend([one], terminal=False, gradient_norm=1e-5, relative_slope=0.0)
     assert found.termination is Termination.CONVERGED
     assert found.rho == pytest.approx(estimate([one]).rho, abs=2e-7)
 
@@ -48,7 +48,7 @@ def test_the_gradient_is_that_of_the_cost(models):
 
 def test_every_step_obeys_armijo_and_is_the_longest_that_does(models):
     one = models.lag(1)
-    path = descend([one], alpha=0.4, beta=0.4, most=20).iterates
+    path = descend([one], alpha=0.4, beta=0.4, first_step=1.0, most=20).iterates
     for before, after in zip(path, path[1:], strict=False):
         slope = before.gradient @ before.gradient
         assert after.cost <= before.cost - 0.4 * after.step * slope
@@ -59,6 +59,23 @@ def test_every_step_obeys_armijo_and_is_the_longest_that_does(models):
             longer = before.rho - after.step / 0.4 * before.gradient
             allowed = (longer > 0.0).all() and longer[0] > models.SHORTEST
             assert not allowed or cost_of(one, longer) > before.cost - after.step * slope
+
+
+def test_its_step_scales_itself(models):
+    """A load of a thousandth moves a thousandth: a millionth of the cost, and the same path."""
+    paths = [descend([models.swing(load=load)], gradient_norm=0.0, most=12) for load in (0.2, 2e-4)]
+    large, small = ([at.rho for at in path.iterates] for path in paths)
+    assert paths[1].iterates[0].cost == pytest.approx(1e-6 * paths[0].iterates[0].cost)
+    np.testing.assert_allclose(small, large, rtol=1e-6)
+
+
+def test_it_ends_where_the_cost_is_flat(models):
+    """No sensible change of a parameter would change the cost by a thousandth."""
+    found = descend([models.lag(1)], gradient_norm=0.0)
+    last = found.iterates[-1]
+    change = last.gradient * [one.scale for one in found.parameters] / last.cost
+    assert found.termination is Termination.CONVERGED
+    assert last.relative_slope == pytest.approx(np.abs(change).max()) and last.relative_slope < 1e-3
 
 
 def test_parameters_stay_positive_and_failures_shorten_the_step(models):

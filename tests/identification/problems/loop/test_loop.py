@@ -107,7 +107,7 @@ def test_parameters_come_back_from_a_perfect_recording_to_1e_6(exact):
 
 
 def test_the_papers_descent_goes_there_as_well(exact):
-    descent = descend([LoopProblem().experiment(exact)], first_step=100.0, gradient_norm=3e-4)
+    descent = descend([LoopProblem().experiment(exact)], gradient_norm=3e-4)
     costs = [each.cost for each in descent.iterates]
     assert all(after < before for before, after in zip(costs, costs[1:], strict=False))
     assert descent.iterates[-1].gradient_norm < 3e-4
