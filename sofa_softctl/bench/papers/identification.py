@@ -11,7 +11,7 @@ import numpy as np
 
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate
-from sofa_softctl.identification.fitting.steepest_descent import Descent, descend
+from sofa_softctl.identification.fitting.steepest_descent import GRADIENT, Descent, descend
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -88,6 +88,7 @@ class Fitted:
             "gradient_seconds": self.gradient_seconds,
             "descent": {
                 "iterations": self.descent.iterations,
+                "iterations_of_the_paper": self.descent.until(GRADIENT),
                 "cost_before": first.cost,
                 "cost_after": last.cost,
                 "gradient_norm": last.gradient_norm,
@@ -157,7 +158,7 @@ def _fitted(problem: LoopProblem, recording: Recording, report: Callable[[str], 
     def step(iteration: int, cost: float, norm: float) -> None:
         report(f"{problem.name}: steepest descent {iteration}, cost {cost:.5f}, slope {norm:.2g}")
 
-    descent = descend([experiment], progress=step)
+    descent = descend([experiment], gradient_norm=0.0, progress=step)
     report(f"{problem.name}: Gauss-Newton")
     newton = _newton(experiment, exact_inputs=True)
     report(f"{problem.name}: Gauss-Newton, errors of the inputs as unknowns")

@@ -92,6 +92,11 @@ class Descent:
         """Number of steps."""
         return len(self.iterates) - 1
 
+    def until(self, gradient_norm: float = GRADIENT) -> int | None:
+        """Number of steps to this norm of the gradient, the paper's stop; None: not reached."""
+        reached = (at.gradient_norm <= gradient_norm for at in self.iterates)
+        return next((count for count, there in enumerate(reached) if there), None)
+
 
 def descend(
     experiments: Sequence[Experiment],

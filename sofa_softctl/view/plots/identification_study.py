@@ -85,6 +85,7 @@ def _rows() -> list[tuple[str, Callable[[Any], str], Callable[[Any], str]]]:
         ("|DJ| at the end", lambda d: _number(d["gradient_norm"]), none),
         ("relative slope at the end", lambda d: _number(d["relative_slope"]), none),
         ("iterations", lambda d: str(d["iterations"]), none),
+        ("  to the paper's |DJ|", lambda d: _number(d["iterations_of_the_paper"]), none),
         ("simulations", lambda d: str(d["simulations"]), lambda g: str(g["evaluations"])),
         ("time", *2 * (lambda d: f"{d['seconds']:.1f} s",)),
         ("kappa_theta, _psi", *2 * (lambda d: _pair(d["rho"]),)),

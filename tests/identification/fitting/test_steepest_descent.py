@@ -76,6 +76,8 @@ def test_it_ends_where_the_cost_is_flat(models):
     change = last.gradient * [one.scale for one in found.parameters] / last.cost
     assert found.termination is Termination.CONVERGED
     assert last.relative_slope == pytest.approx(np.abs(change).max()) and last.relative_slope < 1e-3
+    norm = found.iterates[3].gradient_norm
+    assert found.until(norm) <= 3 and found.until(0.0) is None
 
 
 def test_parameters_stay_positive_and_failures_shorten_the_step(models):

@@ -20,10 +20,10 @@ ANGLE = 0.02
 """Deviation of a joint angle that costs as much as `TORQUE` [rad]."""
 TORQUE = 1.0
 """Torque that costs as much as `ANGLE` [N m]."""
-EVERY = 10
-"""Steps between linearisations; the motion is slow."""
-SMOOTHED = 51
-"""Samples of the cubic smoothing of measured angles for the linearisation."""
+EVERY = 0.1
+"""Time between linearisations; the motion is slow [s]."""
+AROUND = 0.25
+"""Measured angles before and after that are smoothed by a cubic, for the linearisation [s]."""
 
 
 def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np.ndarray:
@@ -38,9 +38,10 @@ def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np
     Returns:
         Gains [N m / rad], shape (K, 7, 7).
     """
-    m = b.shape[1]
-    smooth = savgol_filter(b, min(SMOOTHED, len(b) - 1 + len(b) % 2), 3, axis=0)
-    path = _resting(mechanism, rho, smooth, dt)
+    m, every = b.shape[1], round(EVERY / dt)
+    window = min(2 * round(AROUND / dt) + 1, len(b) - 1 + len(b) % 2)
+    smooth = savgol_filter(b, window, 3, axis=0)
+    path = _resting(mechanism, rho, smooth[:-1:every], dt)
     drive = free(mechanism, 1)
     gain_u = np.zeros((len(mechanism.coordinates), m))
     gain_u[:m] = np.eye(m)
@@ -54,7 +55,7 @@ def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np
     for at in range(len(path.q) - 1, -1, -1):
         there = Trajectory(dt, path.q[[at, at]], path.p[[at, at]], path.multipliers[[at]], path.p)
         A, _, C = adjoint.linearise(mechanism, rho, drive, there, 0)
-        for k in range(min((at + 1) * EVERY, len(found)) - 1, at * EVERY - 1, -1):
+        for k in range(min((at + 1) * every, len(found)) - 1, at * every - 1, -1):
             PC = P @ C
             K = np.linalg.solve(np.eye(m) / TORQUE**2 + C.T @ PC, PC.T @ A)
             P = A.T @ P @ (A - C @ K) + np.diag(weight)
@@ -64,10 +65,10 @@ def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np
 
 
 def _resting(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> Trajectory:
-    """Equilibria of the loop at every EVERY-th posture."""
+    """Equilibria of the loop at postures of the arm."""
     q, mu, held = np.zeros(len(mechanism.coordinates)), None, baxter.JOINTS
     rows = []
-    for angles in b[:-1:EVERY]:
+    for angles in b:
         q[: len(angles)] = angles
         found = settle(mechanism, rho, q, held, mu)
         q, mu = found.start.q.copy(), found.multipliers

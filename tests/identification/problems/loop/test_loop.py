@@ -16,7 +16,7 @@ from sofa_softctl.identification.problems.loop import baxter
 from sofa_softctl.identification.problems.loop.model import MASS, POSTURE, RADIUS, arm_with_loop
 from sofa_softctl.identification.problems.loop.motion import joint_angles
 from sofa_softctl.identification.problems.loop.perfect import perfect
-from sofa_softctl.identification.problems.loop.problem import LoopProblem
+from sofa_softctl.identification.problems.loop.problem import HAND_NOISE, LoopProblem
 from sofa_softctl.identification.problems.loop.recording import Noise, record
 from sofa_softctl.identification.problems.registry import load_problem
 
@@ -104,6 +104,17 @@ def test_the_motion_stretches_presses_and_turns_the_hand():
 def test_parameters_come_back_from_a_perfect_recording_to_1e_6(exact):
     found = estimate([LoopProblem().experiment(exact)])
     np.testing.assert_allclose(found.rho, TRUTH, rtol=1e-6)
+
+
+def test_light_links_have_short_steps():
+    """With 10 ms no step of 24 links has a solution: the motion is unstable."""
+    noisy, fine = record(duration=1.0), LoopProblem(24)
+    assert [LoopProblem(links).dt for links in (6, 12, 18, 24)] == [0.01, 0.01, 0.01 / 3, 0.0025]
+    experiment = fine.experiment(noisy)
+    off = experiment.outputs(starts(fine.parameters)) - experiment.measured
+    assert np.abs(off).max() < 3.5 * HAND_NOISE
+    gain = experiment.problem.feedback.gain
+    assert len(gain) == experiment.steps == 400 and np.abs(gain).max() < 100.0
 
 
 def test_the_papers_descent_goes_there_as_well(exact):
