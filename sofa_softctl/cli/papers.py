@@ -191,16 +191,23 @@ def dimensions(
         paper_tables.show_dimensions(rows)
 
 
-@papers.command(epilog="Example:\n\n  softctl papers trajectories --plot springs.png")
+@papers.command(
+    epilog="Examples:\n\n  softctl papers trajectories --plot springs.png\n\n"
+    "  softctl papers trajectories --seeds 5"
+)
 def trajectories(
-    plot: Plot = None, cluster: Cluster = "", quiet: Quiet = False, as_json: Json = False
+    seeds: Annotated[int, typer.Option(help="Seeds of positions and masses.", min=1)] = 1,
+    plot: Plot = None,
+    cluster: Cluster = "",
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Libraries of trajectories: mean costs of three actuations, what springs save.
 
     Two processes solve at the same time, or the workers of a cluster.
     """
     from sofa_softctl._internal.executors.workers import workers as processes
-    from sofa_softctl.bench.papers.library import measure_energy
+    from sofa_softctl.bench.papers.library import measure_energies
     from sofa_softctl.view.plots.springs import save_energy_plot
     from sofa_softctl.view.terminal.library_study import show_energy
     from sofa_softctl.view.terminal.run import Terminal
@@ -212,18 +219,23 @@ def trajectories(
         processes(0 if cluster else 2, cluster) as executor,
         show.status("planning 200 motions for each") as progress,
     ):
-        found = measure_energy(progress, executor=executor)
+        found = measure_energies(progress, seeds=seeds, executor=executor)
     _show_study(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
 
 
 @papers.command(
     epilog="Examples:\n\n  softctl papers library --workers 2 --plot libraries.png\n\n"
     "  softctl papers library --seeds 1 --tasks 200\n\n"
+    "  softctl papers library --steps 0 --workers 2\n\n"
     "  softctl papers library --seeds 10 --json --quiet > libraries.json"
 )
 def library(
     seeds: Annotated[int, typer.Option(help="Seeds of building and of tasks.", min=1)] = 5,
     tasks: Annotated[int, typer.Option(help="Fresh tasks of each seed.", min=1)] = 1000,
+    steps: Annotated[
+        int,
+        typer.Option(help="Ours: steps of correction of a known task; 0: fastest answers.", min=0),
+    ] = 1,
     workers: Workers = 0,
     cluster: Cluster = "",
     plot: Plot = None,
@@ -250,7 +262,9 @@ def library(
         processes(workers, cluster) as executor,
         show.status("building libraries") as progress,
     ):
-        found = measure_library(progress, seeds=seeds, tasks=tasks, executor=executor)
+        found = measure_library(
+            progress, seeds=seeds, tasks=tasks, building={"steps": steps}, executor=executor
+        )
     _show_study(
         found, plot, save_library_table_plot, show_library_table, quiet=quiet, as_json=as_json
     )

@@ -134,6 +134,18 @@ class Energy:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class EnergyStudy:
+    """The study with several seeds."""
+
+    seeds: Sequence[Energy]
+    """Of each seed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"seeds": [each.to_dict() for each in self.seeds]}
+
+
 def _or_none(value: float | None) -> float | None:
     """JSON knows no nan."""
     return None if value is None or np.isnan(value) else value
@@ -144,6 +156,18 @@ def at_limit(chain: Chain, share: float = 0.999) -> float:
     from sofa_softctl.library.problems.elastic_arm import SPEED
 
     return float(np.mean(chain.speed[np.isfinite(chain.speed)] > share * SPEED))
+
+
+def measure_energies(
+    progress: Callable[[str], None] | None = None, *, seeds: int = 5, **options: Any
+) -> EnergyStudy:
+    """Solve all problems of the study for each seed, from 0; see `measure_energy`."""
+    found = []
+    for seed in range(seeds):
+        prefix = f"seed {seed}, "
+        report = None if progress is None else (lambda line, p=prefix, to=progress: to(p + line))
+        found.append(measure_energy(report, seed=seed, **options))
+    return EnergyStudy(found)
 
 
 def measure_energy(

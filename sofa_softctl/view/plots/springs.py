@@ -15,7 +15,7 @@ from sofa_softctl.view.plots.figure import new_figure
 
 
 def save_energy_plot(path: str | Path, found: Any) -> None:
-    """Write a plot (.png, .svg or .pdf) of an `Energy`.
+    """Write a plot (.png, .svg or .pdf) of the first seed of an `EnergyStudy`.
 
     Left the rigid arm, right springs of constant stiffness; from above the tip's path over the
     first three tasks, the angles of links and motors, and the torques.
@@ -23,15 +23,16 @@ def save_energy_plot(path: str | Path, found: Any) -> None:
     Raises:
         SoftctlError: a suffix that cannot be written.
     """
+    first_seed = found.seeds[0]
     with new_figure(path, (11.5, 9.0)) as figure:
         panels = figure.subplots(3, 2, sharey="row", height_ratios=(1.5, 1.0, 1.0))
         titles = {"rigid": "Rigid (R)", "constant": "Springs of constant stiffness (CS)"}
         for column, (name, title) in zip(panels.T, titles.items(), strict=True):
-            first = found.chains[name].first
+            first = first_seed.chains[name].first
             column[0].set_title(title, loc="left")
             _plot_tip(column[0], first)
-            _plot_angles(column[1], first, found.horizon)
-            _plot_torques(column[2], first, found.horizon)
+            _plot_angles(column[1], first, first_seed.horizon)
+            _plot_torques(column[2], first, first_seed.horizon)
             column[2].set_xlabel("time [s]")
         for axes, label in zip(panels[:, 0], ("y [m]", "angle [rad]", "torque [N m]"), strict=True):
             axes.set_ylabel(label)

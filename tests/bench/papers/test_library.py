@@ -1,12 +1,16 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from sofa_softctl.bench.papers import library
 from sofa_softctl.bench.papers.library import (
     PAPER,
     PAPER_SAVED,
+    EnergyStudy,
     at_limit,
+    measure_energies,
     measure_energy,
     solve_chain,
 )
@@ -98,7 +102,7 @@ def test_table_has_each_number_in_its_column(measured, capsys, monkeypatch):
     """Beside the paper's: costs in the second and third column, savings in the next two."""
     monkeypatch.setenv("COLUMNS", "160")
     found, _ = measured
-    show_energy(found)
+    show_energy(EnergyStudy([found]))
     lines = [each.split("│") for each in capsys.readouterr().out.splitlines() if "│" in each]
     shown = {cells[1].strip(): [each.strip() for each in cells[2:6]] for cells in lines}
     for name, label in NAMES.items():
@@ -108,10 +112,31 @@ def test_table_has_each_number_in_its_column(measured, capsys, monkeypatch):
         assert shown[label] == [*cost, f"{saved:.1%}" if saved else "", here]
 
 
+def test_several_seeds_give_a_spread(measured, capsys, monkeypatch):
+    """Each seed has positions of its own; the table has the least and the largest of both."""
+    monkeypatch.setenv("COLUMNS", "190")
+    monkeypatch.setattr(library, "measure_energy", lambda report, seed: measured_at(seed))
+    other = replace(measured[0], seed=1, chains=measured[0].chains | {"rigid": doubled(measured)})
+    measured_at = {0: measured[0], 1: other}.__getitem__
+    found = measure_energies(seeds=2)
+    show_energy(found)
+    least, largest = measured[0].cost["rigid"], other.cost["rigid"]
+    assert largest == pytest.approx(2.0 * least)
+    shown = capsys.readouterr().out
+    assert f"{least:.3f} to {largest:.3f}" in shown and "of 2 seeds" in shown
+    assert [each["seed"] for each in found.to_dict()["seeds"]] == [0, 1]
+
+
+def doubled(measured):
+    """The rigid arm's chain at twice the cost."""
+    chain = measured[0].chains["rigid"]
+    return replace(chain, cost=2.0 * chain.cost)
+
+
 def test_plot_is_written(measured, tmp_path, drawn, check_readable):
     pytest.importorskip("matplotlib")
-    save_energy_plot(tmp_path / "energy.png", measured[0])
+    save_energy_plot(tmp_path / "energy.png", EnergyStudy([measured[0]]))
     check_readable(drawn[0])
     assert (tmp_path / "energy.png").stat().st_size > 20_000
     with pytest.raises(SoftctlError, match="png"):
-        save_energy_plot(tmp_path / "energy.txt", measured[0])
+        save_energy_plot(tmp_path / "energy.txt", EnergyStudy([measured[0]]))
