@@ -1,11 +1,11 @@
 """Whether answers of libraries are what they are given as, on problems of several kinds.
 
 python scenes/studies/library_answers.py                    all problems, 1,000 new tasks each
-python scenes/studies/library_answers.py --problem crane --seed 3 --tasks 200
+python scenes/studies/library_answers.py --problem crane --seeds 5 --tasks 200
 
 A library is built for each problem, ended by its confidence bound, and asked for new tasks. SciPy
 checks each answer that is SOLVED, by the problem's own formulas (library_check.py); IPOPT solves
-each task that was refused. It takes some 20 minutes.
+each task that was refused. It takes some 20 minutes a seed.
 """
 
 import argparse
@@ -138,18 +138,46 @@ def main() -> None:
     parser.add_argument("--problem", choices=PROBLEMS, action="append")
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="the first")
+    parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--failure-rate", type=float, default=0.01)
     parser.add_argument("--seconds", type=float, default=np.inf, help="of building, at most")
     options = parser.parse_args()
-    with TemporaryDirectory() as folder:
-        for name in options.problem or PROBLEMS:
-            program = Program(load_problem(PROBLEMS[name]))
-            with LibraryFile.create(f"{folder}/{name}.library", program.model) as file:
-                given = {key: getattr(options, key) for key in ("failure_rate", "steps", "seed")}
-                found = measure(Builder(program, file, **given), options.tasks, options.seconds)
-            print(f"{name}, {len(program.problem.parameters)} parameters", flush=True)
-            print(found, flush=True)
+    seeds = range(options.seed, options.seed + options.seeds)
+    for name in options.problem or PROBLEMS:
+        program, built = Program(load_problem(PROBLEMS[name])), []
+        for seed in seeds:
+            with (
+                TemporaryDirectory() as folder,
+                LibraryFile.create(f"{folder}/{name}.library", program.model) as file,
+            ):
+                given = {"failure_rate": options.failure_rate, "steps": options.steps}
+                builder = Builder(program, file, seed=seed, **given)
+                built.append(measure(builder, options.tasks, options.seconds))
+            print(f"{name}, {len(program.problem.parameters)} parameters, seed {seed}", flush=True)
+            print(built[-1], flush=True)
+        print(f"{name}, least to largest of {len(seeds)} seeds: {spread(built)}", flush=True)
+
+
+def spread(built: list[Found]) -> str:
+    """Least to largest of what was found of libraries."""
+    rows = {
+        "motions": [each.motions for each in built],
+        "s of building": [round(each.build) for each in built],
+        "% bound": [round(100 * each.bound, 2) for each in built],
+        "given as good": [each.solved for each in built],
+        "of these broken": [len(each.broken) for each in built],
+        "refused though there is a motion": [each.refused for each in built],
+        "% untested within their expected error": [
+            round(100 * float(np.mean(each.kept)), 1) for each in built
+        ],
+        "ms, median": [round(1e3 * float(np.median(each.seconds)), 2) for each in built],
+        "ms, 99 %": [round(1e3 * float(np.percentile(each.seconds, 99)), 1) for each in built],
+    }
+    return ", ".join(
+        f"{' to '.join(dict.fromkeys((str(min(row)), str(max(row)))))} {name}"
+        for name, row in rows.items()
+    )
 
 
 if __name__ == "__main__":
