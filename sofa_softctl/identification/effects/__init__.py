@@ -1,0 +1,1 @@
+"""Effects that models leave out, as parameters that can be switched on."""
