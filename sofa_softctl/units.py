@@ -51,11 +51,12 @@ class Units:
         return Units(*names)
 
     def symbol(self, quantity: str) -> str:
-        """The unit of a quantity: 'length', 'mass', 'time', or one of `DIMENSIONS`.
+        """The unit of a quantity: 'length', 'mass', 'time', 'volume', or one of `DIMENSIONS`.
 
         Anything else comes back as it is, so that a quantity without a unit names itself.
         """
         own = {"length": self.length, "mass": self.mass, "time": self.time}
+        own["volume"] = f"{self.length}^3"
         if quantity in own:
             return own[quantity]
         if quantity not in DIMENSIONS:
@@ -72,6 +73,7 @@ class Units:
             "length": LENGTHS[self.length],
             "mass": MASSES[self.mass],
             "time": TIMES[self.time],
+            "volume": LENGTHS[self.length] ** 3,
         }
         if quantity in base:
             return base[quantity]

@@ -89,7 +89,7 @@ class Hyperelastic(Material):
     energy: str
     """Its name in TetrahedronHyperelasticityFEMForceField."""
     parameters: np.ndarray
-    """Its ParameterSet [pressure], shape (k,)."""
+    """Its ParameterSet [pressure], of the body, shape (k,), or of each tetrahedron, (m k,)."""
 
     def von_mises(
         self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
@@ -101,7 +101,9 @@ class Hyperelastic(Material):
         count = len(elements)
         F, slopes = np.empty((count, 3, 3)), np.empty((count, hyperelastic.SLOPES))
         law, unit = _ENERGIES[self.energy], np.ones(count)
-        hyperelastic.deform(x, elements, gradients, unit, law, self.parameters, F, slopes)
+        each = 3 if law == hyperelastic.MOONEY_RIVLIN else 2
+        parameters = np.broadcast_to(self.parameters.reshape(-1, each), (count, each)).copy()
+        hyperelastic.deform(x, elements, gradients, unit, law, parameters, F, slopes)
         return stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -11,15 +11,23 @@ import scipy.sparse as sparse
 
 from sofa_softctl.errors import BackendError, IdentificationError, SceneError
 from sofa_softctl.runtime.behavior.cable import Cable
-from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
+from sofa_softctl.runtime.behavior.cavity import Cavity
+from sofa_softctl.runtime.behavior.elasticity import (
+    ElasticForceField,
+    HyperelasticForceField,
+    SolidForceField,
+)
 from sofa_softctl.runtime.components.topology.base import boundary_triangles
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.parameters import (
+    MaterialParameter,
     Moduli,
     PoissonRatio,
     RayleighMass,
     RayleighStiffness,
+    Region,
+    RestModulus,
     StepParameter,
     TotalMass,
 )
@@ -33,7 +41,9 @@ from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session
 
 __all__ = [
+    "Cavity",
     "Moduli",
+    "Region",
     "Trajectory",
     "MotionGradient",
     "TrajectoryModel",
@@ -57,7 +67,8 @@ class StepModel:
     Args:
         scene: Scene file or createScene.
         parameters: Of createScene.
-        driven: Paths of the cables that are driven, with whether each is by displacement.
+        driven: Paths of the cables and cavities that are driven, with whether each is by
+            displacement: a length or a growth of the volume.
         stiff: Whether steps have the stiffness that their tensions give to the driven cables, see
             `LineStiffness`.
 
@@ -89,19 +100,29 @@ class StepModel:
                 fields.extend(add_line_stiffness(root, self.cable(path)) for path, _ in driven)
 
         self.units = Session(scene, parameters=parameters, add=built).units
-        cables = [self.cable(path) for path, _ in driven]
-        imposed = [by_length for _, by_length in driven]
-        self.step = ImplicitStep(self.root, cables, imposed, stiffness=fields)
+        drives = [self.drive(path) for path, _ in driven]
+        imposed = [by_displacement for _, by_displacement in driven]
+        self.step = ImplicitStep(self.root, drives, imposed, stiffness=fields)
 
     @property
-    def elastic(self) -> list[ElasticForceField]:
-        """Force fields with a Young's modulus."""
-        return self._all("force field", ElasticForceField)
+    def solids(self) -> list[SolidForceField]:
+        """Force fields of tetrahedra whose material has parameters."""
+        return self._all("force field", SolidForceField)
 
     def cable(self, path: str | None = None) -> Cable:
         """The cable at a path."""
         found: Cable = self._pick(self._all("constraint", Cable), path, "cable")
         return found
+
+    def cavity(self, path: str | None = None) -> Cavity:
+        """The cavity at a path."""
+        found: Cavity = self._pick(self._all("constraint", Cavity), path, "cavity")
+        return found
+
+    def drive(self, path: str) -> Cable | Cavity:
+        """The cable or cavity at a path."""
+        cavities = [entry.getPathName() for entry in self._all("constraint", Cavity)]
+        return self.cavity(path) if path in cavities else self.cable(path)
 
     def moduli(
         self,
@@ -109,34 +130,55 @@ class StepModel:
         path: str | None = None,
         boxes: Sequence[Box] = (),
         elements: Sequence[int] | None = None,
-    ) -> StepParameter:
+    ) -> Region:
         """Young's modulus of those tetrahedra whose centre at rest is in one of some boxes.
+
+        That of a hyperelastic material is its modulus at rest; all of its parameters scale with it.
 
         Args:
             path: Force field.
             boxes: Without any: all tetrahedra.
             elements: Numbers of tetrahedra, instead of boxes.
         """
-        field: ElasticForceField = self._pick(self.elastic, path, "elastic force field")
-        if elements is not None:
-            chosen = np.asarray(elements, dtype=int)
-        else:
-            centres = field.x0[field.elements].mean(axis=1)
-            inside = [inside_box(centres, box) for box in boxes] or [np.ones(len(centres), bool)]
-            chosen = np.flatnonzero(np.any(inside, axis=0))
-        count = len(field.elements)
-        if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
-            what = f"the boxes {[list(box) for box in boxes]}" if elements is None else "elements"
+        field: Any = self._pick(self.solids, path, "elastic force field")
+        chosen = _elements(field, boxes, elements)
+        if isinstance(field, ElasticForceField):
+            return Moduli(field, chosen)
+        return RestModulus(field, chosen)
+
+    def material_parameter(
+        self,
+        name: str,
+        *,
+        path: str | None = None,
+        boxes: Sequence[Box] = (),
+        elements: Sequence[int] | None = None,
+    ) -> Region:
+        """A parameter of a hyperelastic material in a region.
+
+        Args:
+            name: Its name, such as 'mu'.
+            path, boxes, elements: As for `moduli`.
+        """
+        found = self._all("force field", HyperelasticForceField)
+        field: HyperelasticForceField = self._pick(found, path, "hyperelastic force field")
+        if name not in field.parameter_names:
             raise IdentificationError(
-                f"A region of {field.describe()} holds none of its {count} tetrahedra, or others: "
-                f"look at {what}. The mesh lies between {field.x0.min(axis=0).tolist()} and "
-                f"{field.x0.max(axis=0).tolist()}."
+                f"{field.describe()} has no parameter '{name}'. Its material has: "
+                f"{', '.join(field.parameter_names)}."
             )
-        return Moduli(field, chosen)
+        number = field.parameter_names.index(name)
+        return MaterialParameter(field, number, _elements(field, boxes, elements))
 
     def poisson_ratio(self, *, path: str | None = None) -> StepParameter:
         """Poisson's ratio of a force field."""
-        return PoissonRatio(self._pick(self.elastic, path, "elastic force field"))
+        field = self._pick(self.solids, path, "elastic force field")
+        if not isinstance(field, ElasticForceField):
+            raise IdentificationError(
+                f"{field.describe()} has no Poisson's ratio of its own: identify a parameter of "
+                f"its material, one of {', '.join(field.parameter_names)}."
+            )
+        return PoissonRatio(field)
 
     def total_mass(self, *, path: str | None = None) -> StepParameter:
         """A mass as a whole."""
@@ -173,9 +215,9 @@ class StepModel:
 
     def attached(self, points: np.ndarray) -> sparse.csr_array:
         """Weights of the robot's nodes in points that its tetrahedra carry from rest on, (p, n)."""
-        if not self.elastic:
+        if not self.solids:
             raise SceneError("The scene has no tetrahedra that could carry markers.")
-        field = self.elastic[0]
+        field = self.solids[0]
         points = np.ascontiguousarray(points, dtype=float).reshape(-1, 3)
         best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
         locate(points, field.x0, np.ascontiguousarray(field.elements), best, inner)
@@ -193,7 +235,7 @@ class StepModel:
         """
         points = np.ascontiguousarray(weights @ self.step.x0)
         found = np.full(len(points), np.inf)
-        for field in self.elastic:
+        for field in self.solids:
             begin = self.step.system.offset[id(field.state)]
             x = np.ascontiguousarray(self.step.x0[begin : begin + len(field.x0)])
             elements = np.ascontiguousarray(field.elements)
@@ -222,6 +264,27 @@ class StepModel:
         known = ", ".join(entry.getPathName() for entry in found) or "none"
         asked = f"has no {what} '{path}'" if path else f"has {len(found)} of the kind: {what}"
         raise SceneError(f"The scene {asked}. Name one of: {known}.")
+
+
+def _elements(
+    field: SolidForceField, boxes: Sequence[Box], elements: Sequence[int] | None
+) -> np.ndarray:
+    """Numbers of the tetrahedra of a region; see `StepModel.moduli`."""
+    if elements is not None:
+        chosen = np.asarray(elements, dtype=int)
+    else:
+        centres = field.x0[field.elements].mean(axis=1)
+        inside = [inside_box(centres, box) for box in boxes] or [np.ones(len(centres), bool)]
+        chosen = np.flatnonzero(np.any(inside, axis=0))
+    count = len(field.elements)
+    if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
+        what = f"the boxes {[list(box) for box in boxes]}" if elements is None else "elements"
+        raise IdentificationError(
+            f"A region of {field.describe()} holds none of its {count} tetrahedra, or others: "
+            f"look at {what}. The mesh lies between {field.x0.min(axis=0).tolist()} and "
+            f"{field.x0.max(axis=0).tolist()}."
+        )
+    return chosen
 
 
 def inside_box(points: np.ndarray, box: Box) -> np.ndarray:

@@ -16,6 +16,7 @@ SIZES = {
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "torque": {"N m": 1.0, "mN m": 1e-3, "N mm": 1e-3, "mN mm": 1e-6},
     "pressure": {"Pa": 1.0, "hPa": 1e2, "mbar": 1e2, "kPa": 1e3, "bar": 1e5, "MPa": 1e6},
+    "volume": {"m^3": 1.0, "dm^3": 1e-3, "l": 1e-3, "cm^3": 1e-6, "ml": 1e-6, "mm^3": 1e-9},
     "mass": {"kg": 1.0, "g": 1e-3},
     "voltage": {"V": 1.0, "mV": 1e-3},
     "current": {"A": 1.0, "mA": 1e-3},

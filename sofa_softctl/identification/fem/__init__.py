@@ -5,6 +5,7 @@ from sofa_softctl.identification.fem.parameter import (
     FemParameter,
     FrameParameter,
     frame_parameters,
+    material_parameter,
     poisson_ratio,
     rayleigh_mass,
     rayleigh_stiffness,
@@ -14,18 +15,27 @@ from sofa_softctl.identification.fem.parameter import (
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration, register
-from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker
+from sofa_softctl.identification.fem.sensing import (
+    CableLength,
+    CavityVolume,
+    Drive,
+    Marker,
+    PressureDrive,
+)
 
 __all__ = [
     "CableLength",
+    "CavityVolume",
     "Drive",
     "FemExperiment",
     "FemParameter",
     "FemProblem",
     "FrameParameter",
     "Marker",
+    "PressureDrive",
     "Registration",
     "frame_parameters",
+    "material_parameter",
     "poisson_ratio",
     "rayleigh_mass",
     "rayleigh_stiffness",

@@ -173,12 +173,14 @@ class FemExperiment(Experiment):
             f"the model at the start by {expected:.3g} {unit}: check the unit of inputs, {inputs}, "
             "and the starts of parameters"
         )
-        if all(drive.by_length for drive in self.problem.drives):
+        by_effort = [drive for drive in self.problem.drives if not drive.by_displacement]
+        if not by_effort:
             return [text]
-        dt = self.derivative.step.dt
+        dt, one = self.derivative.step.dt, by_effort[0]
+        name = f"{one.path.rsplit('/', 1)[-1]}.{one.lam}"
         return [
-            f"{text}. A tension is a force; cable.force of a record is force x dt, here {dt:g} "
-            "times as much: use the record itself as data"
+            f"{text}. A tension is a force, a pressure a stress; {name} of a record is that x dt, "
+            f"here {dt:g} times as much: use the record itself as data"
         ]
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Parameters of FEM robots: moduli by region, Poisson's ratio, damping, mass, marker frame."""
+"""Parameters of FEM robots: materials by region, damping, mass, marker frame."""
 
 from __future__ import annotations
 
@@ -104,6 +104,8 @@ def young_modulus(
 ) -> FemParameter:
     """Young's modulus of a region: the tetrahedra whose centre at rest is in one of the boxes.
 
+    That of a hyperelastic material is its modulus at rest; all of its parameters scale with it.
+
     Args:
         name: Name of the parameter.
         start: Initial value [pressure].
@@ -120,6 +122,33 @@ def young_modulus(
     return FemParameter(
         name, start, unit, lower, upper, prior, of, "pressure", scene_parameter=scene_parameter
     )
+
+
+def material_parameter(
+    name: str,
+    start: float,
+    *,
+    parameter: str = "",
+    box: Box | None = None,
+    boxes: Sequence[Box] = (),
+    elements: Sequence[int] | None = None,
+    field: str | None = None,
+    **rest: Any,
+) -> FemParameter:
+    """Parameter of a hyperelastic material in a region, such as mu of NeoHookean.
+
+    Args:
+        name: Name of the parameter.
+        start: Initial value [pressure].
+        parameter: Its name in the material: 'mu' or 'lambda'; 'c1', 'c2' or 'k' of MooneyRivlin.
+            Empty: `name` is that too.
+        box, boxes, elements, field: The region, as for `young_modulus`.
+        rest: unit, lower, upper, prior, scene_parameter as for `young_modulus`.
+    """
+    every = (*([box] if box is not None else []), *boxes)
+    own = parameter or name
+    of = partial(StepModel.material_parameter, name=own, path=field, boxes=every, elements=elements)
+    return FemParameter(name, start, of=of, quantity="pressure", **rest)
 
 
 def poisson_ratio(

@@ -17,7 +17,14 @@ from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
 from sofa_softctl.identification.fem.regions import check_regions, uncovered
 from sofa_softctl.identification.fem.registration import Registration, register
-from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker, check_markers
+from sofa_softctl.identification.fem.sensing import (
+    CableLength,
+    CavityVolume,
+    Drive,
+    Marker,
+    PressureDrive,
+    check_markers,
+)
 from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.problem import Problem
 from sofa_softctl.scene.loader import load_scene, parameters_of
@@ -40,9 +47,9 @@ class FemProblem(Problem):
     """Scene file or createScene."""
     parameters: tuple[FemParameter | FrameParameter, ...]
     """Unknown parameters, in the UNITS of the scene."""
-    drives: tuple[Drive, ...]
+    drives: tuple[Drive | PressureDrive, ...]
     """Recorded inputs."""
-    sensors: tuple[Marker | CableLength, ...]
+    sensors: tuple[Marker | CableLength | CavityVolume, ...]
     """Recorded outputs."""
     settled: bool = True
     """Whether a recording begins in equilibrium under the first inputs; otherwise in the initial
@@ -71,7 +78,7 @@ class FemProblem(Problem):
     @cached_property
     def model(self) -> StepModel:
         """The scene, built on first use."""
-        driven = [(drive.cable, drive.by_length) for drive in self.drives]
+        driven = [(drive.path, drive.by_displacement) for drive in self.drives]
         return StepModel(self.scene, parameters=self.scene_parameters, driven=driven)
 
     @property
@@ -105,14 +112,13 @@ class FemProblem(Problem):
     @property
     def inputs(self) -> tuple[Channel, ...]:
         """See Problem."""
-        units = {True: symbol(self.units, "length"), False: symbol(self.units, "force")}
-        return tuple(Channel(d.name, units[d.by_length], d.deviation) for d in self.drives)
+        units = self.units
+        return tuple(Channel(d.name, symbol(units, d.quantity), d.deviation) for d in self.drives)
 
     @property
     def channels(self) -> tuple[Channel, ...]:
         """See Problem."""
-        length = symbol(self.units, "length")
-        return tuple(one for sensor in self.sensors for one in sensor.channels(length))
+        return tuple(one for sensor in self.sensors for one in sensor.channels(self.units))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -44,29 +44,28 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
         )
     outputs = np.array([sensing.outputs.at(at)[sensing.places] for at in x])
     inputs = np.empty((len(x), len(problem.drives)))
-    lines = model.step.lines
+    moves = [column for column, drive in enumerate(problem.drives) if drive.by_displacement]
+    for row, at in enumerate(x if moves else ()):
+        model.step.drives.measure(at)
+        inputs[row, moves] = model.step.drives.displacement[moves]
     for column, drive in enumerate(problem.drives):
-        if drive.by_length:
-            for row, at in enumerate(x):
-                lines.measure(at)
-                inputs[row, column] = lines.initial[column] - lines.lengths[column]
-        else:
-            force = _channel(record, path, f"{drive.cable}.force")[later]
-            inputs[:, column] = force.reshape(len(x)) / _dt(record, path)  # SOFA's: an impulse
+        if not drive.by_displacement:
+            lam = _channel(record, path, f"{drive.path}.{drive.lam}")[later]
+            inputs[:, column] = lam.reshape(len(x)) / _dt(record, path)  # SOFA's: an impulse
     seconds = record.time[later] * problem.second
     return Recording(str(path), seconds, inputs, outputs)
 
 
 def _dt(record: Record, path: str | Path) -> float:
-    """The step of the run that was recorded, not of the model: forces of cables are per step."""
+    """The step of the run that was recorded, not of the model: multipliers are per step."""
     try:
         dt = float(record.metadata["dt"])
     except (KeyError, ValueError):
         dt = float("nan")
     if not dt > 0.0:
         raise IdentificationError(
-            f"'{path}' does not say which dt its run had, so that its cables' forces, impulses of "
-            "a step, are not known as forces. Record the scene again with `softctl run --record`."
+            f"'{path}' does not say which dt its run had, so that its forces and pressures, impulses "
+            "of a step, are not known as such. Record the scene again with `softctl run --record`."
         )
     return dt
 

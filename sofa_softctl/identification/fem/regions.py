@@ -1,19 +1,20 @@
-"""Checks of regions with Young's moduli: overlaps and uncovered tetrahedra."""
+"""Checks of regions of materials: overlaps and uncovered tetrahedra."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fem.parameter import FemParameter
-from sofa_softctl.scene.step_model import Moduli, StepParameter
+from sofa_softctl.scene.step_model import Region, StepParameter
 from sofa_softctl.units import Units, symbol
 
 
 def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParameter]) -> None:
-    """Check that no tetrahedron belongs to two regions.
+    """Check that no tetrahedron belongs to two regions of the same parameter.
 
     Args:
         parameters: Parameters of the scene.
@@ -22,12 +23,12 @@ def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParame
     Raises:
         IdentificationError: One does.
     """
-    owner: dict[tuple[int, int], str] = {}
+    owner: dict[tuple[int, int, int], str] = {}
     for one, region in zip(parameters, found, strict=True):
-        if not isinstance(region, Moduli):
+        if not isinstance(region, Region):
             continue
-        for element in region.elements:
-            key = (id(region.elastic), int(element))
+        for element, number in product(region.elements, region.sets):
+            key = (id(region.field), int(element), number)
             if key in owner:
                 raise IdentificationError(
                     f"Regions '{owner[key]}' and '{one.name}' share tetrahedra, first "
@@ -45,25 +46,27 @@ def uncovered(
         parameters, found: As for `check_regions`.
         units: Units of the scene.
     """
-    regions = [one for one in found if isinstance(one, Moduli)]
+    groups: dict[tuple[int, str], dict[str, Region]] = {}
+    for one, region in zip(parameters, found, strict=True):
+        if isinstance(region, Region):
+            groups.setdefault((id(region.field), region.quantity), {})[one.name] = region
     notes = []
-    for field in {id(one.elastic): one.elastic for one in regions}.values():
+    for regions in groups.values():
+        first = next(iter(regions.values()))
+        field, values = first.field, first.values()
         left = np.ones(len(field.elements), dtype=bool)
-        for one in regions:
-            if one.elastic is field:
-                left[one.elements] = False
+        for region in regions.values():
+            left[region.elements] = False
         if not left.any():
             continue
         axis = int(np.ptp(field.x0, axis=0).argmax())
         along = field.x0[field.elements[left]].mean(axis=1)[:, axis]
-        moduli = field.moduli()[left]
-        values = " to ".join(dict.fromkeys(f"{v:.4g}" for v in (moduli.min(), moduli.max())))
-        names = ", ".join(
-            one.name for one, r in zip(parameters, found, strict=True) if isinstance(r, Moduli)
-        )
+        kept = values[left]
+        shown = " to ".join(dict.fromkeys(f"{v:.4g}" for v in (kept.min(), kept.max())))
         notes.append(
             f"{left.sum()} of {len(left)} tetrahedra, {'xyz'[axis]} from {along.min():.4g} to "
-            f"{along.max():.4g} {symbol(units, 'length')}, belong to no region ({names}): they "
-            f"keep the scene's Young's modulus, {values} {symbol(units, 'pressure')}"
+            f"{along.max():.4g} {symbol(units, 'length')}, belong to no region "
+            f"({', '.join(regions)}): they keep the scene's {first.quantity}, {shown} "
+            f"{symbol(units, 'pressure')}"
         )
     return notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.scene.step_model import StepModel, StepOutputs
-from sofa_softctl.units import symbol
+from sofa_softctl.units import Units, symbol
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.fem.problem import FemProblem
@@ -29,6 +29,56 @@ class Drive:
     """Whether displacement from rest was recorded; otherwise tension."""
     deviation: float = 0.0
     """Standard deviation of its noise [force or length]; 0: exact."""
+
+    @property
+    def path(self) -> str:
+        """Path of what drives."""
+        return self.cable
+
+    @property
+    def by_displacement(self) -> bool:
+        """Whether a length is imposed, not a force."""
+        return self.by_length
+
+    @property
+    def quantity(self) -> str:
+        """What was recorded, for its unit."""
+        return "length" if self.by_length else "force"
+
+    lam: ClassVar[str] = "force"
+    """Data of the cable with its multiplier."""
+
+
+@dataclass(frozen=True)
+class PressureDrive:
+    """A cavity whose pressure or growth of volume was recorded."""
+
+    name: str
+    """Name of the column."""
+    cavity: str
+    """Path of the SurfacePressureConstraint in the scene."""
+    by_volume: bool = False
+    """Whether the growth of the volume since rest was recorded; otherwise the pressure."""
+    deviation: float = 0.0
+    """Standard deviation of its noise [pressure or length^3]; 0: exact."""
+
+    @property
+    def path(self) -> str:
+        """Path of what drives."""
+        return self.cavity
+
+    @property
+    def by_displacement(self) -> bool:
+        """Whether a volume is imposed, not a pressure."""
+        return self.by_volume
+
+    @property
+    def quantity(self) -> str:
+        """What was recorded, for its unit."""
+        return "volume" if self.by_volume else "pressure"
+
+    lam: ClassVar[str] = "pressure"
+    """Data of the cavity with its multiplier."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +100,9 @@ class Marker:
     deviation: float = 1.0
     """Standard deviation of its noise along each axis [length]."""
 
-    def channels(self, unit: str) -> tuple[Channel, ...]:
-        """Its three columns."""
+    def channels(self, units: Units | None) -> tuple[Channel, ...]:
+        """Its three columns, by the units of the scene."""
+        unit = symbol(units, "length")
         return tuple(Channel(f"{self.name}.{axis}", unit, self.deviation) for axis in "xyz")
 
 
@@ -66,9 +117,25 @@ class CableLength:
     deviation: float = 1.0
     """Standard deviation of its noise [length]."""
 
-    def channels(self, unit: str) -> tuple[Channel, ...]:
-        """Its column."""
-        return (Channel(self.name, unit, self.deviation),)
+    def channels(self, units: Units | None) -> tuple[Channel, ...]:
+        """Its column, by the units of the scene."""
+        return (Channel(self.name, symbol(units, "length"), self.deviation),)
+
+
+@dataclass(frozen=True)
+class CavityVolume:
+    """A cavity whose volume was measured."""
+
+    name: str
+    """Name of the column."""
+    cavity: str
+    """Path of the SurfacePressureConstraint in the scene."""
+    deviation: float = 1.0
+    """Standard deviation of its noise [length^3]."""
+
+    def channels(self, units: Units | None) -> tuple[Channel, ...]:
+        """Its column, by the units of the scene."""
+        return (Channel(self.name, symbol(units, "volume"), self.deviation),)
 
 
 ASIDE, FAR = 0.05, 0.5
@@ -80,7 +147,7 @@ class Sensing:
     """Outputs of steps, and their order in the channels of a problem."""
 
     outputs: StepOutputs
-    """Outputs of a step: all markers, in the scene's frame, then lengths."""
+    """Outputs of a step: all markers, in the scene's frame, then lengths and volumes."""
     places: np.ndarray
     """Index of each channel in these, shape (n_y,)."""
     xyz: np.ndarray
@@ -92,23 +159,25 @@ def sensing_of(problem: FemProblem) -> Sensing:
 
     Raises:
         IdentificationError: A marker has neither `at` nor `state`, or both.
-        SceneError: A node or cable is not in the scene.
+        SceneError: A node, cable or cavity is not in the scene.
     """
     model = problem.model
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
     points = [sparse.csr_array((0, model.step.size)), *(_point(model, one) for one in markers)]
     places: list[int] = []
     xyz: list[list[int]] = []
-    cables: list[Any] = []
+    measured: list[Any] = []
     for sensor in problem.sensors:
         if isinstance(sensor, Marker):
             xyz.append([len(places) + axis for axis in range(3)])
             places += [3 * (len(xyz) - 1) + axis for axis in range(3)]
         else:
-            places.append(3 * len(markers) + len(cables))
-            cables.append(model.cable(sensor.cable))
+            places.append(3 * len(markers) + len(measured))
+            is_cable = isinstance(sensor, CableLength)
+            found = model.cable(sensor.cable) if is_cable else model.cavity(sensor.cavity)
+            measured.append(found)
     stacked = sparse.csr_array(sparse.vstack(points, format="csr"))
-    outputs = StepOutputs(model.step, stacked, cables)
+    outputs = StepOutputs(model.step, stacked, measured)
     return Sensing(outputs, np.array(places), np.array(xyz, dtype=int).reshape(-1, 3))
 
 
@@ -130,7 +199,7 @@ def check_markers(problem: FemProblem) -> list[str]:
     """
     model, notes = problem.model, []
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
-    if not markers or not model.elastic:
+    if not markers or not model.solids:
         return []
     weights = sparse.csr_array(sparse.vstack([_point(model, one) for one in markers]))
     unit = symbol(problem.units, "length")

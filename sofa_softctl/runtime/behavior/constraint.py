@@ -72,13 +72,13 @@ class LagrangianConstraint(SingleStateComponent):
         """Check that the derivative of a time step is known with it.
 
         Raises:
-            SceneError: It acts by itself and is no `Cable`.
+            SceneError: It acts by itself, and is neither a `Cable` nor a `Cavity`.
         """
         if self.inverse_role is None:
             raise self.fault(
-                "is a constraint that is no cable, and its derivative is not known: leave it out. "
-                "Cables may act; constraints of inverse control, and those with an imposed force "
-                "of 0, may stay."
+                "is a constraint that is neither a cable nor a cavity, and its derivative is not "
+                "known: leave it out. Cables and pressures may act; constraints of inverse "
+                "control, and those with an imposed force of 0, may stay."
             )
 
 

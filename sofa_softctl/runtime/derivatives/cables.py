@@ -10,7 +10,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
-from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
+from sofa_softctl.runtime.derivatives.carried import carried_points
 
 
 class Lines:
@@ -111,15 +111,8 @@ class Lines:
 
 def _segments(system: MechanicalSystem, cable: Cable) -> tuple[sparse.csr_array, np.ndarray]:
     """B and s0 of one cable: each segment from a point to the one before it."""
-    state = cable.state
-    known = id(state) in system.offset or id(state) in system.mapping_of
-    if not known or not all(mapping.weighted for mapping in mappings_above(state, system)):
-        raise cable.fault(
-            "hangs on something else than points of the robot's mesh, such as a body that turns, "
-            "for which the derivatives of a step are not known."
-        )
     points = cable.indices.get()
-    carried = sparse.csr_array(total_jacobian(state, system)[::3, ::3])[points]
+    carried = carried_points(cable, system)[points]
     step = sparse.csr_array(sparse.eye_array(len(points)) - sparse.eye_array(len(points), k=-1))
     start = np.zeros((len(points), 3))
     start[0] = cable.pullPoint.get()

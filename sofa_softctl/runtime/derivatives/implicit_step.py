@@ -1,4 +1,4 @@
-"""The time step of a robot on cables, as its integrator takes it, for given tensions."""
+"""The time step of a driven robot as its integrator takes it, for given tensions and pressures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import scipy.optimize as optimize
 
 from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.runtime.behavior.cable import Cable
+from sofa_softctl.runtime.behavior.cavity import Cavity
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.derivatives.cables import Lines
+from sofa_softctl.runtime.derivatives.drives import Drives
 from sofa_softctl.runtime.derivatives.supported import check_step
 from sofa_softctl.runtime.simulation.simulation import loop_of
 
@@ -32,20 +33,21 @@ class StepState:
     w: np.ndarray
     """Velocities at its end [length/time], shape (n, 3); positions there are x + h w."""
     lam: np.ndarray
-    """Multiplier of each cable, h times its tension [force time], shape (k,)."""
+    """Multiplier of each drive, h times its tension or pressure, shape (k,)."""
     held: np.ndarray
-    """Cables whose length was imposed, and that were taut; bool, shape (k,)."""
+    """Drives whose displacement was imposed, cables only if taut; bool, shape (k,)."""
 
 
 class ImplicitStep:
-    """Linearly implicit Euler with cables: A(x) w = M v + h f(x) + H(x)^T lam, x' = x + h w.
+    """Linearly implicit Euler with drives: A(x) w = M v + h f(x) + H(x)^T lam, x' = x + h w.
 
     A = (1 + h alpha) M + h (h + beta) K(x), K SOFA's tangent, which leaves out that rotations turn;
     alpha and beta are the Rayleigh coefficients. This is the step of `EulerImplicitSolver` and its
-    correction under `FreeMotionAnimationLoop` with both right-hand sides added. Cables are driven
-    by tension, lam = h T, or by displacement: L0 - L + h H w = what is imposed at the end of the
-    step. Cables that are not driven are slack, scripts are not run, and limits of cables do not
-    count: what is given is what acted.
+    correction under `FreeMotionAnimationLoop` with both right-hand sides added. Cables and cavities
+    are driven by tension or pressure, lam = h T, or by displacement: delta + h H w = what is
+    imposed at the end of the step, delta = L0 - L of a cable, V - V0 of a cavity. H is that at the
+    start of the step, as in SOFA. Cables that are not driven are slack, cavities have no pressure,
+    scripts are not run, and limits do not count: what is given is what acted.
 
     With `stiffness` the step is linearised in the directions of the cables too: A has
     h (h + beta) T d2L/dx2 of each cable, T its tension in this step.
@@ -54,14 +56,14 @@ class ImplicitStep:
 
     Args:
         root: Root of an initialised scene of the embedded runtime.
-        cables: Those that are driven.
+        driven: Cables and cavities.
         imposed: Whether each is driven by displacement; by default none.
         stiffness: Force fields of the scene that give the matrix the stiffness of each cable, with
             the attribute `tension`, such as `LineStiffness`; empty: the step takes the directions
             at its start.
 
     Raises:
-        ValueError: a cable with a stiffness is driven by displacement.
+        ValueError: with `stiffness`, something else is driven than cables by tension.
         SceneError: the scene has something whose derivative is not known (see `check_step`), or an
             iterative linear solver.
     """
@@ -69,7 +71,7 @@ class ImplicitStep:
     def __init__(
         self,
         root: Node,
-        cables: Sequence[Cable] = (),
+        driven: Sequence[Cable | Cavity] = (),
         imposed: Sequence[bool] | None = None,
         *,
         stiffness: Sequence[Any] = (),
@@ -89,12 +91,13 @@ class ImplicitStep:
         self.force_fields = [one for one in self.system.force_fields if id(one) not in own]
         self.ode: Any = self.system.solver
         self.linear = self.system.linear_solver.require_direct("derivatives of a step")
-        self.lines = Lines(self.system, cables)
-        count = len(self.lines.cables)
+        self.drives = Drives(self.system, driven)
+        count = len(self.drives)
         self.imposed = np.array(imposed if imposed is not None else [False] * count, dtype=bool)
-        if self.stiffness and (self.imposed.any() or len(self.stiffness) != count):
+        cables = len(self.drives.lines.cables)
+        if self.stiffness and (self.imposed.any() or not len(self.stiffness) == count == cables):
             raise ValueError("stiffness: give one force field for each cable, driven by tension.")
-        self.one_sided = np.array([cable.only_pulls for cable in self.lines.cables], dtype=bool)
+        self.one_sided = self.drives.one_sided
         self.x0 = np.concatenate([s._data["position"].get() for s in self.system.states])
         self.v0 = np.concatenate([s._data["velocity"].get() for s in self.system.states])
         self.system.project(self.v0)
@@ -141,27 +144,27 @@ class ImplicitStep:
             for field, force in zip(self.stiffness, tension, strict=True):
                 field.tension = float(force)
         self.linear.set_matrix(1.0 + h * self.alpha, h * (h + self.beta), h)
-        self.lines.measure(x)
+        self.drives.measure(x)
 
     def advance(self, v: np.ndarray, drive: np.ndarray) -> StepState:
         """The step from the position of `at`.
 
         Args:
             v: Velocities at its start, shape (n, 3).
-            drive: Tension [force] or displacement [length] of each cable, shape (k,).
+            drive: Tension [force] or pressure, or displacement [length, length^3], shape (k,).
 
         Raises:
             DivergedError: the state is no longer finite.
         """
         lam = np.where(self.imposed, 0.0, self.h * drive)
-        b = self.mass_product(v) + self.h * self.force + self.lines.push(lam)
+        b = self.mass_product(v) + self.h * self.force + self.drives.push(lam)
         self.system.project(b)
         w = self.solve(b)
         held = self.imposed.copy()
         if held.any():
             Y, W = self.compliance(held)
-            missing = (drive - self.lines.initial + self.lines.lengths)[held]
-            missing -= self.h * self.lines.rows(w)[held]
+            missing = (drive - self.drives.displacement)[held]
+            missing -= self.h * self.drives.rows(w)[held]
             found = _multipliers(W, missing, self.one_sided[held])
             w = w + np.tensordot(found, Y, axes=1)
             lam[held] = found
@@ -181,10 +184,10 @@ class ImplicitStep:
         return np.ascontiguousarray(self.linear.solve_columns(columns).T).reshape(b.shape)
 
     def compliance(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Y = A^-1 H^T, shape (q, n, 3), and W = h H Y, shape (q, q), of some cables."""
+        """Y = A^-1 H^T, shape (q, n, 3), and W = h H Y, shape (q, q), of some drives."""
         ones = np.eye(len(held))[held]
-        Y = self.solve_each(np.stack([self.lines.push(one) for one in ones]))
-        W = self.h * np.stack([self.lines.rows(y)[held] for y in Y], axis=1)
+        Y = self.solve_each(np.stack([self.drives.push(one) for one in ones]))
+        W = self.h * np.stack([self.drives.rows(y)[held] for y in Y], axis=1)
         return Y, W
 
     def mass_product(self, v: np.ndarray) -> np.ndarray:
@@ -206,7 +209,7 @@ class ImplicitStep:
 
 
 def _multipliers(W: np.ndarray, missing: np.ndarray, one_sided: np.ndarray) -> np.ndarray:
-    """W lam = missing; where cables only pull, lam >= 0 and W lam >= missing, one of them equal."""
+    """W lam = missing; where drives only pull, lam >= 0 and W lam >= missing, one of them equal."""
     lam: np.ndarray = np.linalg.solve(W, missing)
     if not (lam[one_sided] < 0.0).any():
         return lam

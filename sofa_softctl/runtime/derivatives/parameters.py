@@ -1,4 +1,4 @@
-"""Parameters of a time step: moduli, Poisson's ratio, damping, mass.
+"""Parameters of a time step: of materials, damping, mass.
 
 Each gives its derivative of r = M v + h f + H^T lam - A w: a vector for the forward direction, a
 sum over time steps for the backward one.
@@ -7,11 +7,15 @@ sum over time steps for the backward one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
+from sofa_softctl.runtime.behavior.elasticity import (
+    ElasticForceField,
+    HyperelasticForceField,
+    SolidForceField,
+)
 from sofa_softctl.runtime.behavior.mechanics import Mass
 
 if TYPE_CHECKING:
@@ -51,24 +55,48 @@ class StepParameter(Protocol):
         """The derivative by it."""
 
 
+@runtime_checkable
+class Region(StepParameter, Protocol):
+    """A parameter of some elements of a field."""
+
+    field: SolidForceField
+    """The field."""
+    elements: np.ndarray
+    """Numbers of its elements, shape (k,)."""
+    quantity: str
+    """Name of the parameter, as in messages."""
+    sets: tuple[int, ...]
+    """Which parameters of an element it sets: no two regions may set the same of an element."""
+
+    def values(self) -> np.ndarray:
+        """The parameter in all elements of the field, shape (m,)."""
+
+
 class Moduli:
     """Young's modulus of some elements of a field; r is linear in it.
 
     Args:
-        elastic: The field.
+        field: The field.
         elements: Their numbers, shape (k,).
     """
 
-    def __init__(self, elastic: ElasticForceField, elements: np.ndarray) -> None:
-        self.elastic, self.elements = elastic, np.asarray(elements, dtype=int)
+    quantity = "Young's modulus"
+    sets = (0,)
+
+    def __init__(self, field: ElasticForceField, elements: np.ndarray) -> None:
+        self.field, self.elements = field, np.asarray(elements, dtype=int)
 
     def get(self) -> float:
         """See StepParameter."""
-        return float(self.elastic.moduli()[self.elements[0]])
+        return float(self.field.moduli()[self.elements[0]])
 
     def set(self, value: float) -> None:
         """See StepParameter."""
-        self.elastic.set_moduli(self.elements, value)
+        self.field.set_moduli(self.elements, value)
+
+    def values(self) -> np.ndarray:
+        """See Region."""
+        return self.field.moduli()
 
     def allowed(self, value: float) -> bool:
         """See StepParameter."""
@@ -76,18 +104,111 @@ class Moduli:
 
     def change(self) -> np.ndarray:
         """Derivative of V lambda and V mu of all elements, shape (m, 2)."""
-        found = np.zeros_like(self.elastic.unit_stiffness)
-        found[self.elements] = self.elastic.unit_stiffness[self.elements]
+        found = np.zeros_like(self.field.unit_stiffness)
+        found[self.elements] = self.field.unit_stiffness[self.elements]
         return found
 
     def residual(self, step: StepDerivative) -> np.ndarray:
         """See StepParameter."""
-        return step.by_stiffness(self.elastic, self.change())
+        return step.by_stiffness(self.field, self.change())
 
     def collect(self, sums: Sums) -> float:
         """See StepParameter."""
-        found = sums.stiffness[id(self.elastic)][self.elements]
-        return float(np.vdot(found, self.elastic.unit_stiffness[self.elements]))
+        found = sums.stiffness[id(self.field)][self.elements]
+        return float(np.vdot(found, self.field.unit_stiffness[self.elements]))
+
+
+class MaterialParameter:
+    """One parameter of a strain energy in some elements; r is linear in it.
+
+    Args:
+        field: The field.
+        number: Which of its parameters.
+        elements: Numbers of the elements, shape (k,).
+    """
+
+    def __init__(self, field: HyperelasticForceField, number: int, elements: np.ndarray) -> None:
+        self.field, self.number = field, number
+        self.elements = np.asarray(elements, dtype=int)
+        self.quantity = f"'{field.parameter_names[number]}'"
+        self.sets = (number,)
+
+    def get(self) -> float:
+        """See StepParameter."""
+        return float(self.values()[self.elements[0]])
+
+    def set(self, value: float) -> None:
+        """See StepParameter."""
+        rows = self.field.parameters[self.elements]
+        rows[:, self.number] = value
+        self.field.set_parameters(self.elements, rows)
+
+    def values(self) -> np.ndarray:
+        """See Region."""
+        return self.field.parameters[:, self.number]
+
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return 0.0 <= value < np.inf
+
+    def residual(self, step: StepDerivative) -> np.ndarray:
+        """See StepParameter."""
+        change = np.zeros_like(self.field.parameters)
+        change[self.elements, self.number] = 1.0
+        return step.by_stiffness(self.field, change)
+
+    def collect(self, sums: Sums) -> float:
+        """See StepParameter."""
+        return float(sums.stiffness[id(self.field)][self.elements, self.number].sum())
+
+
+class RestModulus:
+    """Young's modulus at rest of a strain energy, as a scale of all its parameters.
+
+    Poisson's ratio at rest and the shares of the parameters stay. r is linear in it.
+
+    Args:
+        field: The field.
+        elements: Numbers of the elements, shape (k,).
+    """
+
+    quantity = "Young's modulus"
+
+    def __init__(self, field: HyperelasticForceField, elements: np.ndarray) -> None:
+        self.field, self.elements = field, np.asarray(elements, dtype=int)
+        self.sets = tuple(range(len(field.parameter_names)))
+
+    def get(self) -> float:
+        """See StepParameter."""
+        return float(self.values()[self.elements[0]])
+
+    def set(self, value: float) -> None:
+        """See StepParameter."""
+        self.field.set_parameters(self.elements, value * self._units())
+
+    def values(self) -> np.ndarray:
+        """See Region: 9 K G / (3 K + G)."""
+        shear, bulk = self.field.rest_moduli()
+        return 9.0 * bulk * shear / (3.0 * bulk + shear)
+
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return 0.0 < value < np.inf
+
+    def residual(self, step: StepDerivative) -> np.ndarray:
+        """See StepParameter."""
+        change = np.zeros_like(self.field.parameters)
+        change[self.elements] = self._units()
+        return step.by_stiffness(self.field, change)
+
+    def collect(self, sums: Sums) -> float:
+        """See StepParameter."""
+        return float(np.vdot(sums.stiffness[id(self.field)][self.elements], self._units()))
+
+    def _units(self) -> np.ndarray:
+        """Parameters of the elements for a modulus of 1, shape (k, number of parameters)."""
+        rows: np.ndarray = self.field.parameters[self.elements]
+        return rows / self.values()[self.elements, None]
 
 
 class PoissonRatio:

@@ -6,8 +6,9 @@ With w the velocity at the end of the step, lam the multipliers and rho the para
 
 so that A dw = dr at constant w. A holds the step's stiffness K, which may leave out a part of
 -df/dx: the force fields' terms differentiate both f and K. With the stiffness of the cables r has
-the term (h + beta) d(H^T lam)/dx w, for what A has. Where a cable's length is imposed, lam
-follows from c = h H(x) w + L0 - L(x), which joins r as a second equation.
+the term (h + beta) d(H^T lam)/dx w, for what A has. Where a displacement is imposed, lam follows
+from c = h H(x) w + delta(x), which joins r as a second equation; delta is L0 - L of a cable, V - V0
+of a cavity.
 """
 
 from __future__ import annotations
@@ -70,9 +71,7 @@ class StepDerivative:
         self.taken = taken
         for rows, term in self._terms.values():
             term.at(taken.x[rows], taken.w[rows], taken.h, self.step.beta)
-        lines = self.step.lines
-        if lines.cables:
-            self._curved = lines.curved(taken.lam, taken.w, self.step.curving)
+        self.step.drives.curve(taken.lam, taken.w, self.step.curving)
         if taken.held.any():
             self._Y, self._W = self.step.compliance(taken.held)
 
@@ -83,45 +82,44 @@ class StepDerivative:
 
         Args:
             before: How that at the start does.
-            drive: How tensions and displacements do, shape (p, k); not at all by default.
+            drive: How what is imposed does, shape (p, k); not at all by default.
         """
-        step, taken, lines = self.step, self.taken, self.step.lines
+        step, taken, drives = self.step, self.taken, self.step.drives
         r = np.stack([step.mass_product(v) for v in before.v])  # (p, n, 3)
         for rows, term in self._terms.values():
             term.add_by_positions(before.x[:, rows], r[:, rows])
         for k, parameter in enumerate(self.parameters):
             r[k] += parameter.residual(self)
-        if lines.cables:
-            lines.add_curved(self._curved, before.x, r)
-            if drive is not None:
-                r += np.tensordot(drive, self._by_tensions(), axes=1)
+        drives.add_curved(before.x, r)
+        if drive is not None:
+            r += np.tensordot(drive, self._by_efforts(), axes=1)
         r[:, step.system.fixed] = 0.0
         w = step.solve_each(r)
         if taken.held.any():
             w = w + np.tensordot(self._multipliers_forward(before.x, w, drive), self._Y, axes=1)
         return Tangent(before.x + taken.h * w, w)
 
-    def _by_tensions(self) -> np.ndarray:
-        """dr by the tension of each cable, 0 where the length is imposed, shape (k, n, 3)."""
-        step, taken, lines = self.step, self.taken, self.step.lines
-        found = np.zeros((len(lines.cables), *taken.x.shape))
+    def _by_efforts(self) -> np.ndarray:
+        """dr by each tension and pressure, 0 where a displacement is imposed, shape (k, n, 3)."""
+        step, taken, drives = self.step, self.taken, self.step.drives
+        found = np.zeros((len(drives), *taken.x.shape))
         for k in np.flatnonzero(~step.imposed):
-            one = np.zeros(len(lines.cables))
+            one = np.zeros(len(drives))
             one[k] = taken.h
-            found[k] = lines.push(one)
+            found[k] = drives.push(one)
             if step.stiffness:
-                found[k] += step.curving * lines.turned(one, taken.w)
+                found[k] += step.curving * drives.turned(one, taken.w)
         return found
 
     def _multipliers_forward(
         self, dx: np.ndarray, w: np.ndarray, drive: np.ndarray | None
     ) -> np.ndarray:
-        """d(lam) of held cables, shape (p, q): W d(lam) = d(drive) - H dx - h H dw - h dH w."""
-        taken, lines = self.taken, self.step.lines
+        """d(lam) of held drives, shape (p, q): W d(lam) = d(drive) - d(delta) - h (H dw + dH w)."""
+        taken, drives = self.taken, self.step.drives
         missing = np.empty((len(dx), int(taken.held.sum())))
         for k, (moved, faster) in enumerate(zip(dx, w, strict=True)):
-            turned = lines.rows_turned(moved, taken.w)
-            found = -lines.rows(moved) - taken.h * (lines.rows(faster) + turned)
+            turned = drives.rows_turned(moved, taken.w)
+            found = -drives.displaced(moved) - taken.h * (drives.rows(faster) + turned)
             missing[k] = (found if drive is None else found + drive[k])[taken.held]
         return np.linalg.solve(self._W, missing.T).T
 
@@ -144,28 +142,28 @@ class StepDerivative:
             sums: Get the step's share of the derivatives by the parameters.
 
         Returns:
-            Derivatives by the state at the start, and by tensions and displacements, shape (k,).
+            Derivatives by the state at the start, and by what is imposed, shape (k,).
         """
-        step, taken, lines = self.step, self.taken, self.step.lines
+        step, taken, drives = self.step, self.taken, self.step.drives
         g = after.v + taken.h * after.x
         g[step.system.fixed] = 0.0
         y = step.solve(g)
-        by_drive = np.zeros(len(lines.cables))
+        by_drive = np.zeros(len(drives))
         by_x = after.x.copy()
         if taken.held.any():
-            mu = np.zeros(len(lines.cables))
-            mu[taken.held] = np.linalg.solve(self._W, lines.rows(y)[taken.held])
+            mu = np.zeros(len(drives))
+            mu[taken.held] = np.linalg.solve(self._W, drives.rows(y)[taken.held])
             y = y - taken.h * np.tensordot(mu[taken.held], self._Y, axes=1)
-            by_x -= lines.push(mu) + taken.h * lines.turned(mu, taken.w)
+            by_x -= drives.displaced_transposed(mu)
+            by_x -= taken.h * drives.turned_transposed(mu, taken.w)
             by_drive += mu
         for key, (rows, term) in self._terms.items():
             term.add_transposed(y[rows], by_x[rows], sums.stiffness[key])
-        if lines.cables:
-            lines.add_curved(self._curved, y[None], by_x[None])
-            by_tension = taken.h * lines.rows(y)
-            if step.stiffness:
-                by_tension += taken.h * step.curving * lines.rows_turned(taken.w, y)
-            by_drive += np.where(step.imposed, 0.0, by_tension)
+        drives.add_curved(y[None], by_x[None], transposed=True)
+        by_effort = taken.h * drives.rows(y)
+        if step.stiffness:
+            by_effort += taken.h * step.curving * drives.rows_turned(taken.w, y)
+        by_drive += np.where(step.imposed, 0.0, by_effort)
         sums.rayleigh_mass += float(np.vdot(y, self.by_rayleigh_mass()))
         sums.rayleigh_stiffness += float(np.vdot(y, self.by_rayleigh_stiffness()))
         for mass in step.system.masses:
@@ -206,5 +204,5 @@ class StepDerivative:
         step, taken = self.step, self.taken
         out = -taken.h * step.stiffness_product(taken.w)
         if step.stiffness:
-            out += step.lines.turned(taken.lam, taken.w)
+            out += step.drives.turned(taken.lam, taken.w)
         return out

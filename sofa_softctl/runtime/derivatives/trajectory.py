@@ -41,11 +41,11 @@ class MotionGradient:
     by_parameters: np.ndarray
     """Shape (p,)."""
     by_drive: np.ndarray
-    """By the tension or displacement at the start and in every step, shape (k + 1, n_cables)."""
+    """By what drives at the start and in every step, shape (k + 1, n_drives)."""
 
 
 class TrajectoryModel:
-    """Outputs of a robot over time, from tensions and displacements of its cables.
+    """Outputs of a robot over time, from what its cables and cavities impose.
 
     It starts where the scene starts, or where it rests under the first drive: there it comes in
     steps, ever longer ones, without momentum, that end when nothing moves. These are steps like
@@ -68,8 +68,8 @@ class TrajectoryModel:
         """The motion.
 
         Args:
-            drive: Tension or displacement of each cable at the start, under which a settled robot
-                rests, and at the end of each step, shape (k + 1, n_cables).
+            drive: What each cable and cavity imposes, see `ImplicitStep`, at the start, under
+                which a settled robot rests, and at the end of each step, shape (k + 1, n_drives).
             sensitivities: Also compute derivatives by the parameters, forward in time.
 
         Raises:
@@ -156,7 +156,7 @@ class TrajectoryModel:
         derivative, sums = self.derivative, self.derivative.sums()
         zero = np.zeros_like(self.step.x0)
         cotangent = Cotangent(zero, zero)
-        by_drive = np.zeros((len(motion.steps) + 1, len(self.step.lines.cables)))
+        by_drive = np.zeros((len(motion.steps) + 1, len(self.step.drives)))
         for number in range(len(motion.steps) - 1, -1, -1):
             taken = motion.steps[number]
             self.outputs.at(taken.x + taken.h * taken.w)

@@ -162,7 +162,7 @@ def test_other_inputs_drive_the_same_experiment_otherwise(problem):
 
 def test_the_adjoint_needs_one_solve_a_step_however_many_parameters(problem, monkeypatch):
     """Twenty-four moduli, one a tetrahedron, cost the solves of one; and are derived as one."""
-    every = problem.model.elastic[0].elements
+    every = problem.model.solids[0].elements
     each = tuple(
         unknown.young_modulus(f"E{number}", 400.0, elements=[number])
         for number in range(len(every))
@@ -402,4 +402,4 @@ def test_tensions_in_another_unit_are_told(problem):
     assert own.experiment(run).notes == ()
     (note,) = own.experiment(dataclasses.replace(run, inputs=0.01 * run.inputs)).notes
     assert "check the unit of inputs, left [force], and the starts" in note
-    assert "cable.force of a record is force x dt, here 0.01 times as much" in note
+    assert "cable.force of a record is that x dt, here 0.01 times as much" in note

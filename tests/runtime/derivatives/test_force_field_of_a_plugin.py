@@ -212,7 +212,7 @@ def test_the_gradient_of_a_trajectory_is_that_of_differences(derivative):
     comes to rest within 1e-11 of its size."""
     step = derivative.step
     tip = sparse.csr_array(([1.0], ([0], [step.size - 1])), shape=(1, step.size))
-    model = TrajectoryModel(derivative, StepOutputs(step, tip, step.lines.cables))
+    model = TrajectoryModel(derivative, StepOutputs(step, tip, step.drives.constraints))
     drive = np.linspace(0.2, 1.0, 5)[:, None] * [900.0, 300.0]
     weight = np.random.default_rng(6).normal(size=(5, 5))
     expected = by_parameters(derivative, lambda: np.vdot(weight, model.run(drive).outputs))

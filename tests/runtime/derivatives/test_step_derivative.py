@@ -318,7 +318,7 @@ def test_slack_cables_do_not_push(build):
         (lambda n: setattr(n.fem.rayleighStiffness, "value", 0.1), "rayleighStiffness of its own"),
         (
             lambda n: n.addObject("PositionConstraint", useDirections=[1, 0, 0], value=[1.0]),
-            "is a constraint that is no",
+            "is a constraint that is neither",
         ),
     ],
 )

@@ -132,7 +132,7 @@ def add_body(node):
         (add_contacts, "finds contacts, for which derivatives of a step are not known: leave"),
         (
             add("PositionConstraint", name="push", useDirections=[1, 0, 0], value=[1.0]),
-            "PositionConstraint '/beam/push' is a constraint that is no cable, and its derivative",
+            "PositionConstraint '/beam/push' is a constraint that is neither a cable nor a cavity, and its",
         ),
     ],
 )
@@ -155,4 +155,4 @@ def test_components_of_inverse_control_stand_in_no_way(step):
         swap("cable", "CableActuator", indices=[0, 1, 2], pullPoint=[10.0, 10.0, 0.0])(node.cable_0)
         node.addObject("PositionEffector", indices=[15], effectorGoal=[[10.0, 10.0, 90.0]])
 
-    assert step(change).lines.cables[0].getClassName() == "CableActuator"
+    assert step(change).drives.constraints[0].getClassName() == "CableActuator"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Elements, Real
+from sofa_softctl.runtime.behavior.cavity import Cavity
+from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.kernels.constraint.volume import enclosed_volume, volume_gradient
 
@@ -16,7 +16,7 @@ _OPEN = 1e-6
 """Sum of the areas along their normals, relative to the area, from which a surface is open."""
 
 
-class SurfacePressureModel(LagrangianConstraint):
+class SurfacePressureModel(Cavity):
     """A pressure on a surface, and the volume inside: one row.
 
     delta = V - V0, positive when the cavity grows; lambda > 0 is over-pressure along the normals.
@@ -28,10 +28,6 @@ class SurfacePressureModel(LagrangianConstraint):
     Source: SoftRobots' SurfacePressureModel.
     """
 
-    triangles = Elements(3, [], "Triangles; with no quads either, all of the node's topology.")
-    quads = Elements(4, [], "Quadrilaterals; with no triangles either, all of the topology.")
-    flipNormal = Bool(False, "Turn the normals round: for surfaces that wind inwards.")
-    initialCavityVolume = Real(0.0, "Volume at init.", unit="length^3", read_only=True)
     cavityVolume = Real(
         1.0, "Volume at the start of the last step.", unit="length^3", read_only=True
     )
@@ -49,8 +45,6 @@ class SurfacePressureModel(LagrangianConstraint):
     eqVolumeGrowth = Real(0.0, "Imposed growth (equalities).", unit="length^3")
     drawPressure = Bool(False, "Draw the pressure.")
     drawScale = Real(0.1, "Scale of the drawing.")
-
-    row_count = 1
 
     def init(self) -> None:
         """Take the topology's surface when none is given, check it, and measure the volume.
@@ -161,6 +155,11 @@ class SurfacePressureModel(LagrangianConstraint):
         """See LagrangianConstraint."""
         growth = self.cavityVolume.get() - self.initialCavityVolume.get()
         return np.array([self.free_growth() + growth])
+
+    @property
+    def only_inflates(self) -> bool:
+        """See Cavity: minPressure says so."""
+        return self.minPressure.isSet() and self.minPressure.get() >= 0.0
 
     def limit(self, name: str, unset: float) -> float:
         """A limit that a scene may leave unset."""

@@ -7,61 +7,77 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.behavior.step_term import StepTerm
-from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
-
-STRAIN = 1e-5
-"""Change of the deformation gradients in differences of the stiffness [-]: they err by its square,
-and by rounding over it, some 1e-10 of the stiffness both."""
+from sofa_softctl.runtime.kernels.elasticity import hyperelastic
+from sofa_softctl.runtime.kernels.elasticity import hyperelastic_derivative as kernel
 
 
 class HyperelasticTerm(StepTerm):
     """Term of a TetrahedronHyperelasticityFEMForceField: dr/dx = -h K - h (h + beta) dK/dw.
 
-    The second part, how K changes along w, is the third derivative of the energy with w, symmetric
-    in the others; it is taken as a central difference of K.
+    Its stiffnesses are the parameters of the material in each tetrahedron, in which r is linear.
     """
 
     def __init__(self, field: Any) -> None:
         self.field = field
-        rows, cols = field.pairs()
-        self.pattern = BlockPattern.build(field.state.block_count, rows, cols)
-        self.slots = self.pattern.slots(rows, cols).reshape(-1, 10)
+        count = len(field.elements)
+        self.stiffness_shape = field.parameters.shape
+        self.rates = np.empty((count, 3, 3))
+        self.A = np.empty((count, 9, 9))
+        self.invariants = np.empty((count, kernel.INVARIANTS))
 
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         """See StepTerm."""
-        values = np.zeros((len(self.pattern.indices), 3, 3))
-        self._add_stiffness(x, -h, values)
-        steepest = self._steepest(w)
-        if steepest > 0.0:
-            tau = STRAIN / steepest  # [time]
-            share = -h * (h + beta) / (2.0 * tau)
-            self._add_stiffness(x + tau * w, share, values)
-            self._add_stiffness(x - tau * w, -share, values)
-        self.matrix = self.pattern.to_csr(values)
+        field, self.h, self.c = self.field, h, h * (h + beta)
+        self.x = np.ascontiguousarray(x)
+        kernel.gradients(np.ascontiguousarray(w), field.elements, field.gradients, self.rates)
+        kernel.tensors(*self._state, self.rates, self.h, self.c, self.A)
+        self._unit_slopes: list[np.ndarray] = []
 
-    def _steepest(self, w: np.ndarray) -> float:
-        """Largest rate of a deformation gradient [1 / time]."""
-        field = self.field
-        rates = np.einsum("eai,eaj->eij", w[field.elements], field.gradients)
-        return float(np.abs(rates).max())
-
-    def _add_stiffness(self, x: np.ndarray, factor: float, values: np.ndarray) -> None:
-        """values += factor K(x); what the field itself is at stays."""
-        field = self.field
-        F, slopes = np.empty_like(field._deformations), np.empty_like(field._slopes)
-        shape = (field.elements, field.gradients, field.volumes)
-        kernel.deform(
-            np.ascontiguousarray(x), *shape, field.material.number, field.parameters, F, slopes
-        )
-        kernel.add_matrix(field.gradients, F, slopes, factor, self.slots, values)
+    @property
+    def _state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Deformation gradients, and slopes of the energy."""
+        return self.field._deformations, self.field._slopes
 
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
         """See StepTerm."""
-        columns = np.ascontiguousarray(dx.reshape(len(dx), -1).T)
-        out += (self.matrix @ columns).T.reshape(out.shape)
+        kernel.add_by_positions(dx, self.field.elements, self.field.gradients, self.A, out)
 
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
+        """See StepTerm; dr/dx is symmetric."""
+        field, found = self.field, self.invariants
+        kernel.add_by_positions(y[None], field.elements, field.gradients, self.A, out[None])
+        rates = (self.rates, self.h, self.c)
+        kernel.invariants(y, field.elements, field.gradients, self._state[0], *rates, found)
+        for number, slopes in enumerate(self._by_parameters()):
+            by_stiffness[:, number] -= np.einsum("es,es->e", found, slopes)
+
+    def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
         """See StepTerm."""
-        del by_stiffness  # there are none
-        out += (self.matrix @ y.ravel()).reshape(y.shape)
+        field = self.field
+        slopes = self._slopes(change)
+        place = (field.elements, field.gradients, self._state[0])
+        kernel.add_residual(*place, slopes, self.rates, self.h, self.c, out)
+
+    def _by_parameters(self) -> list[np.ndarray]:
+        """Derivatives of the slopes by each parameter, shape (m, 7) each."""
+        if not self._unit_slopes:
+            for one in np.eye(self.stiffness_shape[1]):
+                unit = np.tile(one, (self.stiffness_shape[0], 1))
+                self._unit_slopes.append(self._slopes(unit)[:, : kernel.INVARIANTS])
+        return self._unit_slopes
+
+    def _slopes(self, parameters: np.ndarray) -> np.ndarray:
+        """Slopes of the energy with other parameters, shape (m, SLOPES)."""
+        field = self.field
+        F, slopes = np.empty_like(field._deformations), np.empty_like(field._slopes)
+        hyperelastic.deform(
+            self.x,
+            field.elements,
+            field.gradients,
+            field.volumes,
+            field.material.number,
+            np.ascontiguousarray(parameters, dtype=float),
+            F,
+            slopes,
+        )
+        return slopes

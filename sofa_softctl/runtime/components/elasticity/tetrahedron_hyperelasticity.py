@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.elasticity import HyperelasticForceField
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.hyperelastic_term import HyperelasticTerm
@@ -26,10 +27,11 @@ class Material:
     """What ParameterSet holds, in this order."""
 
 
-class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField):
+class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, HyperelasticForceField):
     """Elasticity from a strain energy, for large strains; the stiffness is its exact derivative.
 
-    Rest shape: the state's rest_position at init. ParameterSet is read at init and reinit. An
+    Rest shape: the state's rest_position at init. ParameterSet is read at init and reinit. It may
+    hold the parameters of each tetrahedron, one after the other, which SOFA does not know. An
     element that is turned inside out has no energy in NeoHookean and MooneyRivlin: its forces are
     NaN, and the step ends with DivergedError; StableNeoHookean can be turned back.
 
@@ -61,7 +63,8 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField):
     )
     ParameterSet = Reals(
         [],
-        "Parameters of the material: mu and lambda (Lame's), or c1, c2 and k of MooneyRivlin.",
+        "Parameters of the material: mu and lambda (Lame's), or c1, c2 and k of MooneyRivlin; for "
+        "the body, or for each tetrahedron.",
         unit="pressure",
     )
     AnisotropyDirections = Vectors(3, [], "Unused: the materials are isotropic.")
@@ -92,32 +95,67 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField):
                 f"{', '.join(map(repr, self.materials))}."
             )
         self.material = self.materials[name]
-        self.parameters = self.ParameterSet.get().copy()
+        self.parameters = self._per_element(name)
         self._check_parameters(name)
         self._deform()
 
-    def _check_parameters(self, name: str) -> None:
-        expected, found = self.material.parameters, self.parameters
-        if len(found) != len(expected):
+    def _per_element(self, name: str) -> np.ndarray:
+        """Parameters of each tetrahedron, shape (m, k)."""
+        expected, found, count = (
+            self.material.parameters,
+            self.ParameterSet.get(),
+            len(self.elements),
+        )
+        if len(found) not in (len(expected), len(expected) * count):
+            shown = f": {found.tolist()}" if len(found) < 10 else ""
             raise self.fault(
-                f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}; "
-                f"got {len(found)}: {found.tolist()}."
+                f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}, "
+                f"or that many for each of its {count} tetrahedra; got {len(found)}{shown}."
             )
+        rows = found.reshape(-1, len(expected))
+        return np.broadcast_to(rows, (count, len(expected))).copy()
+
+    def _check_parameters(self, name: str) -> None:
         shear, bulk = self.rest_moduli()
-        if not (shear >= 0.0 and bulk >= 0.0 and np.isfinite(found).all()):
+        sound = (shear >= 0.0) & (bulk >= 0.0) & np.isfinite(self.parameters).all(axis=1)
+        if not sound.all():
+            first = int(np.flatnonzero(~sound)[0])
             raise self.fault(
-                f"has a ParameterSet without stiffness at rest for {name}: {', '.join(expected)} = "
-                f"{found.tolist()} make a shear modulus of {shear:g} and a bulk modulus of "
-                f"{bulk:g}; neither may be negative."
+                f"has a ParameterSet without stiffness at rest for {name}: "
+                f"{', '.join(self.material.parameters)} = {self.parameters[first].tolist()} make a "
+                f"shear modulus of {shear[first]:g} and a bulk modulus of {bulk[first]:g}; neither "
+                "may be negative."
             )
 
-    def rest_moduli(self) -> tuple[float, float]:
-        """Shear and bulk modulus at rest [pressure]: those of linear elasticity there."""
+    def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
+        """See HyperelasticForceField."""
         if self.material.number == kernel.MOONEY_RIVLIN:
-            c1, c2, bulk = self.parameters
+            c1, c2, bulk = self.parameters.T
             return 2.0 * (c1 + c2), bulk
-        mu, lam = self.parameters
+        mu, lam = self.parameters.T
         return mu, lam + 2.0 / 3.0 * mu
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """See HyperelasticForceField."""
+        return self.material.parameters
+
+    def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
+        """See HyperelasticForceField; ParameterSet shows them."""
+        parameters = self.parameters.copy()
+        parameters[elements] = values
+        self.parameters = parameters
+        same = not np.ptp(parameters, axis=0).any()
+        self.ParameterSet.set(parameters[0].copy() if same else parameters.ravel().copy())
+        self._deform()
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"parameters": self.parameters}  # never written in place
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self.parameters = snapshot["parameters"]
 
     def reset(self) -> None:
         """Back to the stiffness of the initial state."""
@@ -168,7 +206,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField):
         )
 
     def check_differentiable(self) -> None:
-        """See ForceField: it is, with every material."""
+        """See ForceField: with every material."""
 
     def step_term(self) -> StepTerm:
         """See ForceField."""

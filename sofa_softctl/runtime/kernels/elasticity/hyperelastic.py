@@ -8,7 +8,8 @@ derivatives of I1 and I2 and that of J by x_a:
     p_a = F g_a,  q_a = (I1 F - F C) g_a,  c_a = cof(F) g_a
     f_a = -V (2 W1 p_a + 2 W2 q_a + WJ c_a)
 
-and the stiffness between nodes a and b is exact, with W12 = W22 = 0 in every material here:
+and the stiffness between nodes a and b is exact, with W12 = W22 = 0 in every material here, as
+W111 = W11J = 0 (see `hyperelastic_derivative`):
 
     K_ab = -df_a/dx_b = V (4 W11 p_a p_b^T + 2 W1J (p_a c_b^T + c_a p_b^T)
                            + 2 W2J (q_a c_b^T + c_a q_b^T) + WJJ c_a c_b^T
@@ -29,8 +30,8 @@ from sofa_softctl._internal.jit import njit
 
 ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN = 0, 1, 2, 3
 
-SLOPES = 7
-"""W1, W2, WJ, W11, W1J, W2J, WJJ of an element, each times its volume."""
+SLOPES = 10
+"""W1, W2, WJ, W11, W1J, W2J, WJJ, W1JJ, W2JJ, WJJJ of an element, each times its volume."""
 
 
 @njit
@@ -67,6 +68,7 @@ def _slopes(
         w[0] = mu / 2.0
         w[2] = (lam * np.log(J) - mu) / J
         w[6] = (lam - lam * np.log(J) + mu) / (J * J)
+        w[9] = (2.0 * lam * np.log(J) - 3.0 * lam - 2.0 * mu) / (J * J * J)
     elif material == STABLE_NEO_HOOKEAN:
         mu, lam = parameters[0], parameters[1]
         w[0] = mu / 2.0
@@ -79,10 +81,12 @@ def _slopes(
         w[1] = c2 * scale * scale
         w[4] = -2.0 / 3.0 * w[0] / J
         w[5] = -4.0 / 3.0 * w[1] / J
+        w[7] = -5.0 / 3.0 * w[4] / J
+        w[8] = -7.0 / 3.0 * w[5] / J
         w[2] = w[4] * I1 + w[5] * I2 + bulk * np.log(J) / J
-        w[6] = (10.0 / 9.0 * w[0] * I1 + 28.0 / 9.0 * w[1] * I2 + bulk * (1.0 - np.log(J))) / (
-            J * J
-        )
+        w[6] = w[7] * I1 + w[8] * I2 + bulk * (1.0 - np.log(J)) / (J * J)
+        w[9] = -(8.0 * w[7] * I1 + 10.0 * w[8] * I2) / (3.0 * J)
+        w[9] += bulk * (2.0 * np.log(J) - 3.0) / (J * J * J)
 
 
 @njit
@@ -134,14 +138,15 @@ def energy(
         elements: Tetrahedra, shape (m, 4).
         gradients, volumes: g_a and V at rest, shapes (m, 4, 3) and (m,).
         material: ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN or MOONEY_RIVLIN.
-        parameters: mu and lambda, or c1, c2 and k of MOONEY_RIVLIN [pressure].
+        parameters: mu and lambda, or c1, c2 and k of MOONEY_RIVLIN, of each element [pressure],
+            shape (m, 2) or (m, 3). W is linear in them.
     """
     F, cof = np.empty((3, 3)), np.empty((3, 3))
     total = 0.0
     for e in range(elements.shape[0]):
         _deformation(x, elements[e], gradients[e], F)
         I1, I2, J = _invariants(F, cof)
-        total += volumes[e] * _energy_density(material, parameters, I1, I2, J)
+        total += volumes[e] * _energy_density(material, parameters[e], I1, I2, J)
     return total
 
 
@@ -161,13 +166,13 @@ def deform(
     Args:
         x, elements, gradients, volumes, material, parameters: As for `energy`.
         deformations: Output F, shape (m, 3, 3).
-        slopes: Output, in the order of SLOPES, shape (m, 7).
+        slopes: Output, in the order of SLOPES, shape (m, 10).
     """
     cof = np.empty((3, 3))
     for e in range(elements.shape[0]):
         _deformation(x, elements[e], gradients[e], deformations[e])
         I1, I2, J = _invariants(deformations[e], cof)
-        _slopes(material, parameters, I1, I2, J, slopes[e])
+        _slopes(material, parameters[e], I1, I2, J, slopes[e])
         for i in range(SLOPES):
             slopes[e, i] *= volumes[e]
 

@@ -29,7 +29,8 @@ class Body:
         self.x0, self.elements = np.ascontiguousarray(x0), np.ascontiguousarray(elements)
         self.gradients, signed = shape_gradients(self.x0, self.elements)
         self.volumes = np.abs(signed)
-        self.number, self.parameters = MATERIALS[material][0], np.array(MATERIALS[material][1])
+        self.number, given = MATERIALS[material]
+        self.parameters = np.tile(given, (len(elements), 1))
         self.F = np.empty((len(elements), 3, 3))
         self.slopes = np.empty((len(elements), kernel.SLOPES))
 

@@ -65,7 +65,7 @@ def test_a_neo_hookean_bar_has_the_difference_of_its_principal_stresses(stretch)
     F, slopes = np.empty((1, 3, 3)), np.empty((1, hyperelastic.SLOPES))
     x = x0 @ (TURN @ np.diag([stretch, across, across])).T
     law = hyperelastic.NEO_HOOKEAN
-    parameters = np.array([MU, LAM])
+    parameters = np.array([[MU, LAM]])
     hyperelastic.deform(x, elements, gradients, np.ones(1), law, parameters, F, slopes)
     assert F == pytest.approx(stresses.deformation_gradients(x, elements, gradients))
     found = stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
@@ -88,7 +88,7 @@ def test_every_strain_energy_is_linear_elasticity_for_small_strains(law, paramet
     F, slopes = np.empty((1, 3, 3)), np.empty((1, hyperelastic.SLOPES))
     strain = 1e-6
     x = x0 @ (TURN @ (np.eye(3) + strain * np.diag([1.0, -NU, -NU]))).T
-    found = np.array(parameters)
+    found = np.array([parameters])
     hyperelastic.deform(x, elements, gradients, np.ones(1), law, found, F, slopes)
     stress = stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
     assert stress == pytest.approx(

@@ -1,0 +1,25 @@
+"""Points of a constraint's state, by nodes of the system."""
+
+from __future__ import annotations
+
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
+from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
+
+
+def carried_points(entry: LagrangianConstraint, system: MechanicalSystem) -> sparse.csr_array:
+    """Constant weights of the system's nodes in each point, shape (p, n).
+
+    Raises:
+        SceneError: it acts on a body that turns, or on another system.
+    """
+    state = entry.state
+    known = id(state) in system.offset or id(state) in system.mapping_of
+    if not known or not all(mapping.weighted for mapping in mappings_above(state, system)):
+        raise entry.fault(
+            "hangs on something else than points of the robot's mesh, such as a body that turns, "
+            "for which the derivatives of a step are not known."
+        )
+    return sparse.csr_array(total_jacobian(state, system)[::3, ::3])
