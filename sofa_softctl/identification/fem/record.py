@@ -64,8 +64,8 @@ def _dt(record: Record, path: str | Path) -> float:
         dt = float("nan")
     if not dt > 0.0:
         raise IdentificationError(
-            f"'{path}' does not say which dt its run had, so that its forces and pressures, impulses "
-            "of a step, are not known as such. Record the scene again with `softctl run --record`."
+            f"'{path}' does not say which dt its run had, so that its forces and pressures, "
+            "impulses of a step, are not known as such. Record the scene again with `softctl run --record`."
         )
     return dt
 

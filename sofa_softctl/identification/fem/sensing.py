@@ -117,6 +117,11 @@ class CableLength:
     deviation: float = 1.0
     """Standard deviation of its noise [length]."""
 
+    @property
+    def path(self) -> str:
+        """Path of what is measured."""
+        return self.cable
+
     def channels(self, units: Units | None) -> tuple[Channel, ...]:
         """Its column, by the units of the scene."""
         return (Channel(self.name, symbol(units, "length"), self.deviation),)
@@ -132,6 +137,11 @@ class CavityVolume:
     """Path of the SurfacePressureConstraint in the scene."""
     deviation: float = 1.0
     """Standard deviation of its noise [length^3]."""
+
+    @property
+    def path(self) -> str:
+        """Path of what is measured."""
+        return self.cavity
 
     def channels(self, units: Units | None) -> tuple[Channel, ...]:
         """Its column, by the units of the scene."""
@@ -173,9 +183,7 @@ def sensing_of(problem: FemProblem) -> Sensing:
             places += [3 * (len(xyz) - 1) + axis for axis in range(3)]
         else:
             places.append(3 * len(markers) + len(measured))
-            is_cable = isinstance(sensor, CableLength)
-            found = model.cable(sensor.cable) if is_cable else model.cavity(sensor.cavity)
-            measured.append(found)
+            measured.append(model.drive(sensor.path))
     stacked = sparse.csr_array(sparse.vstack(points, format="csr"))
     outputs = StepOutputs(model.step, stacked, measured)
     return Sensing(outputs, np.array(places), np.array(xyz, dtype=int).reshape(-1, 3))

@@ -59,14 +59,21 @@ class StepParameter(Protocol):
 class Region(StepParameter, Protocol):
     """A parameter of some elements of a field."""
 
-    field: SolidForceField
-    """The field."""
-    elements: np.ndarray
-    """Numbers of its elements, shape (k,)."""
-    quantity: str
-    """Name of the parameter, as in messages."""
-    sets: tuple[int, ...]
-    """Which parameters of an element it sets: no two regions may set the same of an element."""
+    @property
+    def field(self) -> SolidForceField:
+        """The field."""
+
+    @property
+    def elements(self) -> np.ndarray:
+        """Numbers of its elements, shape (k,)."""
+
+    @property
+    def quantity(self) -> str:
+        """Name of the parameter, as in messages."""
+
+    @property
+    def sets(self) -> tuple[int, ...]:
+        """Which parameters of an element it sets; no two regions may set the same of an element."""
 
     def values(self) -> np.ndarray:
         """The parameter in all elements of the field, shape (m,)."""

@@ -132,7 +132,7 @@ def add_body(node):
         (add_contacts, "finds contacts, for which derivatives of a step are not known: leave"),
         (
             add("PositionConstraint", name="push", useDirections=[1, 0, 0], value=[1.0]),
-            "PositionConstraint '/beam/push' is a constraint that is neither a cable nor a cavity, and its",
+            "PositionConstraint '/beam/push' is a constraint that is neither a cable nor a cavity",
         ),
     ],
 )
