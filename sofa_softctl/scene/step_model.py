@@ -121,8 +121,9 @@ class StepModel:
 
     def drive(self, path: str) -> Cable | Cavity:
         """The cable or cavity at a path."""
-        cavities = [entry.getPathName() for entry in self._all("constraint", Cavity)]
-        return self.cavity(path) if path in cavities else self.cable(path)
+        found = [*self._all("constraint", Cable), *self._all("constraint", Cavity)]
+        driven: Cable | Cavity = self._pick(found, path, "cable or cavity")
+        return driven
 
     def moduli(
         self,

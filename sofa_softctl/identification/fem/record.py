@@ -65,7 +65,8 @@ def _dt(record: Record, path: str | Path) -> float:
     if not dt > 0.0:
         raise IdentificationError(
             f"'{path}' does not say which dt its run had, so that its forces and pressures, "
-            "impulses of a step, are not known as such. Record the scene again with `softctl run --record`."
+            "impulses of a step, are not known as such. Record the scene again with `softctl run "
+            "--record`."
         )
     return dt
 

@@ -308,7 +308,7 @@ def test_a_recording_that_does_not_fit_is_told(problem, change, says):
         (
             {"drives": (Drive("left", "/beam/cable"),)},
             SceneError,
-            "has no cable '/beam/cable'. Name one of: /beam/cable_0/cable, /beam/cable_1/cable",
+            "no cable or cavity '/beam/cable'. Name one of: /beam/cable_0/cable, /beam/cable_1/ca",
         ),
         ({"sensors": (Marker("m"),)}, IdentificationError, "Marker 'm' needs either 'at'"),
         ({"sensors": (Marker("m", state="/arm"),)}, SceneError, "No node '/arm' .* Known: /beam"),
