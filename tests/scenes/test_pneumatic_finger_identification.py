@@ -47,20 +47,6 @@ def recorded(scene, problem, end, dt, wait=0.0):
     return dataclasses.replace(empty, outputs=problem.experiment(empty).outputs(VALUES))
 
 
-def fitted(run, begin):
-    """Moduli by Gauss-Newton, and their standard deviations from the markers' noise."""
-    scale = np.array([one.deviation for one in run.channels])
-    found = least_squares(
-        lambda rho: ((run.outputs(rho) - run.measured) / scale).ravel(),
-        begin,
-        lambda rho: (run.sensitivities(rho)[1] / scale[:, None]).reshape(-1, len(rho)),
-        bounds=bounds(run.parameters),
-        x_scale=begin,
-        xtol=1e-5,
-    )
-    return found.x, np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
-
-
 @pytest.mark.parametrize(("name", "steps"), [("finger", 32), ("neo_hookean", 10)])
 def test_the_scene_moves_as_the_problem_predicts(scene, name, steps):
     """Both from the scene's start, with the same moduli: 1e-9 mm, what rounding leaves."""
@@ -77,18 +63,28 @@ def test_the_scene_moves_as_the_problem_predicts(scene, name, steps):
 def test_the_moduli_are_found_from_pressure_and_markers(scene, problem):
     """From one pulse, without noise: asked for is 1 %; the model is the same."""
     run = problem.experiment(recorded(scene, problem, 0.7, LONG))
-    found, _ = fitted(run, starts(problem.parameters))
-    assert found == pytest.approx(VALUES, rel=1e-4)
+    begin = starts(problem.parameters)
+    found = least_squares(
+        lambda rho: (run.outputs(rho) - run.measured).ravel(),
+        begin,
+        lambda rho: run.sensitivities(rho)[1].reshape(-1, len(rho)),
+        bounds=bounds(problem.parameters),
+        x_scale=begin,
+        xtol=1e-3,
+    )
+    assert found.x == pytest.approx(VALUES, rel=1e-3)
 
 
 def test_the_moduli_are_within_their_intervals_with_noise(scene, problem):
-    """95 % intervals with 0.5 mm of noise; they are not so wide that they say nothing. From the
-    truth on, which only saves time."""
-    exact = recorded(scene, problem, 0.7, LONG)
-    noise = np.random.default_rng(0).normal(scale=0.5, size=exact.outputs.shape)
-    run = problem.experiment(dataclasses.replace(exact, outputs=exact.outputs + noise))
-    found, deviation = fitted(run, VALUES)
-    assert (np.abs(found - VALUES) < norm.ppf(0.975) * deviation).all()
+    """95 % intervals with 0.5 mm of noise, linearised at the truth, in 200 draws: 190 expected, 3.1
+    standard deviation. They are not so wide that they say nothing."""
+    run = problem.experiment(recorded(scene, problem, 0.7, LONG))
+    J = run.sensitivities(VALUES)[1].reshape(-1, 2) / 0.5
+    noise = np.random.default_rng(0).normal(size=(len(J), 200))
+    off = np.linalg.lstsq(J, noise)[0]  # (2, 200)
+    deviation = np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
+    held = (np.abs(off) < norm.ppf(0.975) * deviation[:, None]).sum(axis=1)
+    assert (np.abs(held - 190) < 4.0 * 3.1).all()
     assert (deviation < 0.1 * VALUES).all()
 
 
