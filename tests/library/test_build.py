@@ -17,8 +17,9 @@ from scipy.integrate import solve_ivp
 
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.errors import LibraryError, WorkerError
-from sofa_softctl.library.build import Builder, solve
+from sofa_softctl.library.build import Builder
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import solve
 from sofa_softctl.library.stopping import Window, tasks_wanted
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
 from sofa_softctl.library.task_chain import TaskChain
@@ -472,6 +473,26 @@ def test_building_ends_where_no_motion_can_be_made(tmp_path):
     assert len(builder.build()) > 1 and builder.done
     assert builder.hopeless and builder.bound > builder.window.least > 0.01
     assert "'error' not finite at the optimum" in builder.reasons
+
+
+def test_optima_that_break_a_limit_between_instants_are_not_kept(tmp_path, make_cart):
+    """A wall 20 mm thick at 0.1 m, which plans jump over: four tasks in ten have to pass it."""
+    from sofa_softctl.library.ocp.formulas import casadi
+
+    ca = casadi()
+    wall = make_cart(
+        path=lambda x, u, z, p: [1.0 - 3.0 * ca.exp(-(((x[0] - 0.1) / 0.01) ** 2))],
+        initial=lambda z, p: [0.0, 0.0],
+        force=20.0,
+        tolerance=1e-3,
+        terminal_tolerances=[1e-3, 1e-2],
+        mirror=None,
+    )
+    builder = made(tmp_path / "a", Program(wall), failure_rate=0.1)
+    library = builder.build()
+    assert builder.hopeless and builder.counts.unfit > 10
+    assert max(each.p[0] for each in library.entries) < 0.1
+    assert "the optimum breaks in simulation: violation of path 1 (more" in builder.reasons
 
 
 @pytest.mark.parametrize("rate", [0.0, 1.0, float("nan")])

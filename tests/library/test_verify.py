@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.build import solve
 from sofa_softctl.library.fresh_tasks import FreshTasks
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import solve
 from sofa_softctl.library.task_chain import CAUGHT
 from sofa_softctl.library.verify import _optimality, verify
 from sofa_softctl.view.terminal.library import show_verification
@@ -60,6 +60,21 @@ def test_columns_are_errors_and_costs_of_the_answers_and_of_the_nearest_motion(p
     np.testing.assert_allclose(found.optimal, optimal, rtol=1e-9)
     np.testing.assert_allclose(found.costs, optimal, rtol=1e-6)
     assert found.defects.max() < 1e-7 and found.stationarity.max() < 1e-7
+
+
+def test_violations_are_those_of_each_answer(program, library, monkeypatch):
+    """What is measured of a motion stands in its row, and in the right column."""
+    seen = []
+
+    def measured(program, motion, p):
+        seen.append(float(p[0]))
+        return 10.0 + p[0], 20.0 + p[0]
+
+    monkeypatch.setattr("sofa_softctl.library.verify._optimality", measured)
+    found = verify(library, program, 4)
+    np.testing.assert_array_equal(found.defects, 10.0 + np.array(seen))
+    np.testing.assert_array_equal(found.stationarity, 20.0 + np.array(seen))
+    assert seen == drawn(program, 4)[:, 0].tolist()
 
 
 def test_answers_that_may_not_be_executed_do_not_count_as_cheap(program, library):
