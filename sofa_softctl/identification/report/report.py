@@ -82,6 +82,12 @@ class Report:
             return Diagnostic("look", f"Found, with {notes} to look at.")
         return Diagnostic("good", "Found: noise explains the data, fitted and held out.")
 
+    @property
+    def distrust(self) -> str:
+        """Why no parameter is to be trusted; empty: none is known to be wrong."""
+        first = self.diagnostics[0]
+        return first.text if first.level == "bad" else ""
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what is not finite becomes None."""
         estimate = self.estimate
@@ -91,6 +97,7 @@ class Report:
             "termination": estimate.termination.name,
             "message": estimate.message,
             "verdict": self.verdict.text,
+            "not_to_be_trusted": self.distrust,
             "findings": [vars(one) for one in self.diagnostics],
             "parameters": [_parameter(self, i) for i in range(len(estimate.names))],
             "confidence": 0.95,

@@ -20,6 +20,8 @@ COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
 CANDIDATES, SEARCHES = 4, 8
 """Most rows that are shown; the page has all."""
+MARK = "\u2717"
+"""Before each number of an estimate that is not to be trusted."""
 PAGE, NUMBERS = "report.html", "estimate.json"
 
 
@@ -99,15 +101,20 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
 
 
 def _parameters(report: Report) -> Table:
+    """The table of parameters; each number that is not to be trusted is marked as such."""
     estimate, trust = report.estimate, report.trust
+    mark = f"{MARK} " if report.distrust else ""
     kind = "Student's t" if trust.distribution == "Student-t" else "normal"
     table = Table(
-        title=f"{escape(report.problem)}: {estimate.data:,} measured samples, RMS residual "
+        title=("Not to be trusted. " if mark else "")
+        + f"{escape(report.problem)}: {estimate.data:,} measured samples, RMS residual "
         f"{report.rms:.2f} deviations",
         caption=f"Intervals: {kind}, for a correct model. {estimate.method}, "
-        f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}",
+        f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}"
+        + (f"\n{MARK}: not to be trusted, for the reason above." if mark else ""),
         title_justify="left",
         caption_justify="left",
+        border_style=COLORS["bad"] if mark else None,
     )
     table.add_column("parameter")
     for column in ("value", "95 % interval", "of it by inputs", "start"):
@@ -119,8 +126,8 @@ def _parameters(report: Report) -> Table:
         share = trust.input_covariance[i, i] / max(trust.covariance[i, i], 1e-300)
         table.add_row(
             escape(one.name),
-            escape(f"{number(value, high - low)} {one.unit}".strip()),
-            kept if held else interval_text(low, high, value, one.start),
+            mark + escape(f"{number(value, high - low)} {one.unit}".strip()),
+            kept if held else mark + interval_text(low, high, value, one.start),
             f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",
             f"{one.start:.4g}",
         )
