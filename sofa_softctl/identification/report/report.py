@@ -16,7 +16,16 @@ from sofa_softctl.identification.fitting.steepest_descent import Descent
 from sofa_softctl.identification.report.diagnostic import Diagnostic
 from sofa_softctl.identification.report.diagnostics import diagnostics
 from sofa_softctl.identification.uncertainty.experiment_design import Candidate, rank
-from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
+from sofa_softctl.identification.uncertainty.identifiability import (
+    CONFIDENCE,
+    Identifiability,
+    identifiability,
+)
+from sofa_softctl.identification.uncertainty.prediction import (
+    PredictionBand,
+    Predictions,
+    predictions,
+)
 from sofa_softctl.identification.uncertainty.residual_analysis import (
     ChannelResiduals,
     analyse,
@@ -42,6 +51,8 @@ class Report:
     """Held-out experiments."""
     held_out: tuple[ChannelResiduals, ...]
     """Their residuals, by channel."""
+    predictions: Predictions
+    """Prediction bands of fitted and held-out motion."""
     candidates: tuple[Candidate, ...]
     """Motions that could be recorded next, most informative first."""
     outliers: tuple[Outlier, ...]
@@ -115,6 +126,7 @@ class Report:
             "noise_estimated": estimate.noise_estimated,
             "residuals": [_channel(one) for one in self.residuals],
             "held_out": [_channel(one) for one in self.held_out],
+            "prediction_band": _bands(self.predictions),
             "outliers": [vars(one) for one in self.outliers],
             "draws_of_inputs": self.draws,
             "starts": len(estimate.searches) + len(estimate.failed),
@@ -165,14 +177,17 @@ def make_report(
     held_out = [one.fit for one in validations]
     expected = expected_residuals(estimate, experiments, hold_out, held_out)
     fitted = [*estimate.fits]
+    trust = identifiability(estimate, experiments)
+    effects = None if expected is None else expected.effects
     doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
     return Report(
         problem=problem,
         estimate=estimate,
-        trust=identifiability(estimate, experiments),
+        trust=trust,
         residuals=_analysed(fitted, None if expected is None else expected.fitted, doubt),
         validations=validations,
         held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
+        predictions=predictions(estimate, trust, experiments, hold_out, held_out, effects),
         candidates=rank(estimate, candidates, experiments) if candidates else (),
         outliers=tuple(one for fit in fitted for one in outliers(fit)),
         draws=expected.draws if expected else 0,
@@ -223,6 +238,36 @@ def _channel(one: ChannelResiduals) -> dict[str, Any]:
     values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
     lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
     return values | lists | {"right": one.right, "sentence": one.sentence}
+
+
+def _bands(predictions: Predictions) -> dict[str, Any]:
+    """How many samples are inside the bands, in all and by channel."""
+    total = predictions.coverage
+    return {
+        "confidence": CONFIDENCE,
+        "held_out": None if total is None else vars(total) | {"share": total.share},
+        "channels": [
+            row
+            for kind, bands in (("fitted", predictions.fitted), ("held out", predictions.held_out))
+            for band in bands
+            for row in _band(band, kind)
+        ],
+    }
+
+
+def _band(band: PredictionBand, kind: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "experiment": band.experiment,
+            "channel": channel,
+            "data": kind,
+            "samples": int(samples),
+            "inside": int(inside),
+            "share": inside / samples if samples else None,
+            "noise_of_inputs_known": band.complete,
+        }
+        for channel, samples, inside in zip(band.channels, band.samples, band.inside, strict=True)
+    ]
 
 
 def _search(estimate: Estimate, i: int) -> dict[str, Any]:

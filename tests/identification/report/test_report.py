@@ -144,7 +144,7 @@ def test_the_page_is_whole_and_needs_nothing_else(full):
     assert "<script" not in text and "@import" not in text
     assert "Identification of lag &lt;1&gt;" in text and "lag &amp; co.csv" in text
     for title in (
-        *("What was found", "What the data can tell", "Where the model is wrong"),
+        *("What was found", "What the data can tell", "Residuals"),
         *("Measured and predicted", "What to record next", "From other starts"),
     ):
         assert f"<h2>{title}</h2>" in text

@@ -62,7 +62,7 @@ def residuals(report: Report) -> str:
             " By noise: RMS residual of a correct model with noise of inputs and outputs, the mean "
             f"of {report.draws} draws; residuals are tested against their spread."
         )
-    return html.section("Where the model is wrong", body, note)
+    return html.section("Residuals", body, note)
 
 
 def _windows(shown: Sequence[tuple[ChannelResiduals, str]], labels: Sequence[str]) -> str:
