@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import Outlier, outliers
@@ -55,6 +56,8 @@ class Report:
     """Prediction bands of fitted and held-out motion."""
     candidates: tuple[Candidate, ...]
     """Motions that could be recorded next, most informative first."""
+    design: Design | None
+    """A designed motion, which is among the candidates; None: none was asked for."""
     outliers: tuple[Outlier, ...]
     """Outliers of the fitted data, largest first."""
     draws: int
@@ -142,6 +145,7 @@ class Report:
             "seconds": estimate.seconds,
             "recordings": {name: list(notes) for name, notes in self.notes.items()},
             "next": [vars(one) for one in self.candidates],
+            "design": None if self.design is None else _design(self.design),
         }
         if self.descent is not None:
             values["descent"] = [
@@ -159,6 +163,7 @@ def make_report(
     *,
     hold_out: Sequence[Experiment] = (),
     candidates: Sequence[Experiment] = (),
+    design: Design | None = None,
     descent: Descent | None = None,
     notes: Mapping[str, Sequence[str]] | None = None,
 ) -> Report:
@@ -170,6 +175,7 @@ def make_report(
         experiments: Those that were fitted.
         hold_out: Experiments to validate with.
         candidates: Motions that could be recorded next.
+        design: A designed motion.
         descent: Iterates, if the method was steepest descent.
         notes: Notes on each recording.
     """
@@ -188,13 +194,26 @@ def make_report(
         validations=validations,
         held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
         predictions=predictions(estimate, trust, experiments, hold_out, held_out, effects),
-        candidates=rank(estimate, candidates, experiments) if candidates else (),
+        candidates=_ranked(estimate, candidates, experiments, design),
+        design=design,
         outliers=tuple(one for fit in fitted for one in outliers(fit)),
         draws=expected.draws if expected else 0,
         draw_seconds=expected.seconds if expected else 0.0,
         descent=descent,
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
     )
+
+
+def _ranked(
+    estimate: Estimate,
+    candidates: Sequence[Experiment],
+    experiments: Sequence[Experiment],
+    design: Design | None,
+) -> tuple[Candidate, ...]:
+    """Given and designed motions, most informative first."""
+    found = list(rank(estimate, candidates, experiments)) if candidates else []
+    found += [design.candidate, design.again] if design else []
+    return tuple(sorted(found, key=lambda one: -one.gain))
 
 
 def _analysed(
@@ -238,6 +257,24 @@ def _channel(one: ChannelResiduals) -> dict[str, Any]:
     values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
     lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
     return values | lists | {"right": one.right, "sentence": one.sentence}
+
+
+def _design(design: Design) -> dict[str, Any]:
+    """The motion itself is in its file."""
+    allowed = [gain for gain in design.gains if np.isfinite(gain)]
+    return {
+        "name": design.candidate.name,
+        "kind": design.family,
+        "duration": float(design.time[-1]),
+        "limits": [vars(one) for one in design.limits],
+        "gain": design.candidate.gain,
+        "gain_of_recorded_motion_again": design.again.gain,
+        "median_gain_of_drawn_motions": float(np.median(allowed)),
+        "half_widths": design.candidate.half_widths,
+        "half_widths_now": design.candidate.half_widths_now,
+        "evaluations": design.evaluations,
+        "seed": design.seed,
+    }
 
 
 def _bands(predictions: Predictions) -> dict[str, Any]:

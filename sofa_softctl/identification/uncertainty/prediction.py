@@ -93,7 +93,8 @@ def predictions(
             empty: unknown.
     """
     fits, everything = [*estimate.fits, *held_out], [*experiments, *hold_out]
-    drawn = effects or [None] * len(fits)
+    without: list[np.ndarray | None] = [None] * len(fits)
+    drawn = effects or without
     makers = [
         _Band(estimate, trust, fit, effect, own=not (one.outputs_from_inputs or fit.unknowns))
         for fit, one, effect in zip(fits, everything, drawn, strict=True)
