@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 FAR = 0.02
 """Shares that are off by less are not reported, however unlikely [-]."""
-LOW = 0.8
+LOW = 0.7
 """A smaller share inside: the estimate is not to be trusted [-]."""
 
 
@@ -38,7 +38,7 @@ def on_bands(report: Report) -> list[Diagnostic]:
     doubt = DOUBT / max(len(channels), 1)
     few = [(name, one) for name, one in channels if _few(one, doubt)]
     if few or _few(total, DOUBT):
-        return [_too_few(total, few)]
+        return [_too_few(total, few if len(channels) > 1 else [])]
     if total.high < DOUBT and total.share > total.expected + FAR:
         text = (
             f"{_percent(total)} of the held-out samples are inside the 95 % band, "
@@ -50,11 +50,11 @@ def on_bands(report: Report) -> list[Diagnostic]:
 
 
 def _too_few(total: Coverage, few: list[tuple[str, Coverage]]) -> Diagnostic:
-    least = min(one.share for one in (total, *(one for _, one in few)))
+    least = min(total.share, *(one.share for _, one in few), 1.0)
     level: Level = "bad" if least < LOW else "look"
-    where = listed([f"{_percent(one)} of {name}" for name, one in few], "other channels")
     text = f"Only {_percent(total)} of the held-out samples are inside the 95 % band"
-    text += f" ({where})" if few and where else ""
+    if few:
+        text += f" ({listed([f'{_percent(one)} of {name}' for name, one in few])})"
     expected = f"{100.0 * total.expected:.0f} % would be of a correct model"
     return Diagnostic(level, f"{text}; {expected}: intervals and bands are too narrow.")
 

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy import stats
+from scipy.special import ndtr
 
 from sofa_softctl.identification.fitting.residual import Fit
 
@@ -104,12 +105,13 @@ def _shares(band: Band, errors: np.ndarray) -> np.ndarray:
     half, there = band.half_width(band.at), band.fit.there[band.at]
     noise = np.maximum(band.noise, 1e-12 * band.fit.deviations)
     found = np.full((J.shape[1], len(errors)), np.nan)
-    for d, error in enumerate(errors):
-        moved = J @ error
+    for k, column in enumerate(there.T):
+        if not column.any():
+            continue
+        moved = errors @ J[column, k].T  # (n_draws, n_measured)
         if band.effects is not None:
-            moved = moved + band.effects[d % len(band.effects)]
-        share = stats.norm.cdf((half - moved) / noise) - stats.norm.cdf((-half - moved) / noise)
-        for k, column in enumerate(there.T):
-            if column.any():
-                found[k, d] = share[column, k].mean()
+            moved += band.effects[np.arange(len(errors)) % len(band.effects)][:, column, k]
+        reach = half[column, k]
+        share = ndtr((reach - moved) / noise[k]) - ndtr((-reach - moved) / noise[k])
+        found[k] = share.mean(axis=1)
     return found

@@ -188,7 +188,7 @@ class _Band:
 def _reach(inverse_freedom: np.ndarray) -> np.ndarray:
     """Deviations of an interval of Student's t, whose degrees of freedom need not be whole.
 
-    Expansion about the normal quantile z, within 0.2 % from 8 degrees of freedom on. Degrees of
+    Expansion about the normal quantile z, within 0.3 % from 8 degrees of freedom on. Degrees of
     freedom of a sum of estimated variances are those of Welch and Satterthwaite.
 
     Source: Abramowitz, Stegun, "Handbook of Mathematical Functions", 26.7.5.
