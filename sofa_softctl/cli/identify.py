@@ -135,7 +135,7 @@ def identify(
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl._internal.sentences import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
-    from sofa_softctl.identification.design.design import design as motion_design
+    from sofa_softctl.identification.design.design import design_motion
     from sofa_softctl.identification.fitting.estimate import start_at
     from sofa_softctl.identification.problems.registry import load_problem
     from sofa_softctl.identification.report.report import make_report
@@ -212,7 +212,7 @@ def identify(
         )
         designed = None
         if design is not None:
-            designed = motion_design(
+            designed = design_motion(
                 *(wanted, found, experiments, recordings),
                 name=str(design),
                 duration=duration,
@@ -242,7 +242,7 @@ def identify(
             failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
     if wanted.scene is not None and not (quiet or as_json):
-        _show_scene(wanted, found.rho)
+        _show_scene(wanted, found.rho, doubted=bool(made.distrust))
     if failed is not None:
         raise failed
     raise typer.Exit(found.status.verdict.exit_status)
@@ -316,14 +316,15 @@ def _experiments(
     return found
 
 
-def _show_scene(problem: Problem, rho: np.ndarray) -> None:
+def _show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool) -> None:
     """The command that runs the scene with what was found, and what it leaves out."""
+    mark = " (\u2717 not to be trusted)" if doubted else ""
     values, missing = problem.scene_values(rho), problem.not_in_scene
     if not isinstance(problem.scene, str | Path):
         return
     if values:
         given = " ".join(f"--set {name}={_text(value)}" for name, value in values.items())
-        typer.echo(f"The scene with what was found: softctl run {problem.scene} {given}")
+        typer.echo(f"The scene with what was found{mark}: softctl run {problem.scene} {given}")
     if missing:
         typer.echo(
             f"{', '.join(missing)}: no parameter of the scene. Where it has one, "

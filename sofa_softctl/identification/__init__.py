@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
         "data.delay": ["Delayed"],
         "data.files": ["read_recording"],
         "data.recording": ["Recording"],
+        "design.design": ["design_motion"],
         "experiment": ["Channel", "Experiment", "PulledBack"],
         "fitting.estimate": ["estimate"],
         "fitting.steepest_descent": ["descend"],

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.files import read_recording
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.design.design import design
+from sofa_softctl.identification.design.design import design_motion
 from sofa_softctl.identification.design.limits import input_limits
 from sofa_softctl.identification.design.motion_file import motion_text
 from sofa_softctl.identification.design.motions import FAMILIES, within
@@ -22,7 +22,12 @@ def first(models):
     """An estimate from one recording, and a motion designed from it."""
     problem, one = models.LagProblem(), models.lag(2)
     found = estimate([one])
-    return problem, one, found, design(problem, found, [one], [one.recording], evaluations=60)
+    return (
+        problem,
+        one,
+        found,
+        design_motion(problem, found, [one], [one.recording], evaluations=60),
+    )
 
 
 def test_the_recorded_design_shrinks_intervals_as_forecast(models, first):
@@ -45,7 +50,7 @@ def test_the_recorded_design_shrinks_intervals_as_forecast(models, first):
 
 def test_the_design_is_better_than_random_motions_and_than_the_recorded_one(first):
     problem, one, found, best = first
-    others = design(problem, found, [one], [one.recording], evaluations=10, seed=7).gains
+    others = design_motion(problem, found, [one], [one.recording], evaluations=10, seed=7).gains
     assert best.candidate.gain > np.median(best.gains)
     assert best.candidate.gain > np.median(others) + 0.2
     assert best.candidate.gain > best.again.gain
@@ -55,7 +60,7 @@ def test_the_same_seed_gives_the_same_motion_and_progress_is_reported(first):
     problem, one, found, _ = first
     told = []
     twice = [
-        design(
+        design_motion(
             *(problem, found, [one], [one.recording]),
             evaluations=12,
             seed=3,
@@ -106,7 +111,7 @@ def test_noise_of_an_input_widens_neither_its_range_nor_its_rate(models):
 
 def test_a_range_replaces_the_recorded_one_only_if_given_and_the_file_says_so(models, first):
     problem, one, found, best = first
-    wide = design(
+    wide = design_motion(
         *(problem, found, [one], [one.recording]), evaluations=10, amplitudes={"drive": (-3.0, 3.0)}
     )
     assert np.abs(wide.inputs).max() > 1.0 >= np.abs(best.inputs).max()
@@ -138,7 +143,7 @@ def test_inputs_that_cannot_be_commanded_are_kept_and_one_is_needed(models, firs
         commanded = ()
 
     with pytest.raises(IdentificationError, match="none can be commanded by itself"):
-        design(Uncommanded(), found, [one], [one.recording])
+        design_motion(Uncommanded(), found, [one], [one.recording])
     still = replace(one.recording, inputs=0.0 * one.recording.inputs + 1.0)
     with pytest.raises(IdentificationError, match="the recorded ones are constant"):
-        design(problem, found, [one], [still])
+        design_motion(problem, found, [one], [still])

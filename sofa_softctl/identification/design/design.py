@@ -63,7 +63,7 @@ class Design:
     """Of the search."""
 
 
-def design(
+def design_motion(
     problem: Problem,
     estimate: Estimate,
     experiments: Sequence[Experiment],

@@ -105,9 +105,10 @@ def _same(one: Fit, other: Fit) -> bool:
 def _on_held_out(report: Report) -> list[Diagnostic]:
     if not report.validations:
         return [Diagnostic("look", "No held-out data: the model is not validated.")]
+    share = "" if on_bands(report) else f" {inside(report)}"
     text = (
         f"Held-out data are predicted within {report.rms_held_out:.2f} deviations, fitted data "
-        f"within {report.rms:.2f}. {inside(report)}"
+        f"within {report.rms:.2f}.{share}"
     )
     if _held_out_twice(report):
         return [Diagnostic("look", text)]

@@ -183,6 +183,7 @@ def test_the_page_is_whole_and_needs_nothing_else(full):
     found.feed(text)
     assert found.open == [] and len(set(found.ids)) == len(found.ids)
     assert found.tags.count("svg") >= 6
+    assert all('role="img" aria-label=' in head for head in re.findall("<svg[^>]*>", text))
     assert not re.search(r'(src|href)="(?!#|data:)', text.replace("xlink:href", "href"))
     assert "<script" not in text and "@import" not in text
     assert "Identification of lag &lt;1&gt;" in text and "lag &amp; co.csv" in text

@@ -39,7 +39,8 @@ def descent_figure(descent: Descent, fits: Sequence[Fit]) -> str:
             axes.set_xlabel("iteration")
             axes.xaxis.get_major_locator().set_params(integer=True)
 
-    return svg(9.2, 2.5, draw)
+    alt = "Cost, norm of the gradient, and parameters over the iterations of steepest descent."
+    return svg(9.2, 2.5, draw, alt)
 
 
 def outputs_figure(descent: Descent, fits: Sequence[Fit]) -> str:
@@ -68,4 +69,5 @@ def outputs_figure(descent: Descent, fits: Sequence[Fit]) -> str:
         axes.set_xlabel(f"{other.name} [{other.unit}]" if other else "time [s]")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
 
-    return svg(9.2, 4.2 if alike else 2.8, draw)
+    alt = f"Predicted motion of {fit.name} in each iteration, beside the measured one."
+    return svg(9.2, 4.2 if alike else 2.8, draw, alt)

@@ -41,7 +41,8 @@ def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) 
         matrix.tick_params(length=0)
         _ellipses(plane, trust, [labelled(one) for one in parameters], np.flatnonzero(there), C)
 
-    return svg(9.2, max(2.9, 0.9 + 0.32 * len(names)), draw)
+    alt = f"Correlation of the errors of {', '.join(names)}; 95 % region of the most alike pair."
+    return svg(9.2, max(2.9, 0.9 + 0.32 * len(names)), draw, alt)
 
 
 def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
@@ -66,7 +67,8 @@ def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
         axes.grid(False, axis="y")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
 
-    return svg(9.2, 0.9 + 0.42 * len(names), draw)
+    alt = f"Standard deviation of {', '.join(names)} by noise of outputs, of inputs, and by both."
+    return svg(9.2, 0.9 + 0.42 * len(names), draw, alt)
 
 
 def _ellipses(

@@ -45,7 +45,11 @@ def windows_figure(residuals: Sequence[ChannelResiduals], labels: Sequence[str])
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
 
-    return svg(9.2, 0.75 + 0.3 * len(residuals), draw)
+    alt = "RMS residual [σ] of each channel in each time window; largest: " + "; ".join(
+        f"{label} {np.nanmax(one.windows):.1f}"
+        for one, label in zip(residuals, labels, strict=True)
+    )
+    return svg(9.2, 0.75 + 0.3 * len(residuals), draw, alt)
 
 
 def noise_figure(fits: Sequence[Fit]) -> str:
@@ -80,4 +84,5 @@ def noise_figure(fits: Sequence[Fit]) -> str:
         lags.set_ylim(-1.0, 1.0)
         lags.legend(**BESIDE)
 
-    return svg(9.2, 2.5, draw)
+    alt = "Histogram of the residuals beside the normal density; their correlation over 20 lags."
+    return svg(9.2, 2.5, draw, alt)
