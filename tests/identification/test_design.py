@@ -147,3 +147,15 @@ def test_inputs_that_cannot_be_commanded_are_kept_and_one_is_needed(models, firs
     still = replace(one.recording, inputs=0.0 * one.recording.inputs + 1.0)
     with pytest.raises(IdentificationError, match="the recorded ones are constant"):
         design_motion(problem, found, [one], [still])
+
+
+def test_motions_whose_predicted_outputs_leave_the_measured_range_are_refused(models, first):
+    """As if the robot had moved half as far, and not at all."""
+    problem, one, found, _ = first
+    half = replace(one.recording, outputs=0.5 * one.recording.outputs)
+    best = design_motion(problem, found, [one], [half], evaluations=30)
+    assert np.abs(best.outputs).max() < 0.62 * np.abs(one.recording.outputs).max()
+    assert -np.inf in best.gains
+    still = replace(one.recording, outputs=1e-3 * one.recording.outputs)
+    with pytest.raises(IdentificationError, match="None of 4 .* outside what was recorded"):
+        design_motion(problem, found, [one], [still], evaluations=10)

@@ -55,7 +55,7 @@ def _designed(design: Design) -> str:
         "Limits, each input by itself, are those of the recordings. Whether the robot bears inputs "
         "together is not known here: check the motion before it is commanded."
     )
-    figure = html.figure(motion_figure(design), f"Motion to command. {limits}.", wide=True)
+    figure = html.figure(motion_figure(design), f"Motion to command: {limits}.", wide=True)
     return f"<p>{text}</p>{figure}{html.note(whose)}"
 
 
