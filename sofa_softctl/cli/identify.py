@@ -20,6 +20,7 @@ from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.experiment import Experiment
     from sofa_softctl.identification.fitting.estimate import Estimate
     from sofa_softctl.identification.fitting.steepest_descent import Descent
@@ -47,7 +48,8 @@ class Method(StrEnum):
     "  softctl identify my_robot.py --data bend.csv --starts 32 --cluster tcp://host:8786\n\n"
     "  softctl identify my_robot.py --data bend.csv --with friction.elbow --with 'offset.*'\n\n"
     "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
-    "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
+    "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv\n\n"
+    "  softctl identify my_robot.py --data bend.csv --design motion.csv --duration 10"
 )
 def identify(
     problem: Annotated[
@@ -67,6 +69,27 @@ def identify(
             "--next", metavar="FILE", help="Motion that could be recorded; may be repeated."
         ),
     ] = None,
+    design: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write the most informative motion to record next."),
+    ] = None,
+    duration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Of the designed motion; default: the longest recording's.", min=0.0
+        ),
+    ] = None,
+    amplitude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="INPUT=LOW:HIGH",
+            help="Range of an input of the designed motion, in place of the recorded one; may be "
+            "repeated.",
+        ),
+    ] = None,
+    motions: Annotated[
+        int, typer.Option(metavar="N", help="Motions that the design simulates.", min=10)
+    ] = 200,
     report: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write report.html and estimate.json there."),
@@ -80,7 +103,7 @@ def identify(
     starts: Annotated[
         int, typer.Option(help="Searches from so many starts; the first is the given one.", min=1)
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Of the other starts.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of the other starts, and of the design.", min=0)] = 0,
     workers: Workers = 0,
     cluster: Cluster = "",
     set_start: Annotated[
@@ -133,6 +156,7 @@ def identify(
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl._internal.sentences import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
+    from sofa_softctl.identification.design.design import design_motion
     from sofa_softctl.identification.effects.effect import matches
     from sofa_softctl.identification.effects.known import uncertain as known_within
     from sofa_softctl.identification.effects.selection import names_of, with_effects
@@ -172,11 +196,18 @@ def identify(
     if parallel and starts == 1:
         option = "--cluster searches" if cluster else "--workers search"
         raise UsageError(f"{option} from several starts: give --starts N, too.")
+    reads = [*data, *(hold_out or []), *(next_ or [])]
+    ranges = _ranges(amplitude)
+    if design is None and (ranges or duration is not None):
+        raise UsageError("--duration and --amplitude are of a designed motion: give --design FILE.")
+    if design is not None:
+        _check_design(design, reads)
     if report is not None:
-        _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
+        _check_report(report, reads)
     parameters = known_within(start_at(wanted.parameters, _numbers(set_start)), known)
     terminal = Terminal(quiet=quiet or as_json)
     notes: dict[str, tuple[str, ...]] = {}
+    recordings: list[Recording] = []
     failed = None
 
     def warn(text: str) -> None:
@@ -188,10 +219,10 @@ def identify(
         terminal.status("reading recordings") as progress,
     ):
         with files_sent(cluster) as read:
-            experiments = _experiments(data, wanted, notes, terminal)
+            experiments = _experiments(data, wanted, notes, terminal, recordings)
         sent = {*files, *read, *map(str, data)}
         executor = stack.enter_context(processes(workers, cluster, sent))
-        held_out = _experiments(hold_out or [], wanted, notes, terminal)
+        held_out = _experiments(hold_out or [], wanted, notes, terminal, recordings)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
         progress("first simulation")
         found, descent = _fit(
@@ -213,6 +244,17 @@ def identify(
                 ),
             },
         )
+        designed = None
+        if design is not None:
+            designed = design_motion(
+                *(wanted, found, experiments, recordings),
+                name=str(design),
+                duration=duration,
+                amplitudes=ranges,
+                evaluations=motions,
+                seed=seed,
+                progress=view.design_progress(progress),
+            )
         progress("computing intervals")
         made = make_report(
             wanted.name,
@@ -220,18 +262,21 @@ def identify(
             experiments,
             hold_out=held_out,
             candidates=candidates,
+            design=designed,
             descent=descent,
             notes=notes,
         )
-        if report is not None:
-            progress("writing the report")
-            try:
+        try:
+            if designed is not None and design is not None:
+                view.write_motion(design, wanted, designed, parameters)
+            if report is not None:
+                progress("writing the report")
                 view.write(report, made)
-            except SoftctlError as error:  # what was found is shown all the same
-                failed = error
+        except SoftctlError as error:  # what was found is shown all the same
+            failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
     if wanted.scene is not None and not (quiet or as_json):
-        _show_scene(wanted, found.rho)
+        _show_scene(wanted, found.rho, doubted=bool(made.distrust))
     if failed is not None:
         raise failed
     raise typer.Exit(found.status.verdict.exit_status)
@@ -284,10 +329,11 @@ def _experiments(
     problem: Problem,
     notes: dict[str, tuple[str, ...]],
     terminal: Terminal,
+    recordings: list[Recording] | None = None,
     *,
     planned: bool = False,
 ) -> list[Experiment]:
-    """Models of recordings; notes on each are kept and printed."""
+    """Models of recordings, which are kept too; notes on each are kept and printed."""
     from sofa_softctl.identification.compatibility import as_experiment
     from sofa_softctl.identification.data.files import read_recording
 
@@ -299,17 +345,20 @@ def _experiments(
         for note in notes[recording.name]:
             terminal.note(f"{recording.name}: {note}")
         found.append(experiment)
+        if recordings is not None:
+            recordings.append(recording)
     return found
 
 
-def _show_scene(problem: Problem, rho: np.ndarray) -> None:
+def _show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool) -> None:
     """The command that runs the scene with what was found, and what it leaves out."""
+    mark = " (\u2717 not to be trusted)" if doubted else ""
     values, missing = problem.scene_values(rho), problem.not_in_scene
     if not isinstance(problem.scene, str | Path):
         return
     if values:
         given = " ".join(f"--set {name}={_text(value)}" for name, value in values.items())
-        typer.echo(f"The scene with what was found: softctl run {problem.scene} {given}")
+        typer.echo(f"The scene with what was found{mark}: softctl run {problem.scene} {given}")
     if missing:
         typer.echo(
             f"{', '.join(missing)}: no parameter of the scene. Where it has one, "
@@ -334,6 +383,26 @@ def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
     write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
     if not quiet:
         typer.echo(f"Template: {path}")
+
+
+def _check_design(path: Path, reads: Sequence[Path]) -> None:
+    """SoftctlError when the designed motion cannot be written: before the work, not after it."""
+    if path.suffix.lower() != ".csv":
+        raise UsageError(f"--design writes a CSV file. Got: '{path}'. Expected FILE.csv.")
+    check_outputs(reads=reads, design=path)
+
+
+def _ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
+    """Names and ranges of --amplitude."""
+    found = {}
+    for text in texts or []:
+        name, _, value = text.partition("=")
+        try:
+            low, high = map(float, value.split(":"))
+        except ValueError:
+            raise UsageError(f"--amplitude needs INPUT=LOW:HIGH, got '{text}'.") from None
+        found[name.strip()] = (low, high)
+    return found
 
 
 def _numbers(texts: list[str] | None) -> dict[str, float]:

@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
         "data.delay": ["Delayed"],
         "data.files": ["read_recording"],
         "data.recording": ["Recording"],
+        "design.design": ["design_motion"],
         "effects.effect": ["Effect"],
         "effects.known": ["uncertain"],
         "effects.selection": ["with_effects"],

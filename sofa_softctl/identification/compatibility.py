@@ -118,6 +118,11 @@ class _AdaptedProblem(_Adapter, Problem):
         return recorded
 
     @property
+    def commanded(self) -> tuple[str, ...] | None:
+        commanded: tuple[str, ...] | None = self._optional("commanded", None)
+        return commanded
+
+    @property
     def scene(self) -> str | Path | Callable[..., Any] | None:
         scene: str | Path | Callable[..., Any] | None = self._optional("scene", None)
         return scene

@@ -59,6 +59,10 @@ class Problem(ABC):
             """Columns of MCAP records to names of `inputs` and `channels`; empty by default."""
 
         @property
+        def commanded(self) -> tuple[str, ...] | None:
+            """Inputs that can be commanded, by name; None, the default: all of them."""
+
+        @property
         def scene(self) -> str | Path | Callable[..., Any] | None:
             """Scene file or createScene of the parameters; None, the default: no scene."""
 
@@ -68,6 +72,7 @@ class Problem(ABC):
     else:
         rate = None
         recorded = MappingProxyType({})
+        commanded = None
         scene = None
         not_in_scene = ()
 

@@ -38,12 +38,19 @@ def test_the_finger_of_the_page_is_identified(page):
 
 
 def test_the_sections_of_the_report_are_those_of_the_page(page):
-    from sofa_softctl.view.report import identification as view
+    from sofa_softctl.view.report.identification.page import SECTIONS
 
-    report = inspect.getsource(view)
+    report = "".join(inspect.getsource(inspect.getmodule(one)) for one in SECTIONS)
     headings = re.findall(r"^- \*\*(.+?)\*\*", text(PAGES[0]), re.MULTILINE)
-    assert headings[0] == "What was found" and len(headings) == 5
+    assert headings[0] == "Parameters" and len(headings) == 6
     assert all(f'section("{heading}"' in report for heading in headings)
+
+
+def test_the_motion_that_the_page_designs_shrinks_intervals_as_forecast(page):
+    """Within 10 %: linearised at an estimate that is off by 1 % at most."""
+    half = dict(zip(("lag", "gain"), page["half_widths"], strict=True))
+    assert page["forecast"] == pytest.approx(half, rel=0.1)
+    assert page["motion"].candidate.gain > 0.7
 
 
 def test_its_descent_comes_to_the_same_place(page):

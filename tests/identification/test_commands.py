@@ -57,6 +57,33 @@ def test_parameters_are_found_and_the_report_written(files, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["estimate.json", "report.html"]
 
 
+def test_a_motion_is_designed_written_and_ranked(files, tmp_path):
+    path = tmp_path / "motion.csv"
+    words = (PROBLEM, "--data", files / "b.csv", "--design", path, "--motions", 20)
+    told = run(*words, "--report", tmp_path)
+    assert "Motion to command:" in told and "once more" in told
+    found = json.loads((tmp_path / "estimate.json").read_text())
+    assert found["design"]["gain"] > found["design"]["median_gain_of_drawn_motions"] > 0.0
+    assert found["design"]["duration"] == pytest.approx(2.0)
+    assert "<svg" in (tmp_path / "report.html").read_text().split("What to record next")[1]
+    again = json.loads(run(PROBLEM, "--data", files / "b.csv", "--next", path, "--json"))
+    assert again["next"][0]["gain"] == pytest.approx(found["design"]["gain"], rel=1e-6)
+    longer = json.loads(run(*words, "--duration", 3.0, "--amplitude", "drive=-2:2", "--json"))
+    assert longer["design"]["duration"] == 3.0 and longer["design"]["limits"][0]["widened"]
+
+
+def test_options_of_a_design_are_checked_before_the_work(files, tmp_path):
+    words = (PROBLEM, "--data", files / "a.csv")
+    with pytest.raises(SoftctlError, match="are of a designed motion: give --design"):
+        run(*words, "--duration", 3.0)
+    with pytest.raises(SoftctlError, match="INPUT=LOW:HIGH, got 'drive=3'"):
+        run(*words, "--design", tmp_path / "m.csv", "--amplitude", "drive=3")
+    with pytest.raises(SoftctlError, match="Expected FILE.csv"):
+        run(*words, "--design", tmp_path / "m.txt")
+    with pytest.raises(SoftctlError, match="would overwrite"):
+        run(*words, "--design", files / "a.csv")
+
+
 def test_json_is_all_that_is_printed_and_quiet_prints_nothing(files):
     told = json.loads(run(PROBLEM, "--data", files / "a.csv", "--data", files / "b.csv", "--json"))
     assert told["data"] == 302 and len(told["recordings"]) == 2

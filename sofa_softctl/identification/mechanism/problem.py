@@ -82,6 +82,11 @@ class MechanismProblem(Problem):
         return (*(one.channel for one in self.forces), *fed)
 
     @property
+    def commanded(self) -> tuple[str, ...]:
+        """Forces; none where measured motion is fed back, which a command does not determine."""
+        return () if self.feedback else tuple(one.channel.name for one in self.forces)
+
+    @property
     def channels(self) -> tuple[Channel, ...]:
         """Outputs that a recording must have."""
         return () if self.from_feedback else self.compared

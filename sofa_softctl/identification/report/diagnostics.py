@@ -12,6 +12,7 @@ from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import METHOD
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
+from sofa_softctl.identification.report.prediction_diagnostics import inside, on_bands
 from sofa_softctl.identification.report.residual_diagnostics import on_residuals
 from sofa_softctl.identification.report.start_diagnostics import on_starts
 from sofa_softctl.identification.uncertainty.branches import branches
@@ -37,6 +38,7 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     found += [_blind(one) for one in report.trust.blind]
     found += [Diagnostic("look", sentence(_capital(text))) for text in estimate.warnings]
     found += on_residuals(report) + _on_same(report) + _on_held_out(report)
+    found += on_bands(report)
     found += _on_inputs(report) + _on_branches(report) + _on_candidates(report)
     if estimate.method == METHOD:
         found.append(
@@ -103,9 +105,10 @@ def _same(one: Fit, other: Fit) -> bool:
 def _on_held_out(report: Report) -> list[Diagnostic]:
     if not report.validations:
         return [Diagnostic("look", "No held-out data: the model is not validated.")]
+    share = "" if on_bands(report) else f" {inside(report)}"
     text = (
         f"Held-out data are predicted within {report.rms_held_out:.2f} deviations, fitted data "
-        f"within {report.rms:.2f}."
+        f"within {report.rms:.2f}.{share}"
     )
     if _held_out_twice(report):
         return [Diagnostic("look", text)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import Outlier, outliers
@@ -16,7 +17,16 @@ from sofa_softctl.identification.fitting.steepest_descent import Descent
 from sofa_softctl.identification.report.diagnostic import Diagnostic
 from sofa_softctl.identification.report.diagnostics import diagnostics
 from sofa_softctl.identification.uncertainty.experiment_design import Candidate, rank
-from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
+from sofa_softctl.identification.uncertainty.identifiability import (
+    CONFIDENCE,
+    Identifiability,
+    identifiability,
+)
+from sofa_softctl.identification.uncertainty.prediction import (
+    PredictionBand,
+    Predictions,
+    predictions,
+)
 from sofa_softctl.identification.uncertainty.residual_analysis import (
     ChannelResiduals,
     analyse,
@@ -42,8 +52,12 @@ class Report:
     """Held-out experiments."""
     held_out: tuple[ChannelResiduals, ...]
     """Their residuals, by channel."""
+    predictions: Predictions
+    """Prediction bands of fitted and held-out motion."""
     candidates: tuple[Candidate, ...]
     """Motions that could be recorded next, most informative first."""
+    design: Design | None
+    """A designed motion, which is among the candidates; None: none was asked for."""
     outliers: tuple[Outlier, ...]
     """Outliers of the fitted data, largest first."""
     draws: int
@@ -82,6 +96,12 @@ class Report:
             return Diagnostic("look", f"Found, with {notes} to look at.")
         return Diagnostic("good", "Found: noise explains the data, fitted and held out.")
 
+    @property
+    def distrust(self) -> str:
+        """Why no parameter is to be trusted; empty: none is known to be wrong."""
+        first = self.diagnostics[0]
+        return first.text if first.level == "bad" else ""
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; what is not finite becomes None."""
         estimate = self.estimate
@@ -91,6 +111,7 @@ class Report:
             "termination": estimate.termination.name,
             "message": estimate.message,
             "verdict": self.verdict.text,
+            "not_to_be_trusted": self.distrust,
             "findings": [vars(one) for one in self.diagnostics],
             "parameters": [_parameter(self, i) for i in range(len(estimate.names))],
             "confidence": 0.95,
@@ -108,6 +129,7 @@ class Report:
             "noise_estimated": estimate.noise_estimated,
             "residuals": [_channel(one) for one in self.residuals],
             "held_out": [_channel(one) for one in self.held_out],
+            "prediction_band": _bands(self.predictions),
             "outliers": [vars(one) for one in self.outliers],
             "draws_of_inputs": self.draws,
             "starts": len(estimate.searches) + len(estimate.failed),
@@ -123,6 +145,7 @@ class Report:
             "seconds": estimate.seconds,
             "recordings": {name: list(notes) for name, notes in self.notes.items()},
             "next": [vars(one) for one in self.candidates],
+            "design": None if self.design is None else _design(self.design),
         }
         if self.descent is not None:
             values["descent"] = [
@@ -140,6 +163,7 @@ def make_report(
     *,
     hold_out: Sequence[Experiment] = (),
     candidates: Sequence[Experiment] = (),
+    design: Design | None = None,
     descent: Descent | None = None,
     notes: Mapping[str, Sequence[str]] | None = None,
 ) -> Report:
@@ -151,6 +175,7 @@ def make_report(
         experiments: Those that were fitted.
         hold_out: Experiments to validate with.
         candidates: Motions that could be recorded next.
+        design: A designed motion.
         descent: Iterates, if the method was steepest descent.
         notes: Notes on each recording.
     """
@@ -158,21 +183,37 @@ def make_report(
     held_out = [one.fit for one in validations]
     expected = expected_residuals(estimate, experiments, hold_out, held_out)
     fitted = [*estimate.fits]
+    trust = identifiability(estimate, experiments)
+    effects = None if expected is None else expected.effects
     doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
     return Report(
         problem=problem,
         estimate=estimate,
-        trust=identifiability(estimate, experiments),
+        trust=trust,
         residuals=_analysed(fitted, None if expected is None else expected.fitted, doubt),
         validations=validations,
         held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
-        candidates=rank(estimate, candidates, experiments) if candidates else (),
+        predictions=predictions(estimate, trust, experiments, hold_out, held_out, effects),
+        candidates=_ranked(estimate, candidates, experiments, design),
+        design=design,
         outliers=tuple(one for fit in fitted for one in outliers(fit)),
         draws=expected.draws if expected else 0,
         draw_seconds=expected.seconds if expected else 0.0,
         descent=descent,
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
     )
+
+
+def _ranked(
+    estimate: Estimate,
+    candidates: Sequence[Experiment],
+    experiments: Sequence[Experiment],
+    design: Design | None,
+) -> tuple[Candidate, ...]:
+    """Given and designed motions, most informative first."""
+    found = list(rank(estimate, candidates, experiments)) if candidates else []
+    found += [design.candidate, design.again] if design else []
+    return tuple(sorted(found, key=lambda one: -one.gain))
 
 
 def _analysed(
@@ -216,6 +257,54 @@ def _channel(one: ChannelResiduals) -> dict[str, Any]:
     values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
     lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
     return values | lists | {"right": one.right, "sentence": one.sentence}
+
+
+def _design(design: Design) -> dict[str, Any]:
+    """The motion itself is in its file."""
+    allowed = [gain for gain in design.gains if np.isfinite(gain)]
+    return {
+        "name": design.candidate.name,
+        "kind": design.family,
+        "duration": float(design.time[-1]),
+        "limits": [vars(one) for one in design.limits],
+        "gain": design.candidate.gain,
+        "gain_of_recorded_motion_again": design.again.gain,
+        "median_gain_of_drawn_motions": float(np.median(allowed)),
+        "half_widths": design.candidate.half_widths,
+        "half_widths_now": design.candidate.half_widths_now,
+        "evaluations": design.evaluations,
+        "seed": design.seed,
+    }
+
+
+def _bands(predictions: Predictions) -> dict[str, Any]:
+    """How many samples are inside the bands, in all and by channel."""
+    total = predictions.coverage
+    return {
+        "confidence": CONFIDENCE,
+        "held_out": None if total is None else vars(total) | {"share": total.share},
+        "channels": [
+            row
+            for kind, bands in (("fitted", predictions.fitted), ("held out", predictions.held_out))
+            for band in bands
+            for row in _band(band, kind)
+        ],
+    }
+
+
+def _band(band: PredictionBand, kind: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "experiment": band.experiment,
+            "channel": channel,
+            "data": kind,
+            "samples": int(samples),
+            "inside": int(inside),
+            "share": inside / samples if samples else None,
+            "noise_of_inputs_known": band.complete,
+        }
+        for channel, samples, inside in zip(band.channels, band.samples, band.inside, strict=True)
+    ]
 
 
 def _search(estimate: Estimate, i: int) -> dict[str, Any]:

@@ -5,13 +5,13 @@ The paper leaves "algorithms to determine appropriate actions" to future work.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
@@ -41,7 +41,7 @@ class Candidate:
     half_widths_now: dict[str, float]
     """The same before [unit]."""
     reason: str = ""
-    """Why the simulation failed; empty: it did not."""
+    """Why the motion is not possible; empty: it is."""
 
 
 def rank(
@@ -62,12 +62,17 @@ def rank(
         candidates: Experiments; their `measured` is not used.
         experiments: Those of the estimate, for the noise of their inputs; none: without it.
     """
-    known = _Known(estimate, experiments)
+    known = Known(estimate, experiments)
     return tuple(sorted((known.judge(one) for one in candidates), key=lambda one: -one.gain))
 
 
-class _Known:
-    """Information on the parameters before a candidate is recorded."""
+class Known:
+    """Information on the parameters before a candidate is recorded.
+
+    Args:
+        estimate: From the data so far.
+        experiments: Those of the estimate, for the noise of their inputs; none: without it.
+    """
 
     def __init__(self, estimate: Estimate, experiments: Sequence[Experiment]) -> None:
         self.estimate = estimate
@@ -85,8 +90,22 @@ class _Known:
         self.reach = deviations_of_interval(estimate)
         self.covariance = self._covariance(self.F, self.scores)
 
-    def judge(self, experiment: Experiment) -> Candidate:
-        """The information that a motion would add."""
+    def own(self, experiment: Experiment) -> np.ndarray:
+        """The parameters of an experiment at the estimate, in its order."""
+        return StackedResidual([experiment], self.estimate.parameters).of(0, self.estimate.rho)
+
+    def judge(
+        self,
+        experiment: Experiment,
+        refused: Callable[[Sequence[Channel], np.ndarray], str] | None = None,
+    ) -> Candidate:
+        """The information that a motion would add.
+
+        Args:
+            experiment: The motion.
+            refused: Returns from its channels and predicted outputs why they are not allowed, or
+                an empty text.
+        """
         now = self._half_widths(self.covariance)
         noise = {one.name: one.deviation for fit in self.estimate.fits for one in fit.channels}
         misfit = StackedResidual([experiment], self.estimate.parameters, deviations=noise)
@@ -97,6 +116,8 @@ class _Known:
             if unknown is not None:
                 misfit = StackedResidual([unknown], self.estimate.parameters, deviations=noise)
             (fit,) = misfit.fits(self.estimate.rho)
+            if refused is not None and (why := refused(fit.channels, fit.outputs)):
+                return Candidate(experiment.name, -np.inf, now, now, why)
             if unknown is None:
                 fit = replace(fit, measured=np.zeros_like(fit.outputs))
             scores = self._scores(misfit.experiments[0], fit, rho)

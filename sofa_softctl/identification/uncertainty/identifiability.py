@@ -196,18 +196,40 @@ def sizes(estimate: Estimate) -> np.ndarray:
     return np.where(from_zero | (size == 0.0), np.maximum(size, scales), size)
 
 
+def known_covariance(estimate: Estimate, trust: Identifiability) -> tuple[np.ndarray, np.ndarray]:
+    """Covariance of what the data determine, and directions that they do not.
+
+    Returns:
+        Covariance [units], finite, shape (n_rho, n_rho); directions with infinite variance [units],
+        each a change of parameters by their magnitude, shape (m, n_rho).
+    """
+    free, size = estimate.free, sizes(estimate)
+    half, unseen = _factor(reduced_jacobian(estimate)[:, free], size[free])
+    C = _embedded(half @ half.T, free, 0.0) + trust.input_covariance + spread(estimate)
+    lost = np.zeros((len(unseen), len(size)))
+    lost[:, free] = unseen * size[free]
+    hidden = np.isin(estimate.names, estimate.held) & ~np.isin(estimate.names, estimate.fixed)
+    lost = np.concatenate([lost, np.diag(size)[hidden]])
+    return C, lost
+
+
 def _covariance(J: np.ndarray, size: np.ndarray) -> np.ndarray:
     """(J' J)^-1; infinite variances in singular directions."""
-    if not J.shape[1]:
-        return np.zeros((0, 0))
-    _, s, V = np.linalg.svd(J * size, full_matrices=True)
-    s = np.concatenate((s, np.zeros(len(V) - len(s))))
-    seen = s > SINGULAR * s.max()
-    half = V[seen].T / s[seen] * size[:, None]
-    lost = (np.abs(V[~seen]) > LOST).any(axis=0)
+    half, unseen = _factor(J, size)
+    lost = (np.abs(unseen) > LOST).any(axis=0)
     C: np.ndarray = half @ half.T
     C[np.diag_indices(len(C))] += np.where(lost, np.inf, 0.0)
     return C
+
+
+def _factor(J: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A factor of (J' J)^+ = half half', and singular directions as shares of `size`."""
+    if not J.shape[1]:
+        return np.zeros((0, 0)), np.zeros((0, 0))
+    _, s, V = np.linalg.svd(J * size, full_matrices=True)
+    s = np.concatenate((s, np.zeros(len(V) - len(s))))
+    seen = s > SINGULAR * s.max()
+    return V[seen].T / s[seen] * size[:, None], V[~seen]
 
 
 def _embedded(C: np.ndarray, free: np.ndarray, elsewhere: float) -> np.ndarray:

@@ -22,6 +22,7 @@ from sofa_softctl.identification.uncertainty.identifiability import (
     reduced_jacobian,
     sizes,
 )
+from sofa_softctl.identification.uncertainty.prediction import picks
 from sofa_softctl.identification.uncertainty.residual_tests import energies
 
 DRAWS = 24
@@ -46,6 +47,12 @@ class Expected:
     """
     held_out: tuple[np.ndarray, ...]
     """The same for held-out experiments."""
+    effects: tuple[np.ndarray, ...]
+    """Effect of drawn noise of inputs on predicted - measured of each experiment, fitted ones
+    first, at `prediction.picks` [units], shape (n_draws, n_picks, n_outputs).
+
+    Where there are unknowns: what all noise leaves.
+    """
     draws: int
     """Number of draws; 0: not possible."""
     seconds: float
@@ -89,13 +96,14 @@ def expected_residuals(
             if one.unknowns
         }
     except SimulationError:
-        return Expected((), (), 0, perf_counter() - began)
+        return Expected((), (), (), 0, perf_counter() - began)
     owns = [not one.outputs_from_inputs for one in everything]
-    found = []
+    found, effects = [], []
+    at = [picks(len(fit.time)) for fit in fits]
     for draw in range(draws):
         other = [disturbed(one, random) for one in everything]
         if any(one is None for one in other):
-            return Expected((), (), 0, perf_counter() - began)
+            return Expected((), (), (), 0, perf_counter() - began)
         try:
             moved = [_difference(one, misfit, k, estimate.rho) for k, one in enumerate(other)]
         except SimulationError:
@@ -105,13 +113,20 @@ def expected_residuals(
             for a, b, fit, own in zip(exact, moved, fits, owns, strict=True)
         ]
         d = [smoothed[k][draw] if k in smoothed else one for k, one in enumerate(d)]
+        effects.append(
+            [
+                np.nan_to_num(one[p]) * fit.deviations if k in smoothed else (b - a)[p] / SHARE
+                for k, (a, b, one, p, fit) in enumerate(zip(exact, moved, d, at, fits, strict=True))
+            ]
+        )
         left = refit.left(d, fits, random)
         found.append([np.array([energies(r) for r in one.T]) for one in left])
     if len(found) < FEWEST:
-        return Expected((), (), 0, perf_counter() - began)
+        return Expected((), (), (), 0, perf_counter() - began)
     each = tuple(np.array(one) for one in zip(*found, strict=True))
     n = len(experiments)
-    return Expected(each[:n], each[n:], len(found), perf_counter() - began)
+    by_inputs = tuple(np.array(one) for one in zip(*effects, strict=True))
+    return Expected(each[:n], each[n:], by_inputs, len(found), perf_counter() - began)
 
 
 def _noisy(experiment: Experiment) -> bool:

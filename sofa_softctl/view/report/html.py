@@ -6,8 +6,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 STYLE = """
-:root { --ink: #1f272e; --soft: #5b6570; --line: #e3e8ed; --good: #12805c; --look: #b26a00;
-  --bad: #c22f1f; --card: #fff; --page: #f4f6f8; }
+:root { color-scheme: light dark; --ink: #1f272e; --soft: #5b6570; --line: #e3e8ed;
+  --edge: #b8c0c8; --good: #12805c; --look: #a86200; --bad: #c22f1f; --card: #fff; --page: #f4f6f8;
+  --blue: #0072b2; --orange: #d55e00; --data: #3a424a; --wash: #fdf0ee; --gray: #4d4d4d; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #e2e7ec; --soft: #a3adb8; --line: #2c343d; --edge: #55606b; --good: #2fa57c;
+    --look: #c98a2b; --bad: #e2604f; --card: #181d23; --page: #101418; --blue: #58b0e6;
+    --orange: #f08a3c; --data: #c3ccd5; --wash: #2b1b1b; --gray: #b0b0b0; }
+}
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
@@ -21,6 +27,7 @@ table { border-collapse: collapse; width: 100%; font-size: 14px; }
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: 12.5px; }
 th, td { padding: 6px 10px 6px 0; border-bottom: 1px solid var(--line); vertical-align: middle; }
 tr:last-child td { border-bottom: 0; }
+td.n + td:not(.n), th.n + th:not(.n) { padding-left: 8px; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .scroll { overflow-x: auto; }
 ul.found { list-style: none; margin: 8px 0 0; padding: 0; }
@@ -31,8 +38,16 @@ ul.found li::before { position: absolute; left: 0; top: 9px; width: 19px; height
 li.good::before { content: "\\2713"; background: var(--good); }
 li.look::before { content: "!"; background: var(--look); }
 li.bad::before { content: "\\00d7"; background: var(--bad); }
+.doubted { border: 2px solid var(--bad); border-radius: 8px; padding: 8px 14px 4px;
+  background: var(--wash); margin: 10px 0; }
+.doubted .why { margin: 0 0 6px; max-width: none; } .doubted .why b { color: var(--bad); }
+.doubt { color: var(--bad); } .doubted .range .bar, .doubted .range circle { opacity: .45; }
 .range { width: 190px; height: 16px; display: block; }
-figure { margin: 12px 0 4px; } figure svg { width: 100%; height: auto; display: block; }
+.range .axis { stroke: var(--line); stroke-width: 2; } .range .bar { fill: var(--blue); }
+.range .start { stroke: var(--soft); stroke-width: 1.5; }
+.range circle { fill: var(--card); stroke: var(--blue); stroke-width: 2; }
+figure { margin: 12px 0 4px; overflow-x: auto; }
+figure svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 14px; }
 .pictures img { width: 100%; display: block; border-radius: 6px; }
 .panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(270px, 100%), 1fr));
@@ -45,8 +60,12 @@ figcaption { color: var(--soft); font-size: 13px; }
   margin-top: 16px; }
 .tile b { display: block; font-size: 20px; font-weight: 600; }
 .tile span { color: var(--soft); font-size: 12.5px; }
-details { margin-top: 10px; } summary { cursor: pointer; color: #0072b2; font-size: 14px; }
-@media print { body { background: #fff; } section { break-inside: avoid; } }
+details { margin-top: 10px; } summary { cursor: pointer; color: var(--blue); font-size: 14px; }
+@media (max-width: 640px) { main { padding: 20px 10px 40px; } section { padding: 14px 12px; }
+  figure.wide svg { min-width: 640px; } }
+@media print { body { background: #fff; font-size: 12px; } main { max-width: none; padding: 0; }
+  section { border: 0; padding: 8px 0; } figure, tr, .tile { break-inside: avoid; }
+  h2 { break-after: avoid; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
 
 
@@ -86,15 +105,26 @@ def section(title: str, body: str, note: str = "") -> str:
     return f"<section>\n<h2>{title}</h2>\n{text}{body}\n</section>"
 
 
+def note(text: str) -> str:
+    """A smaller paragraph, HTML."""
+    return f'<p class="soft">{text}</p>'
+
+
 def folded(summary: str, body: str) -> str:
     """Section that folds out."""
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 
-def figure(svg: str, caption: str) -> str:
-    """A drawing with a caption."""
+def figure(svg: str, caption: str, *, wide: bool = False) -> str:
+    """A drawing with a caption; a wide one is scrolled, not shrunk, on narrow screens."""
     text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{text}</figure>"
+    kind = ' class="wide"' if wide else ""
+    return f"<figure{kind}>{svg}{text}</figure>"
+
+
+def doubted(number: str) -> str:
+    """A number that is not to be trusted, marked as such."""
+    return f'<span class="doubt" title="not to be trusted">\u2717\u202f{number}</span>'
 
 
 def table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:

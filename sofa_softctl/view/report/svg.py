@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from html import escape
 from itertools import count
 from typing import Any
 
@@ -18,16 +19,29 @@ STYLE: dict[Any, Any] = PLOT_STYLE | {
     "svg.fonttype": "none",
     "svg.hashsalt": "sofa_softctl",
 }
+THEME = {
+    "#000000": "ink",
+    "#2a3138": "ink",
+    "#5b6570": "soft",
+    "#b8c0c8": "edge",
+    "#e8ecf0": "line",
+    "#3a424a": "data",
+    "#0072b2": "blue",
+    "#d55e00": "orange",
+    "#4d4d4d": "gray",
+}
+"""Colours of figures that the page's theme replaces: names of variables in `html.STYLE`."""
 _numbers = count()
 
 
-def svg(width: float, height: float, draw: Callable[[Figure], object]) -> str:
-    """An SVG element, whose ids are unique on the page.
+def svg(width: float, height: float, draw: Callable[[Figure], object], alt: str = "") -> str:
+    """An SVG element, whose ids are unique on the page and whose colours are its theme's.
 
     Args:
         width: Of the figure [inch].
         height: Likewise.
         draw: Called with the empty figure of matplotlib.
+        alt: What it shows, for readers who do not see it.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -44,9 +58,12 @@ def svg(width: float, height: float, draw: Callable[[Figure], object]) -> str:
     number = next(_numbers)
     text = re.sub(r'\bid="', f'id="f{number}-', text)
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>f{number}-", text)
-    return re.sub(r'^<svg[^>]*?(viewBox="[^"]*")[^>]*>', _head, text, count=1)
-
-
-def _head(found: re.Match[str]) -> str:
+    text = re.sub(r"#[0-9a-f]{6}\b", lambda found: _of_theme(found[0]), text)
+    (box,) = re.findall(r'^<svg[^>]*?(viewBox="[^"]*")', text)
     space = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return f"<svg {space} {found[1]}>"
+    label = f' role="img" aria-label="{escape(alt)}"' if alt else ""
+    return f"<svg {space} {box}{label}>" + text[text.index(">") + 1 :]
+
+
+def _of_theme(color: str) -> str:
+    return f"var(--{THEME[color]})" if color in THEME else color

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +12,21 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl.identification.design.design import Design
+from sofa_softctl.identification.design.motion_file import motion_text
+from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.problem import Problem
 from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.report.identification import drawn, page
+from sofa_softctl.view.report.identification.next_motion import short_names
 from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
 CANDIDATES, SEARCHES = 4, 8
 """Most rows that are shown; the page has all."""
+MARK = "\u2717"
+"""Before each number of an estimate that is not to be trusted."""
 PAGE, NUMBERS = "report.html", "estimate.json"
 
 
@@ -75,6 +82,24 @@ def descent_progress(update: Callable[[str], None]) -> Callable[[int, float, flo
     return progress
 
 
+def design_progress(update: Callable[[str], None]) -> Callable[[int, int, float], None]:
+    """Progress callback of a design; calls `update` with its text."""
+
+    def progress(number: int, evaluations: int, best: float) -> None:
+        found = f": best {best:.3g} nats" if np.isfinite(best) else ""
+        update(f"designing, motion {number} of {evaluations}{found}")
+
+    return progress
+
+
+def write_motion(
+    path: Path, problem: Problem, design: Design, parameters: Sequence[Parameter]
+) -> None:
+    """Write the CSV file of a designed motion."""
+    units = {one.name: one.unit for one in parameters}
+    write_text(path, motion_text(problem, design, units))
+
+
 def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> None:
     """Print the estimate, its diagnostics and the path of the report."""
     if as_json:
@@ -94,20 +119,27 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
     for one in report.diagnostics:
         grid.add_row(f"[{COLORS[one.level]}]{MARKS[one.level]}[/]", escape(one.text))
     console.print(grid, highlight=False)
+    if report.design is not None:
+        print(f"Motion to command: {report.design.candidate.name}")
     if folder is not None:
         print(f"Report: {folder / PAGE}")
 
 
 def _parameters(report: Report) -> Table:
+    """The table of parameters; each number that is not to be trusted is marked as such."""
     estimate, trust = report.estimate, report.trust
+    mark = f"{MARK} " if report.distrust else ""
     kind = "Student's t" if trust.distribution == "Student-t" else "normal"
     table = Table(
-        title=f"{escape(report.problem)}: {estimate.data:,} measured samples, RMS residual "
+        title=("Not to be trusted. " if mark else "")
+        + f"{escape(report.problem)}: {estimate.data:,} measured samples, RMS residual "
         f"{report.rms:.2f} deviations",
         caption=f"Intervals: {kind}, for a correct model. {estimate.method}, "
-        f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}",
+        f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}"
+        + (f"\n{MARK}: not to be trusted, for the reason above." if mark else ""),
         title_justify="left",
         caption_justify="left",
+        border_style=COLORS["bad"] if mark else None,
     )
     table.add_column("parameter")
     for column in ("value", "95 % interval", "of it by inputs", "start"):
@@ -119,8 +151,8 @@ def _parameters(report: Report) -> Table:
         share = trust.input_covariance[i, i] / max(trust.covariance[i, i], 1e-300)
         table.add_row(
             escape(one.name),
-            escape(f"{number(value, high - low)} {one.unit}".strip()),
-            kept if held else interval_text(low, high, value, one.start),
+            mark + escape(f"{number(value, high - low)} {one.unit}".strip()),
+            kept if held else mark + interval_text(low, high, value, one.start),
             f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",
             f"{one.start:.4g}",
         )
@@ -139,9 +171,7 @@ def candidates_table(report: Report) -> Table:
         caption_justify="left",
     )
     table.add_column("", no_wrap=True)
-    files = [Path(one.name).name for one in shown]
-    names = files if len(set(files)) == len(files) else [one.name for one in shown]
-    for name in ("as it is", *names):
+    for name in ("as it is", *short_names([one.name for one in shown])):
         table.add_column(escape(name), justify="right", overflow="fold")
     gains = (f"{one.gain:.2f}" if np.isfinite(one.gain) else "fails" for one in shown)
     table.add_row("information [nats]", "", *gains, end_section=True)

@@ -12,6 +12,7 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.view.report.identification import page
+from sofa_softctl.view.terminal.identification import show
 from sofa_softctl.view.terminal.numbers import interval_text, number
 
 
@@ -114,6 +115,48 @@ def test_json_holds_numbers_intervals_and_none_where_nothing_is_known(full):
     assert told["recordings"] == {"lag & co.csv": ["tip: 23 of 201 samples missing"]}
 
 
+def test_every_number_of_an_estimate_not_to_be_trusted_is_marked(models):
+    """In the page, in the terminal, and in the JSON text."""
+    one = models.lag(2)
+    wrong = make_report(
+        "lag", estimate([one]), [one], hold_out=[models.lag(3, truth=np.array([0.4, 2.0]))]
+    )
+    right = make_report("lag", estimate([one]), [one], hold_out=[models.lag(3)])
+    table = page(wrong).split("<h2>Parameters</h2>")[1].split("</section>")[0]
+    assert "Not to be trusted</b>, because: Held-out data" in table
+    for cells in re.findall(r"<tr>(<td>.*?)</tr>", table):
+        _, value, _, interval, *_ = re.findall(r"<td[^>]*>(.*?)</td>", cells)
+        assert all('class="doubt"' in cell and "\u2717" in cell for cell in (value, interval))
+    assert "\u2717" not in page(right) and 'class="doubted"' not in page(right)
+    assert wrong.to_dict()["not_to_be_trusted"] == wrong.diagnostics[0].text
+    assert right.to_dict()["not_to_be_trusted"] == ""
+
+
+def test_the_terminal_marks_numbers_not_to_be_trusted(models, capsys):
+    one = models.lag(2)
+    wrong = make_report(
+        "lag", estimate([one]), [one], hold_out=[models.lag(3, truth=np.array([0.4, 2.0]))]
+    )
+    show(wrong, None, quiet=False, as_json=False)
+    told = capsys.readouterr().out
+    assert told.startswith("Not to be trusted: Held-out data")
+    for row in (row for row in told.splitlines() if re.match(r"\W*(tau|gain)\b", row)):
+        assert row.count("\u2717") == 2
+    assert "for the reason above" in told
+
+
+def test_held_out_samples_inside_the_band_are_counted(models):
+    report = make_report(
+        "lag", estimate([models.lag(2)]), [models.lag(2)], hold_out=[models.lag(3, seconds=23.98)]
+    )
+    share = report.predictions.coverage.share
+    told = f"{100 * share:.0f} % of 1,200 held-out samples are inside the 95 % band."
+    assert told in page(report) and told in texts(report, "good")
+    found = report.to_dict()["prediction_band"]
+    assert found["held_out"]["share"] == share == found["channels"][1]["share"]
+    assert [one["data"] for one in found["channels"]] == ["fitted", "held out"]
+
+
 class Checker(HTMLParser):
     """Tags that were opened and not closed, and all ids."""
 
@@ -140,11 +183,12 @@ def test_the_page_is_whole_and_needs_nothing_else(full):
     found.feed(text)
     assert found.open == [] and len(set(found.ids)) == len(found.ids)
     assert found.tags.count("svg") >= 6
+    assert all('role="img" aria-label=' in head for head in re.findall("<svg[^>]*>", text))
     assert not re.search(r'(src|href)="(?!#|data:)', text.replace("xlink:href", "href"))
     assert "<script" not in text and "@import" not in text
     assert "Identification of lag &lt;1&gt;" in text and "lag &amp; co.csv" in text
     for title in (
-        *("What was found", "What the data can tell", "Where the model is wrong"),
+        *("What was found", "What the data can tell", "Residuals"),
         *("Measured and predicted", "What to record next", "From other starts"),
     ):
         assert f"<h2>{title}</h2>" in text

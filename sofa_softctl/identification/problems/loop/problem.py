@@ -52,6 +52,9 @@ class LoopProblem(Problem):
     channels: tuple[Channel, ...] = ()
     """None: the position of the hand is computed from the joint angles."""
 
+    commanded: tuple[str, ...] = ()
+    """None: torques and angles are those of one closed loop."""
+
     @property
     def name(self) -> str:
         """Name with the number of links."""

@@ -1,0 +1,1 @@
+"""Design of motions that determine parameters best."""

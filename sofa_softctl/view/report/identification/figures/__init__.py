@@ -1,0 +1,1 @@
+"""Figures of identification reports, as inline SVG."""
