@@ -20,8 +20,11 @@ from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from sofa_softctl.identification.experiment import Experiment
     from sofa_softctl.identification.fitting.estimate import Estimate
+    from sofa_softctl.identification.fitting.searches import Make
     from sofa_softctl.identification.fitting.steepest_descent import Descent
     from sofa_softctl.identification.parameter import Parameter
     from sofa_softctl.identification.problem import Problem
@@ -45,6 +48,7 @@ class Method(StrEnum):
     "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --workers 4 "
     "--set-start stiffness=2.5\n\n"
     "  softctl identify my_robot.py --data bend.csv --starts 32 --cluster tcp://host:8786\n\n"
+    "  softctl identify my_robot.py --data bend.csv --budget --bootstrap 200 --workers 4\n\n"
     "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
     "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
 )
@@ -102,6 +106,18 @@ def identify(
     iterations: Annotated[
         int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
     ] = 200,
+    budget: Annotated[
+        bool | None,
+        typer.Option(
+            "--budget/--no-budget",
+            help="Fit finer models, too: half the time step, a finer mesh. When left out, those "
+            "that do not take long.",
+        ),
+    ] = None,
+    bootstrap: Annotated[
+        int,
+        typer.Option(metavar="N", help="Refit N data sets that the estimate simulates.", min=0),
+    ] = 0,
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -137,9 +153,13 @@ def identify(
             "--fix, --starts, --workers, --cluster and --estimate-noise are for --method "
             "gauss-newton."
         )
-    if parallel and starts == 1:
+    if method is Method.STEEPEST_DESCENT and bootstrap:
+        raise UsageError("--bootstrap is for --method gauss-newton.")
+    if parallel and starts == 1 and not bootstrap:
         option = "--cluster searches" if cluster else "--workers search"
-        raise UsageError(f"{option} from several starts: give --starts N, too.")
+        raise UsageError(
+            f"{option} from several starts, or refit: give --starts N or --bootstrap N, too."
+        )
     if report is not None:
         _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
     parameters = start_at(wanted.parameters, _numbers(set_start))
@@ -161,6 +181,7 @@ def identify(
         executor = stack.enter_context(processes(workers, cluster, sent))
         held_out = _experiments(hold_out or [], wanted, notes, terminal)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
+        make = partial(read_experiments, file, entry, [str(path) for path in data])
         progress("first simulation")
         found, descent = _fit(
             method,
@@ -176,8 +197,18 @@ def identify(
                 "estimate_noise": estimate_noise,
                 "exact_inputs": exact_inputs,
                 "executor": executor,
-                "make": partial(read_experiments, file, entry, [str(path) for path in data]),
+                "make": make,
             },
+        )
+        more = _further(
+            found,
+            experiments,
+            progress,
+            budget=budget,
+            refits=bootstrap,
+            seed=seed,
+            executor=executor,
+            make=make,
         )
         progress("computing intervals")
         made = make_report(
@@ -188,6 +219,7 @@ def identify(
             candidates=candidates,
             descent=descent,
             notes=notes,
+            **more,
         )
         if report is not None:
             progress("writing the report")
@@ -230,6 +262,41 @@ def _fit(
         experiments, parameters, most=iterations, progress=progress_of_descent, warn=warn
     )
     return as_estimate(descent, experiments), descent
+
+
+def _further(
+    found: Estimate,
+    experiments: list[Experiment],
+    progress: Callable[[str], None],
+    *,
+    budget: bool | None,
+    refits: int,
+    seed: int,
+    executor: Executor | None,
+    make: Make,
+) -> dict[str, Any]:
+    """Error of the discretisation, and the bootstrap, as arguments of `make_report`."""
+    from sofa_softctl.identification.fitting.steepest_descent import METHOD
+    from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
+    from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
+
+    more: dict[str, Any] = {}
+    if budget or (budget is None and found.method != METHOD):
+        more["discretisation"] = discretisation_budget(
+            found, experiments, limit=not budget, progress=progress
+        )
+    if refits:
+        progress(f"0 of {refits} refits done")
+        more["bootstrap"] = bootstrap(
+            found,
+            experiments,
+            refits,
+            seed=seed,
+            progress=lambda count: progress(f"{count} of {refits} refits done"),
+            executor=executor,
+            make=make,
+        )
+    return more
 
 
 def _check_report(folder: Path, reads: Sequence[Path]) -> None:
