@@ -14,7 +14,16 @@ import numpy as np
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Plugin, Quiet, Strict, Workers, stopping
+from sofa_softctl.cli.options import (
+    Cluster,
+    Json,
+    Plugin,
+    Quiet,
+    Strict,
+    Workers,
+    named_numbers,
+    stopping,
+)
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
@@ -162,7 +171,7 @@ def identify(
         )
     if report is not None:
         _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
-    parameters = start_at(wanted.parameters, _numbers(set_start))
+    parameters = start_at(wanted.parameters, named_numbers("--set-start", set_start))
     terminal = Terminal(quiet=quiet or as_json)
     notes: dict[str, tuple[str, ...]] = {}
     failed = None
@@ -367,15 +376,3 @@ def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
     write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
     if not quiet:
         typer.echo(f"Template: {path}")
-
-
-def _numbers(texts: list[str] | None) -> dict[str, float]:
-    """Names and numbers of --set-start."""
-    found = {}
-    for text in texts or []:
-        name, _, value = text.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            raise UsageError(f"--set-start needs NAME=NUMBER, got '{text}'.") from None
-    return found

@@ -74,7 +74,8 @@ def _belongs(report: Report, shift: Shift) -> str:
     times = np.abs(shift.change[which]) / _half(report)[which]
     whole = _by(report, shift, which.tolist(), whole=True)
     least = "" if shift.converged else " or more"
-    return f"{text}{least} ({_span(times)} times the {half}); extrapolated, the whole error is {whole}."
+    times_half = f"{_span(times)} times the {half}"
+    return f"{text}{least} ({times_half}); extrapolated, the whole error is {whole}."
 
 
 def _by(report: Report, shift: Shift, which: list[int], *, whole: bool = False) -> str:
