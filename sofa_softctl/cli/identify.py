@@ -167,7 +167,7 @@ def identify(
     if parallel and starts == 1 and not bootstrap:
         option = "--cluster searches" if cluster else "--workers search"
         raise UsageError(
-            f"{option} from several starts, or refit: give --starts N or --bootstrap N, too."
+            f"{option} from several starts, or refit: give --starts N, too, or --bootstrap N."
         )
     if report is not None:
         _check_report(report, [*data, *(hold_out or []), *(next_ or [])])

@@ -173,8 +173,12 @@ def _seconds(estimate: Estimate) -> float:
     """Wall time of a simulation of all experiments, with derivatives [s]."""
     misfit = StackedResidual(estimate.experiments, estimate.parameters)
     states, began = kept(misfit), perf_counter()
-    misfit.fits(estimate.rho * (1.0 + NUDGE))  # the same parameters are cached
-    keep(misfit, states)
+    try:
+        misfit.fits(estimate.rho * (1.0 + NUDGE))  # the same parameters are cached
+    except SimulationError:  # at the edge of what can be simulated: how long it took counts
+        pass
+    finally:
+        keep(misfit, states)
     return perf_counter() - began
 
 

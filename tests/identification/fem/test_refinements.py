@@ -52,9 +52,7 @@ def scene(box, mesh_file):
         beam.addObject("MechanicalObject", name="dofs")
         mass = {"vertexMass": vertex_mass} if vertex_mass else {"totalMass": 0.04}
         beam.addObject("UniformMass", name="mass", **mass)
-        beam.addObject(
-            "TetrahedronFEMForceField", name="fem", youngModulus=400.0, poissonRatio=0.4
-        )
+        beam.addObject("TetrahedronFEMForceField", name="fem", youngModulus=400.0, poissonRatio=0.4)
         beam.addObject("FixedProjectiveConstraint", name="clamp", indices=foot)
         if springs:
             beam.addObject("RestShapeSpringsForceField", points=[0], stiffness=1.0)

@@ -18,24 +18,25 @@ from sofa_softctl.view.report.identification import page
 
 
 def driven_chain(torque_noise=0.0, seed=1):
+    """A third of a second, which keeps refits short."""
     problem = chain(torque_noise)
     rng = np.random.default_rng(seed)
-    run = driven(problem, rng, truth=CHAIN, torque=one_torque, duration=0.6)
+    run = driven(problem, rng, truth=CHAIN, torque=one_torque, duration=0.3)
     return problem.experiment(run)
 
 
 def test_quantiles_of_a_linear_model_are_its_intervals(models):
-    """Normal noise: half-widths of 400 refits agree within 4 of their sampling errors, 5 % each."""
+    """Normal noise: half-widths of 200 refits agree within 4 of their sampling errors, 7 % each."""
     one = models.lag(1)
     found = estimate([one])
-    trust, made = identifiability(found, [one]), bootstrap(found, [one], 400)
+    trust, made = identifiability(found, [one]), bootstrap(found, [one], 200)
     ratio = (made.high - made.low) / (trust.high - trust.low)
     np.testing.assert_allclose(ratio, 1.0, atol=4.0 * made.sampling_error())
     assert (np.abs(made.bias) < 4.0 * made.bias_error).all()
     report = make_report("lag", found, [one], bootstrap=made)
-    assert "400 refits of simulated data agree" in " ".join(one.text for one in report.diagnostics)
-    assert report.to_dict()["bootstrap"]["refits"] == 400
-    assert "of 400 refits" in page(report)
+    assert "200 refits of simulated data agree" in " ".join(one.text for one in report.diagnostics)
+    assert report.to_dict()["bootstrap"]["refits"] == 200
+    assert "of 200 refits" in page(report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +78,15 @@ def test_noise_of_inputs_that_are_taken_as_exact_biases_refits():
 
 
 def test_errors_of_inputs_as_unknowns_leave_no_bias():
-    """Ten times the usual noise of the torque; with exact inputs the stiffness is far too high."""
+    """Three times the usual noise of the torque. Deviations of 20 refits: within 4 of 16 % each."""
     one = driven_chain(3.0 * TORQUE_NOISE)
     found = estimate([one])
     assert found.experiments[0].unknowns
-    made, trust = bootstrap(found, [one], 60), identifiability(found, [one])
-    assert len(made.found) >= 57
+    made, trust = bootstrap(found, [one], 20), identifiability(found, [one])
+    assert not made.failed
     assert (np.abs(made.bias) < 4.0 * made.bias_error + 0.1 * trust.deviations).all()
-    ratio = (made.high - made.low) / (trust.high - trust.low)
-    np.testing.assert_allclose(ratio, 1.0, atol=4.0 * made.sampling_error() + 0.1)
+    spread = made.found.std(axis=0, ddof=1) / trust.deviations
+    np.testing.assert_allclose(spread, 1.0, atol=4.0 / np.sqrt(2.0 * 20.0))
 
 
 def test_worker_processes_give_the_same_refits():
