@@ -14,14 +14,26 @@ import numpy as np
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Plugin, Quiet, Strict, Workers, stopping
+from sofa_softctl.cli.options import (
+    Cluster,
+    Json,
+    Plugin,
+    Quiet,
+    Strict,
+    Workers,
+    named_numbers,
+    stopping,
+)
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from sofa_softctl.identification.experiment import Experiment
     from sofa_softctl.identification.fitting.estimate import Estimate
+    from sofa_softctl.identification.fitting.searches import Make
     from sofa_softctl.identification.fitting.steepest_descent import Descent
     from sofa_softctl.identification.parameter import Parameter
     from sofa_softctl.identification.problem import Problem
@@ -45,6 +57,7 @@ class Method(StrEnum):
     "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --workers 4 "
     "--set-start stiffness=2.5\n\n"
     "  softctl identify my_robot.py --data bend.csv --starts 32 --cluster tcp://host:8786\n\n"
+    "  softctl identify my_robot.py --data bend.csv --budget --bootstrap 200 --workers 4\n\n"
     "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
     "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
 )
@@ -102,6 +115,18 @@ def identify(
     iterations: Annotated[
         int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
     ] = 200,
+    budget: Annotated[
+        bool | None,
+        typer.Option(
+            "--budget/--no-budget",
+            help="Fit finer models, too: half the time step, a finer mesh. When left out, those "
+            "that do not take long.",
+        ),
+    ] = None,
+    bootstrap: Annotated[
+        int,
+        typer.Option(metavar="N", help="Refit N data sets that the estimate simulates.", min=0),
+    ] = 0,
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -137,12 +162,16 @@ def identify(
             "--fix, --starts, --workers, --cluster and --estimate-noise are for --method "
             "gauss-newton."
         )
-    if parallel and starts == 1:
+    if method is Method.STEEPEST_DESCENT and bootstrap:
+        raise UsageError("--bootstrap is for --method gauss-newton.")
+    if parallel and starts == 1 and not bootstrap:
         option = "--cluster searches" if cluster else "--workers search"
-        raise UsageError(f"{option} from several starts: give --starts N, too.")
+        raise UsageError(
+            f"{option} from several starts, or refit: give --starts N, too, or --bootstrap N."
+        )
     if report is not None:
         _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
-    parameters = start_at(wanted.parameters, _numbers(set_start))
+    parameters = start_at(wanted.parameters, named_numbers("--set-start", set_start))
     terminal = Terminal(quiet=quiet or as_json)
     notes: dict[str, tuple[str, ...]] = {}
     failed = None
@@ -161,6 +190,7 @@ def identify(
         executor = stack.enter_context(processes(workers, cluster, sent))
         held_out = _experiments(hold_out or [], wanted, notes, terminal)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
+        make = partial(read_experiments, file, entry, [str(path) for path in data])
         progress("first simulation")
         found, descent = _fit(
             method,
@@ -176,8 +206,18 @@ def identify(
                 "estimate_noise": estimate_noise,
                 "exact_inputs": exact_inputs,
                 "executor": executor,
-                "make": partial(read_experiments, file, entry, [str(path) for path in data]),
+                "make": make,
             },
+        )
+        more = _further(
+            found,
+            experiments,
+            progress,
+            budget=budget,
+            refits=bootstrap,
+            seed=seed,
+            executor=executor,
+            make=make,
         )
         progress("computing intervals")
         made = make_report(
@@ -188,6 +228,7 @@ def identify(
             candidates=candidates,
             descent=descent,
             notes=notes,
+            **more,
         )
         if report is not None:
             progress("writing the report")
@@ -230,6 +271,41 @@ def _fit(
         experiments, parameters, most=iterations, progress=progress_of_descent, warn=warn
     )
     return as_estimate(descent, experiments), descent
+
+
+def _further(
+    found: Estimate,
+    experiments: list[Experiment],
+    progress: Callable[[str], None],
+    *,
+    budget: bool | None,
+    refits: int,
+    seed: int,
+    executor: Executor | None,
+    make: Make,
+) -> dict[str, Any]:
+    """Error of the discretisation, and the bootstrap, as arguments of `make_report`."""
+    from sofa_softctl.identification.fitting.steepest_descent import METHOD
+    from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
+    from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
+
+    more: dict[str, Any] = {}
+    if budget or (budget is None and found.method != METHOD):
+        more["discretisation"] = discretisation_budget(
+            found, experiments, limit=not budget, progress=progress
+        )
+    if refits:
+        progress(f"0 of {refits} refits done")
+        more["bootstrap"] = bootstrap(
+            found,
+            experiments,
+            refits,
+            seed=seed,
+            progress=lambda count: progress(f"{count} of {refits} refits done"),
+            executor=executor,
+            make=make,
+        )
+    return more
 
 
 def _check_report(folder: Path, reads: Sequence[Path]) -> None:
@@ -300,15 +376,3 @@ def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
     write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
     if not quiet:
         typer.echo(f"Template: {path}")
-
-
-def _numbers(texts: list[str] | None) -> dict[str, float]:
-    """Names and numbers of --set-start."""
-    found = {}
-    for text in texts or []:
-        name, _, value = text.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            raise UsageError(f"--set-start needs NAME=NUMBER, got '{text}'.") from None
-    return found

@@ -12,6 +12,7 @@ import scipy.sparse as sparse
 from sofa_softctl.errors import BackendError, IdentificationError, SceneError
 from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
+from sofa_softctl.runtime.components.loader.mesh_loader import volumes_split
 from sofa_softctl.runtime.components.topology.base import boundary_triangles
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
@@ -31,6 +32,7 @@ from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.split_mesh import centres_of_whole, hold_between
 
 __all__ = [
     "Moduli",
@@ -60,6 +62,9 @@ class StepModel:
         driven: Paths of the cables that are driven, with whether each is by displacement.
         stiff: Whether steps have the stiffness that their tensions give to the driven cables, see
             `LineStiffness`.
+        dt: Length of a step, in place of the scene's [time].
+        split: How often each tetrahedron of the scene's mesh files is split in eight; regions and
+            fixed nodes stay what they are, see `scene.split_mesh`.
 
     Raises:
         BackendError: This process runs SOFA, which gives no derivatives.
@@ -73,6 +78,8 @@ class StepModel:
         parameters: dict[str, Any] | None = None,
         driven: Sequence[tuple[str, bool]] = (),
         stiff: bool = False,
+        dt: float | None = None,
+        split: int = 0,
     ) -> None:
         if find_backend().name != "embedded":
             raise BackendError(
@@ -83,12 +90,18 @@ class StepModel:
 
         def built(root: Any) -> None:
             self.root: Any = root
+            if dt is not None:
+                root.dt.value = dt
             if stiff:
                 from sofa_softctl.scene.line_stiffness import add_line_stiffness  # imports Sofa
 
                 fields.extend(add_line_stiffness(root, self.cable(path)) for path, _ in driven)
 
-        self.units = Session(scene, parameters=parameters, add=built).units
+        self.split = split
+        with volumes_split(split):
+            self.units = Session(scene, parameters=parameters, add=built).units
+        if split:
+            hold_between(self.root)
         cables = [self.cable(path) for path, _ in driven]
         imposed = [by_length for _, by_length in driven]
         self.step = ImplicitStep(self.root, cables, imposed, stiffness=fields)
@@ -115,13 +128,14 @@ class StepModel:
         Args:
             path: Force field.
             boxes: Without any: all tetrahedra.
-            elements: Numbers of tetrahedra, instead of boxes.
+            elements: Numbers of tetrahedra, instead of boxes; of the scene's mesh, not of parts.
         """
         field: ElasticForceField = self._pick(self.elastic, path, "elastic force field")
+        parts = 8**self.split
         if elements is not None:
-            chosen = np.asarray(elements, dtype=int)
-        else:
-            centres = field.x0[field.elements].mean(axis=1)
+            chosen = (parts * np.asarray(elements, dtype=int)[:, None] + np.arange(parts)).ravel()
+        else:  # parts belong where the whole does
+            centres = centres_of_whole(field.x0, field.elements, parts)
             inside = [inside_box(centres, box) for box in boxes] or [np.ones(len(centres), bool)]
             chosen = np.flatnonzero(np.any(inside, axis=0))
         count = len(field.elements)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,6 +14,7 @@ from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.interpolation import cubic
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.refinement import Refinement
 
 UNEVEN = 1e-6
 """Largest deviation from an even time step, relative to it."""
@@ -120,8 +122,19 @@ class Delayed(Experiment):
         other = self.experiment.with_input_errors(errors)
         return None if other is None else replace(self, experiment=other)
 
+    def refinements(self) -> tuple[Refinement, ...]:
+        """Those of the experiment, delayed."""
+        return tuple(
+            replace(one, make=partial(_delayed, one.make, self.delay))
+            for one in self.experiment.refinements()
+        )
+
     def _shift(self, delay: float) -> tuple[csr_array, csr_array]:
         """Interpolation at t - delay, and its derivative by the delay, shapes (n_t, n_t)."""
         n, dt = len(self.time), float(np.mean(np.diff(self.time)))
         shift, slope = cubic(dt, n, dt * np.arange(n) - delay, hold=True)
         return shift, -slope
+
+
+def _delayed(make: Callable[[], Experiment], delay: Parameter) -> Delayed:
+    return Delayed(make(), delay)

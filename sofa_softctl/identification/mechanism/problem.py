@@ -55,6 +55,9 @@ class MechanismProblem(Problem):
     """Channels of inputs to the parameters of their delays [s]."""
     share: float = 0.5
     """Share of a step's force that acts at its end; 0: the paper's split, of first order."""
+    finer: Mapping[str, Problem] = field(default_factory=dict)
+    """Problems of finer models whose parameters have the same meaning, by what they have more of,
+    as 'links' for a chain of more of them: for the error of the discretisation."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -14,6 +14,7 @@ from sofa_softctl.identification.fitting.steepest_descent import FLAT, GRADIENT
 from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.identification.uncertainty.residual_analysis import ChannelResiduals
 from sofa_softctl.view.report import html
+from sofa_softctl.view.report.discretisation import discretisation_section, intervals_section
 from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
 
 CHANNELS, OPEN = 12, 6
@@ -30,6 +31,8 @@ def page(report: Report) -> str:
     sections = [
         _found(report),
         _parameters(report),
+        intervals_section(report),
+        discretisation_section(report),
         _trust(report),
         _wrong(report),
         _fits(report),
