@@ -20,6 +20,7 @@ from sofa_softctl.bench.mujoco_plant.coverage import STEPS, measure_coverage
 from sofa_softctl.bench.mujoco_plant.record import STEP, record, with_noise
 from sofa_softctl.bench.mujoco_plant.robots import ROBOTS, arm, chain
 
+ROBOTS_HELP = "Seeds of the robots of each kind."
 RECORDS = Path(__file__).parents[2] / "tests" / "data"
 
 
@@ -28,7 +29,7 @@ def agreement(options):
     fine = 1e-3
     steps = [k * fine for k in (10, 5, 2, 1)]
     for kind, make in ROBOTS.items():
-        for seed in range(options.robots):
+        for seed in options.robots:
             robot = make(seed, dt=fine)
             exact, implicit = record(robot), record(robot, integrator="implicitfast")
             noise = np.array([one.deviation for one in robot.problem.channels])
@@ -61,10 +62,10 @@ def _off(robot, exact, every):
 def comparison(options):
     """A line for each robot and method, then the ratios of times."""
     cases = {
-        "arms": [arm(k, torque_noise=0.0) for k in range(options.robots)],
-        "chains": [chain(k, force_noise=0.0, released=True) for k in range(options.robots)],
+        "arms": [arm(k, torque_noise=0.0) for k in options.robots],
+        "chains": [chain(k, force_noise=0.0, released=True) for k in options.robots],
         "chains, a stiffness for each joint": [
-            chain(k, force_noise=0.0, released=True, own=True) for k in range(options.robots)
+            chain(k, force_noise=0.0, released=True, own=True) for k in options.robots
         ],
     }
     for kind, robots in cases.items():
@@ -114,9 +115,10 @@ def coverage(options):
     done = []
     runs = measure_coverage(
         kinds=options.kinds,
-        robots=range(options.robots),
+        robots=options.robots,
         steps=options.steps,
         repetitions=options.repetitions,
+        widened=options.widened,
     )
     for one in runs:
         done.append(one)
@@ -131,17 +133,23 @@ def coverage(options):
     for dt in options.steps:
         for kind in options.kinds:
             group = [one for one in done if one.dt == dt and one.robot.startswith(kind)]
-            count = sum(one.held.sum() for one in group)
-            total = sum(one.found.size for one in group)
-            bias = np.concatenate([one.bias for one in group])
-            width = 100 * np.concatenate([one.half_width for one in group])
-            print(
-                f"{kind}s, dt {1e3 * dt:g} ms: {100 * count / total:.1f} % of {total} intervals, "
-                f"mean errors {bias.min():+.2f} to {bias.max():+.2f} deviations (rms "
-                f"{np.sqrt(np.mean(bias**2)):.2f}), half-widths {width.min():.2g} to "
-                f"{width.max():.2g} %, {sum(one.solved for one in group)} of "
-                f"{sum(len(one.found) for one in group)} searches converged"
-            )
+            print(f"{kind}s, dt {1e3 * dt:g} ms: {_together(group, options.widened)}")
+
+
+def _together(group, widened):
+    """Shares of all intervals of a group that hold the truth, mean errors and half-widths."""
+    total = sum(one.found.size for one in group)
+    share = 100.0 * sum(one.held.sum() for one in group) / total
+    wide = 100.0 * sum(one.held_widened.sum() for one in group) / total
+    also = f"{wide:.1f} % of widened ones, " if widened else ""
+    bias = np.concatenate([one.bias for one in group])
+    width = 100 * np.concatenate([one.half_width for one in group])
+    return (
+        f"{share:.1f} % of {total} intervals hold the truth, {also}mean errors {bias.min():+.2f} "
+        f"to {bias.max():+.2f} deviations (rms {np.sqrt(np.mean(bias**2)):.2f}), half-widths "
+        f"{width.min():.2g} to {width.max():.2g} %, {sum(one.solved for one in group)} of "
+        f"{sum(len(one.found) for one in group)} searches converged"
+    )
 
 
 def main():
@@ -152,7 +160,7 @@ def main():
     studies = parser.add_subparsers(required=True)
     for study in (agreement, comparison):
         one = studies.add_parser(study.__name__, help=study.__doc__)
-        one.add_argument("--robots", type=int, default=5, help="Of each kind, drawn by seeds.")
+        one.add_argument("--robots", type=int, nargs="+", default=range(5), help=ROBOTS_HELP)
         one.set_defaults(study=study)
     one = studies.add_parser("write", help=write.__doc__)
     one.add_argument("--seed", type=int, default=0, help="Of robots and noise.")
@@ -160,11 +168,14 @@ def main():
     one.set_defaults(study=write)
     one = studies.add_parser("coverage", help="Do intervals hold the truth?")
     one.add_argument("--kinds", nargs="+", default=["arm", "chain"])
-    one.add_argument("--robots", type=int, default=5, help="Of each kind, drawn by seeds.")
+    one.add_argument("--robots", type=int, nargs="+", default=range(5), help=ROBOTS_HELP)
     one.add_argument(
         "--steps", type=float, nargs="+", default=list(STEPS), help="Of the models [s]."
     )
     one.add_argument("--repetitions", type=int, default=20, help="With new noise and start.")
+    one.add_argument(
+        "--widened", action="store_true", help="Intervals with the error of the time step as well."
+    )
     one.set_defaults(study=coverage)
     options = parser.parse_args()
     options.study(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -12,6 +12,7 @@ from sofa_softctl.bench.mujoco_plant.record import record, with_noise
 from sofa_softctl.bench.mujoco_plant.robots import ROBOTS, Robot
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
+from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 from sofa_softctl.status import Status
 
@@ -43,12 +44,23 @@ class Coverage:
     """Upper ends, shape (n, n_rho)."""
     solved: int
     """Number of searches that converged."""
+    wide_low: np.ndarray
+    """Lower ends with the error of the time step, NaN if not asked for, shape (n, n_rho)."""
+    wide_high: np.ndarray
+    """Upper ends, shape (n, n_rho)."""
 
     @property
     def held(self) -> np.ndarray:
         """Number of intervals that contain the truth, shape (n_rho,)."""
-        inside = (self.low <= self.truth) & (self.truth <= self.high)
-        count: np.ndarray = inside.sum(axis=0)
+        return self._count(self.low, self.high)
+
+    @property
+    def held_widened(self) -> np.ndarray:
+        """The same of the widened ones, shape (n_rho,)."""
+        return self._count(self.wide_low, self.wide_high)
+
+    def _count(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        count: np.ndarray = ((low <= self.truth) & (self.truth <= high)).sum(axis=0)
         return count
 
     @property
@@ -70,7 +82,7 @@ def measure_coverage(
     robots: Sequence[int] = range(5),
     steps: Sequence[float] = STEPS,
     repetitions: int = 20,
-    progress: Callable[[str], None] | None = None,
+    widened: bool = False,
 ) -> Iterator[Coverage]:
     """Estimates from recordings by MuJoCo, one robot and time step after the other.
 
@@ -79,20 +91,20 @@ def measure_coverage(
         robots: Seeds of the robots.
         steps: Time steps of the models, and of their recordings [s].
         repetitions: Estimates of each, with noise and start by seeds 0, 1, ...
-        progress: Called with a line of text before each robot and time step.
+        widened: Find intervals that have the error of the time step, too.
     """
     for dt, kind, seed in product(steps, kinds, robots):
-        robot = ROBOTS[kind](seed, dt=dt)
-        if progress is not None:
-            progress(f"{robot.problem.name}, dt = {1e3 * dt:g} ms")
-        yield repeated(robot, repetitions)
+        yield repeated(ROBOTS[kind](seed, dt=dt), repetitions, widened=widened)
 
 
-def repeated(robot: Robot, repetitions: int) -> Coverage:
-    """Estimates of one robot from new noise and new starts."""
+def repeated(robot: Robot, repetitions: int, *, widened: bool = False) -> Coverage:
+    """Estimates of one robot from new noise and new starts; see `measure_coverage`."""
     clean = record(robot)
-    fits = [_fitted(robot, with_noise(clean, robot, seed), seed) for seed in range(repetitions)]
-    found, trust = zip(*fits, strict=True)
+    fits = [
+        _fitted(robot, with_noise(clean, robot, seed), seed, widened) for seed in range(repetitions)
+    ]
+    found, trust, wide = zip(*fits, strict=True)
+    low, high = np.swapaxes(np.array(wide), 0, 1)
     return Coverage(
         robot=robot.problem.name,
         dt=robot.problem.dt,
@@ -103,14 +115,22 @@ def repeated(robot: Robot, repetitions: int) -> Coverage:
         low=np.array([one.low for one in trust]),
         high=np.array([one.high for one in trust]),
         solved=sum(one.status is Status.SOLVED for one in found),
+        wide_low=low,
+        wide_high=high,
     )
 
 
-def _fitted(robot: Robot, recording: Recording, seed: int) -> tuple[Estimate, Identifiability]:
-    """An estimate from a start that is off by up to a factor of `AWAY`."""
+def _fitted(
+    robot: Robot, recording: Recording, seed: int, widened: bool
+) -> tuple[Estimate, Identifiability, tuple[np.ndarray, np.ndarray]]:
+    """An estimate from a start that is off by up to a factor of `AWAY`, and its intervals."""
     off = np.random.default_rng([seed, 1]).uniform(-1.0, 1.0, len(robot.truth))
     names = [one.name for one in robot.problem.parameters]
     start = dict(zip(names, (robot.truth * AWAY**off).tolist(), strict=True))
     experiment = robot.problem.experiment(recording)
     found = estimate([experiment], start_at(robot.problem.parameters, start))
-    return found, identifiability(found, [experiment])
+    trust = identifiability(found, [experiment])
+    missing = np.full(len(names), np.nan)
+    if not widened:
+        return found, trust, (missing, missing)
+    return found, trust, discretisation_budget(found, [experiment], limit=False).widened(trust)
