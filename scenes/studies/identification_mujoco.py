@@ -64,10 +64,10 @@ def comparison(options):
     cases = {
         "arms": [arm(k, torque_noise=0.0) for k in options.robots],
         "chains": [chain(k, force_noise=0.0, released=True) for k in options.robots],
-        "chains, a stiffness for each joint": [
-            chain(k, force_noise=0.0, released=True, own=True) for k in options.robots
-        ],
     }
+    if options.own:
+        exact = {"force_noise": 0.0, "released": True, "own": True}
+        cases = {"chains, own stiffness": [chain(k, **exact) for k in options.robots]}
     for kind, robots in cases.items():
         ratios = {name: [] for name in METHODS}
         for robot in robots:
@@ -162,6 +162,7 @@ def main():
         one = studies.add_parser(study.__name__, help=study.__doc__)
         one.add_argument("--robots", type=int, nargs="+", default=range(5), help=ROBOTS_HELP)
         one.set_defaults(study=study)
+    one.add_argument("--own", action="store_true", help="Chains with a stiffness for each joint.")
     one = studies.add_parser("write", help=write.__doc__)
     one.add_argument("--seed", type=int, default=0, help="Of robots and noise.")
     one.add_argument("--folder", type=Path, default=RECORDS)
