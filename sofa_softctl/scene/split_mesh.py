@@ -26,7 +26,7 @@ def centres_of_whole(x: np.ndarray, elements: np.ndarray, parts: int) -> np.ndar
         elements: Parts, those of each tetrahedron together, shape (m, 4).
         parts: Number of parts of each; 1: not split.
     """
-    centres = x[elements].mean(axis=1)
+    centres: np.ndarray = x[elements].mean(axis=1)
     if parts == 1 or len(centres) % parts:  # the latter is refused by `check_split`
         return centres
     whole = centres.reshape(-1, parts, 3).mean(axis=1)  # parts have the same volume

