@@ -128,7 +128,11 @@ def coverage(options):
                 one.names, one.held, one.bias, one.half_width, strict=True
             )
         )
-        print(f"{one.robot}, dt {1e3 * one.dt:g} ms: of {len(one.found)} held {held}", flush=True)
+        wide = f", widened {one.held_widened.tolist()}" if options.widened else ""
+        print(
+            f"{one.robot}, dt {1e3 * one.dt:g} ms: of {len(one.found)} held {held}{wide}",
+            flush=True,
+        )
     print("held: intervals that hold the truth (mean error [deviations], half-width)")
     for dt in options.steps:
         for kind in options.kinds:
