@@ -14,15 +14,27 @@ import numpy as np
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Plugin, Quiet, Strict, Workers, stopping
+from sofa_softctl.cli.options import (
+    Cluster,
+    Json,
+    Plugin,
+    Quiet,
+    Strict,
+    Workers,
+    named_numbers,
+    stopping,
+)
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.experiment import Experiment
     from sofa_softctl.identification.fitting.estimate import Estimate
+    from sofa_softctl.identification.fitting.searches import Make
     from sofa_softctl.identification.fitting.steepest_descent import Descent
     from sofa_softctl.identification.parameter import Parameter
     from sofa_softctl.identification.problem import Problem
@@ -47,6 +59,7 @@ class Method(StrEnum):
     "--set-start stiffness=2.5\n\n"
     "  softctl identify my_robot.py --data bend.csv --starts 32 --cluster tcp://host:8786\n\n"
     "  softctl identify my_robot.py --data bend.csv --with friction.elbow --with 'offset.*'\n\n"
+    "  softctl identify my_robot.py --data bend.csv --budget --bootstrap 200 --workers 4\n\n"
     "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
     "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv\n\n"
     "  softctl identify my_robot.py --data bend.csv --design motion.csv --duration 10"
@@ -146,6 +159,18 @@ def identify(
     iterations: Annotated[
         int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
     ] = 200,
+    budget: Annotated[
+        bool | None,
+        typer.Option(
+            "--budget/--no-budget",
+            help="Fit finer models, too: half the time step, a finer mesh. When left out, those "
+            "that do not take long.",
+        ),
+    ] = None,
+    bootstrap: Annotated[
+        int,
+        typer.Option(metavar="N", help="Refit N data sets that the estimate simulates.", min=0),
+    ] = 0,
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -193,9 +218,13 @@ def identify(
             "--fix, --starts, --workers, --cluster and --estimate-noise are for --method "
             "gauss-newton."
         )
-    if parallel and starts == 1:
+    if method is Method.STEEPEST_DESCENT and bootstrap:
+        raise UsageError("--bootstrap is for --method gauss-newton.")
+    if parallel and starts == 1 and not bootstrap:
         option = "--cluster searches" if cluster else "--workers search"
-        raise UsageError(f"{option} from several starts: give --starts N, too.")
+        raise UsageError(
+            f"{option} from several starts, or refit: give --starts N, too, or --bootstrap N."
+        )
     reads = [*data, *(hold_out or []), *(next_ or [])]
     ranges = _ranges(amplitude)
     if design is None and (ranges or duration is not None):
@@ -204,7 +233,8 @@ def identify(
         _check_design(design, reads)
     if report is not None:
         _check_report(report, reads)
-    parameters = known_within(start_at(wanted.parameters, _numbers(set_start)), known)
+    own_starts = start_at(wanted.parameters, named_numbers("--set-start", set_start))
+    parameters = known_within(own_starts, known)
     terminal = Terminal(quiet=quiet or as_json)
     notes: dict[str, tuple[str, ...]] = {}
     recordings: list[Recording] = []
@@ -224,6 +254,7 @@ def identify(
         executor = stack.enter_context(processes(workers, cluster, sent))
         held_out = _experiments(hold_out or [], wanted, notes, terminal, recordings)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
+        make = partial(read_experiments, file, entry, [str(path) for path in data], effects)
         progress("first simulation")
         found, descent = _fit(
             method,
@@ -239,9 +270,7 @@ def identify(
                 "estimate_noise": estimate_noise,
                 "exact_inputs": exact_inputs,
                 "executor": executor,
-                "make": partial(
-                    read_experiments, file, entry, [str(path) for path in data], effects
-                ),
+                "make": make,
             },
         )
         designed = None
@@ -255,6 +284,16 @@ def identify(
                 seed=seed,
                 progress=view.design_progress(progress),
             )
+        more = _further(
+            found,
+            experiments,
+            progress,
+            budget=budget,
+            refits=bootstrap,
+            seed=seed,
+            executor=executor,
+            make=make,
+        )
         progress("computing intervals")
         made = make_report(
             wanted.name,
@@ -265,6 +304,7 @@ def identify(
             design=designed,
             descent=descent,
             notes=notes,
+            **more,
         )
         try:
             if designed is not None and design is not None:
@@ -309,6 +349,41 @@ def _fit(
         experiments, parameters, most=iterations, progress=progress_of_descent, warn=warn
     )
     return as_estimate(descent, experiments), descent
+
+
+def _further(
+    found: Estimate,
+    experiments: list[Experiment],
+    progress: Callable[[str], None],
+    *,
+    budget: bool | None,
+    refits: int,
+    seed: int,
+    executor: Executor | None,
+    make: Make,
+) -> dict[str, Any]:
+    """Error of the discretisation, and the bootstrap, as arguments of `make_report`."""
+    from sofa_softctl.identification.fitting.steepest_descent import METHOD
+    from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
+    from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
+
+    more: dict[str, Any] = {}
+    if budget or (budget is None and found.method != METHOD):
+        more["discretisation"] = discretisation_budget(
+            found, experiments, limit=not budget, progress=progress
+        )
+    if refits:
+        progress(f"0 of {refits} refits done")
+        more["bootstrap"] = bootstrap(
+            found,
+            experiments,
+            refits,
+            seed=seed,
+            progress=lambda count: progress(f"{count} of {refits} refits done"),
+            executor=executor,
+            make=make,
+        )
+    return more
 
 
 def _check_report(folder: Path, reads: Sequence[Path]) -> None:
@@ -402,17 +477,6 @@ def _ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
         except ValueError:
             raise UsageError(f"--amplitude needs INPUT=LOW:HIGH, got '{text}'.") from None
         found[name.strip()] = (low, high)
-    return found
-
-
-def _numbers(texts: list[str] | None) -> dict[str, float]:
-    """Names and numbers of --set-start."""
-    found = {}
-    for name, value in _pairs(texts, "--set-start needs NAME=NUMBER").items():
-        try:
-            found[name] = float(value)
-        except ValueError:
-            raise UsageError(f"--set-start needs NAME=NUMBER, got '{name}={value}'.") from None
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -135,3 +135,19 @@ def exit_if_stopped(done: int, asked: int, what: str) -> None:
     if done < asked:
         typer.echo(f"Stopped by Ctrl-C: the figures are of {done} of {asked} {what}.", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED)
+
+
+def named_numbers(option: str, texts: Sequence[str] | None) -> dict[str, float]:
+    """Names and numbers of an option NAME=NUMBER that may be repeated.
+
+    Raises:
+        UsageError: One is not of that form.
+    """
+    found = {}
+    for text in texts or []:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise UsageError(f"{option} needs NAME=NUMBER, got '{text}'.") from None
+    return found

@@ -273,7 +273,9 @@ def library(
 @papers.command(
     epilog="Examples:\n\n  softctl papers identification --plot loop.png\n\n"
     "  softctl papers identification --coverage intervals.csv --workers 4\n\n"
-    '  softctl papers identification --coverage loop.csv --case "loop of 6" --repetitions 40'
+    '  softctl papers identification --coverage loop.csv --case "loop of 6" --repetitions 40\n\n'
+    "  softctl papers identification --coverage mine.csv --problem my_robot.py --data bend.csv "
+    "--true lag=0.3"
 )
 def identification(
     coverage: Annotated[
@@ -287,10 +289,31 @@ def identification(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Of --coverage: outputs, inputs too, loud inputs, arm, loop of 6, loop of 12; "
-            "may be repeated. The first two when left out.",
+            help="Of --coverage: outputs, inputs too, loud inputs, arm, loop of 6, loop of 12, "
+            "finger; with data from finer models: step of 10 ms, step of 40 ms, links, split mesh. "
+            "May be repeated. The first two when left out.",
         ),
     ] = None,
+    problem: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE.py:NAME", help="Of --coverage: a problem, which simulates its own data..."
+        ),
+    ] = "",
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="... along this motion; may be repeated..."),
+    ] = None,
+    true: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="... with this parameter; otherwise its start..."),
+    ] = None,
+    generator: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="... by a finer model: dt (a quarter of the step), mesh, links."
+        ),
+    ] = "",
     repetitions: Annotated[
         int, typer.Option(help="Estimates of each case of --coverage.", min=2)
     ] = 200,
@@ -308,8 +331,13 @@ def identification(
 
     if coverage is not None and plot is not None:
         raise UsageError("--coverage has no picture: leave out --plot.")
-    if coverage is None and case:
-        raise UsageError("--case is of repeated estimates: give --coverage FILE.csv, too.")
+    if coverage is None and (case or problem):
+        option = "--case is" if case else "--problem is"
+        raise UsageError(f"{option} of repeated estimates: give --coverage FILE.csv, too.")
+    if problem and (case or not data):
+        raise UsageError("--problem needs --data FILE, a motion, and has no --case.")
+    if not problem and (data or true or generator):
+        raise UsageError("--data, --true and --generator are of --problem FILE.py:NAME.")
     if coverage is None and (workers or cluster):
         option = "--cluster repeats" if cluster else "--workers repeat"
         raise UsageError(f"{option} estimates: give --coverage FILE.csv, too.")
@@ -324,6 +352,7 @@ def identification(
             cluster,
             cases=case,
             repetitions=repetitions,
+            given=_given_case(problem, data, true, generator),
             quiet=quiet,
             as_json=as_json,
         )
@@ -463,6 +492,7 @@ def _measure_coverage(
     *,
     cases: Sequence[str] | None,
     repetitions: int,
+    given: dict[str, Any],
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -471,16 +501,35 @@ def _measure_coverage(
     from sofa_softctl.bench.papers.coverage import SHORT, measure_coverage
     from sofa_softctl.view.plots import identification_study
 
-    wanted = tuple(cases or SHORT)
+    wanted = tuple(cases or given or SHORT)
     bar = show.bar("estimates", len(wanted) * repetitions)
     with stopping(_kept(path)), processes(workers, cluster) as executor, bar as advance:
         found = measure_coverage(
-            path, advance, cases=wanted, repetitions=repetitions, executor=executor
+            path,
+            advance,
+            cases=wanted,
+            given=given,
+            repetitions=repetitions,
+            executor=executor,
         )
     if as_json:
         print_json([each.to_dict() for each in found])
     elif not quiet:
         identification_study.show_coverage(found)
+
+
+def _given_case(
+    problem: str, data: Sequence[Path] | None, true: Sequence[str] | None, generator: str
+) -> dict[str, Any]:
+    """The case of a user's problem; none without."""
+    from sofa_softctl.bench.papers.coverage_problem import problem_case
+    from sofa_softctl.cli.options import named_numbers
+
+    if not problem:
+        return {}
+    truth = named_numbers("--true", true)
+    files = [str(path) for path in data or []]
+    return {problem: problem_case(problem, files, truth, generator=generator)}
 
 
 def _measure_transfer(

@@ -18,6 +18,9 @@ __all__, __getattr__, __dir__ = public(
         "fitting.steepest_descent": ["descend"],
         "parameter": ["Parameter", "Prior"],
         "problem": ["Problem"],
+        "refinement": ["Refinement"],
         "report.report": ["make_report"],
+        "uncertainty.bootstrap": ["bootstrap"],
+        "uncertainty.discretisation": ["discretisation_budget"],
     },
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.effects.effect import Effect
@@ -198,3 +199,19 @@ class Experiment(ABC):
             In standard deviations, NaN where missing, shape (draws, n_times, n_outputs).
         """
         raise NotImplementedError(f"{type(self).__name__} has no residuals_of_noise.")
+
+    def redrawn(
+        self, rho: np.ndarray, channels: Sequence[Channel], random: np.random.Generator
+    ) -> Experiment:
+        """The run simulated anew with drawn noise, where there are `unknowns`.
+
+        Args:
+            rho: Parameters of the simulation, shape (n_rho,).
+            channels: Those of the experiment, with the noise to be drawn.
+            random: Random generator.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no redrawn.")
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        """The same run with finer discretisations of the model; none by default."""
+        return ()

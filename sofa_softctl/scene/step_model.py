@@ -17,6 +17,7 @@ from sofa_softctl.runtime.behavior.elasticity import (
     HyperelasticForceField,
     SolidForceField,
 )
+from sofa_softctl.runtime.components.loader.mesh_loader import volumes_split
 from sofa_softctl.runtime.components.topology.base import boundary_triangles
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
@@ -39,6 +40,7 @@ from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.split_mesh import centres_of_whole, hold_between
 
 __all__ = [
     "Cavity",
@@ -71,6 +73,9 @@ class StepModel:
             displacement: a length or a growth of the volume.
         stiff: Whether steps have the stiffness that their tensions give to the driven cables, see
             `LineStiffness`.
+        dt: Length of a step, in place of the scene's [time].
+        split: How often each tetrahedron of the scene's mesh files is split in eight; regions and
+            fixed nodes stay what they are, see `scene.split_mesh`.
 
     Raises:
         BackendError: This process runs SOFA, which gives no derivatives.
@@ -84,6 +89,8 @@ class StepModel:
         parameters: dict[str, Any] | None = None,
         driven: Sequence[tuple[str, bool]] = (),
         stiff: bool = False,
+        dt: float | None = None,
+        split: int = 0,
     ) -> None:
         if find_backend().name != "embedded":
             raise BackendError(
@@ -94,12 +101,18 @@ class StepModel:
 
         def built(root: Any) -> None:
             self.root: Any = root
+            if dt is not None:
+                root.dt.value = dt
             if stiff:
                 from sofa_softctl.scene.line_stiffness import add_line_stiffness  # imports Sofa
 
                 fields.extend(add_line_stiffness(root, self.cable(path)) for path, _ in driven)
 
-        self.units = Session(scene, parameters=parameters, add=built).units
+        self.split = split
+        with volumes_split(split):
+            self.units = Session(scene, parameters=parameters, add=built).units
+        if split:
+            hold_between(self.root)
         drives = [self.drive(path) for path, _ in driven]
         imposed = [by_displacement for _, by_displacement in driven]
         self.step = ImplicitStep(self.root, drives, imposed, stiffness=fields)
@@ -139,10 +152,10 @@ class StepModel:
         Args:
             path: Force field.
             boxes: Without any: all tetrahedra.
-            elements: Numbers of tetrahedra, instead of boxes.
+            elements: Numbers of tetrahedra, instead of boxes; of the scene's mesh, not of parts.
         """
         field: Any = self._pick(self.solids, path, "elastic force field")
-        chosen = _elements(field, boxes, elements)
+        chosen = _elements(field, boxes, elements, 8**self.split)
         if isinstance(field, ElasticForceField):
             return Moduli(field, chosen)
         return RestModulus(field, chosen)
@@ -169,7 +182,7 @@ class StepModel:
                 f"{', '.join(field.parameter_names)}."
             )
         number = field.parameter_names.index(name)
-        return MaterialParameter(field, number, _elements(field, boxes, elements))
+        return MaterialParameter(field, number, _elements(field, boxes, elements, 8**self.split))
 
     def poisson_ratio(self, *, path: str | None = None) -> StepParameter:
         """Poisson's ratio of a force field."""
@@ -268,13 +281,17 @@ class StepModel:
 
 
 def _elements(
-    field: SolidForceField, boxes: Sequence[Box], elements: Sequence[int] | None
+    field: SolidForceField, boxes: Sequence[Box], elements: Sequence[int] | None, parts: int
 ) -> np.ndarray:
-    """Numbers of the tetrahedra of a region; see `StepModel.moduli`."""
+    """Numbers of the tetrahedra of a region; see `StepModel.moduli`.
+
+    Args:
+        parts: In how many parts each of the scene's mesh is split.
+    """
     if elements is not None:
-        chosen = np.asarray(elements, dtype=int)
-    else:
-        centres = field.x0[field.elements].mean(axis=1)
+        chosen = (parts * np.asarray(elements, dtype=int)[:, None] + np.arange(parts)).ravel()
+    else:  # parts belong where the whole does
+        centres = centres_of_whole(field.x0, field.elements, parts)
         inside = [inside_box(centres, box) for box in boxes] or [np.ones(len(centres), bool)]
         chosen = np.flatnonzero(np.any(inside, axis=0))
     count = len(field.elements)

@@ -276,3 +276,30 @@ def test_a_recorded_scene_is_identified_and_its_values_are_told_as_a_command(tmp
     assert line.startswith(f"The scene with what was found: softctl run {scene}")
     assert float(found["base"]) == pytest.approx(450.0, rel=0.01)
     assert float(found["tip"]) == pytest.approx(600.0, rel=0.01)
+
+
+def test_refits_and_finer_models_are_made_when_asked(files, tmp_path):
+    found = json.loads(run(PROBLEM, "--data", files / "a.csv", "--bootstrap", 20, "--json"))
+    assert found["bootstrap"]["refits"] == 20
+    assert found["bootstrap"]["parameters"]["tau"]["low"] == pytest.approx(0.298, abs=2e-3)
+    assert found["discretisation"]["refinements"] == []  # the model is exact
+    told = run(PROBLEM, "--data", files / "a.csv", "--bootstrap", 20, "--no-budget")
+    assert "of 20 refits" in " ".join(told.split())
+    assert "discretisation" not in json.loads(
+        run(PROBLEM, "--data", files / "a.csv", "--json", "--no-budget")
+    )
+
+
+def test_coverage_of_a_problem_of_ones_own(files, tmp_path):
+    """It simulates its data along a planned motion, with the noise that it declares."""
+    words = ["papers", "identification", "--coverage", str(tmp_path / "own.csv"), "--json"]
+    words += ["--problem", PROBLEM, "--data", str(files / "long.csv"), "--repetitions", "5"]
+    found = CliRunner().invoke(app, [*words, "--true", "tau=0.3"])
+    assert found.exception is None, found.output
+    (row,) = json.loads(found.output)
+    assert row["truth"] == {"tau": 0.3, "gain": 1.0} and row["solved"] == 5
+    assert row["mean"]["tau"] == pytest.approx(0.3, rel=0.02)
+    found = CliRunner().invoke(app, [*words, "--generator", "mesh"])
+    assert "has no finer model 'mesh'. It has: none" in str(found.exception)
+    found = CliRunner().invoke(app, ["papers", "identification", "--problem", PROBLEM])
+    assert found.exit_code != 0

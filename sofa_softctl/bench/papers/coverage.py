@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,13 @@ import numpy as np
 
 from sofa_softctl._internal.executors.again import GOES_ON, in_order, lost_workers
 from sofa_softctl.bench.papers.coverage_cases import CASES, Case
+from sofa_softctl.bench.papers.coverage_mismatch import MISMATCHED
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.fitting.estimate import estimate, start_at
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.uncertainty.identifiability import identifiability
+from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
+from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 
 REPETITIONS = 200
 """95 % of them are 190, with a standard deviation of 3."""
@@ -24,7 +27,9 @@ SHORT = ("outputs", "inputs too")
 """Cases that take seconds."""
 AWAY = 0.3
 """Starts are off by up to this, in decades."""
-WHAT = ("start", "found", "low", "high")
+KNOWN = CASES | MISMATCHED
+"""All cases, by key."""
+WHAT = ("start", "found", "low", "high", "wide low", "wide high")
 """Numbers of each parameter in the file."""
 
 
@@ -33,7 +38,7 @@ class Coverage:
     """Repeated estimates of one case."""
 
     case: str
-    """Key of `CASES`."""
+    """Key of `KNOWN`, or of a case that was given."""
     names: tuple[str, ...]
     """Names of the parameters."""
     truth: np.ndarray
@@ -44,13 +49,26 @@ class Coverage:
     """Lower ends of their 95 % intervals, shape (n, n_rho)."""
     high: np.ndarray
     """Upper ends, shape (n, n_rho)."""
+    wide_low: np.ndarray
+    """Lower ends with the error of the discretisation, NaN where it was not asked for."""
+    wide_high: np.ndarray
+    """Upper ends."""
     solved: int
     """Number of searches that converged."""
 
     @property
     def held(self) -> np.ndarray:
         """Share of the intervals that contain the truth [-], shape (n_rho,)."""
-        inside = (self.low <= self.truth) & (self.truth <= self.high)
+        return self._share(self.low, self.high)
+
+    @property
+    def held_widened(self) -> np.ndarray:
+        """The same of the widened ones, NaN where there are none [-], shape (n_rho,)."""
+        share = self._share(self.wide_low, self.wide_high)
+        return np.where(np.isnan(self.wide_low).all(axis=0), np.nan, share)
+
+    def _share(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        inside = (low <= self.truth) & (self.truth <= high)
         share: np.ndarray = inside.mean(axis=0)
         return share
 
@@ -64,6 +82,10 @@ class Coverage:
             "truth": self.truth,
             "half_width": np.median(0.5 * (self.high - self.low), axis=0),
         }
+        if np.isfinite(self.wide_low).any():
+            columns["held_widened"] = self.held_widened
+            wide = 0.5 * (self.wide_high - self.wide_low)
+            columns["half_width_widened"] = np.median(wide, axis=0)
         return {"case": self.case, "repetitions": len(self.found), "solved": self.solved} | {
             name: dict(zip(self.names, values.tolist(), strict=True))
             for name, values in columns.items()
@@ -75,6 +97,7 @@ def measure_coverage(
     progress: Callable[[int], None] | None = None,
     *,
     cases: Sequence[str] = SHORT,
+    given: Mapping[str, Case] | None = None,
     repetitions: int = REPETITIONS,
     executor: Executor | None = None,
 ) -> list[Coverage]:
@@ -86,7 +109,8 @@ def measure_coverage(
     Args:
         path: CSV file; continued if it exists.
         progress: Called after each estimate with the number of estimates.
-        cases: Keys of `CASES`.
+        cases: Keys of `KNOWN`, or of `given`.
+        given: Further cases, such as those of `problem_case`.
         repetitions: Number of estimates of each case in the file at the end.
         executor: Makes several estimates at a time; None: one by one. The file is the same.
 
@@ -94,10 +118,11 @@ def measure_coverage(
         IdentificationError: The file is not one of this benchmark; there is no such case.
         WorkerError: Two worker processes died with the same estimate.
     """
+    known = KNOWN | dict(given or {})
     for name in cases:
-        if name not in CASES:
-            raise IdentificationError(f"There is no case '{name}'. There are: {', '.join(CASES)}.")
-    header = _header()
+        if name not in known:
+            raise IdentificationError(f"There is no case '{name}'. There are: {', '.join(known)}.")
+    header = _header(known)
     done = {(row["case"], int(row["seed"])): row for row in _rows(path, header)}
     wanted = [(case, seed) for seed in range(repetitions) for case in cases]
     left = [each for each in wanted if each not in done]
@@ -107,51 +132,74 @@ def measure_coverage(
         if not done:
             file.truncate(0)
             writer.writeheader()
-        given = ([case for case, _ in left], [seed for _, seed in left])
-        for each, row in zip(left, in_order(executor, _repeat, *given), strict=True):
+        tasks = (
+            [case for case, _ in left],
+            [known[case] for case, _ in left],
+            [seed for _, seed in left],
+        )
+        for each, row in zip(left, in_order(executor, _repeat, *tasks), strict=True):
             done[each] = row
             writer.writerow(row)
             file.flush()
             count += 1
             if progress is not None:
                 progress(count)
-    return [_coverage(name, [done[name, seed] for seed in range(repetitions)]) for name in cases]
+    return [
+        _coverage(name, known[name], [done[name, seed] for seed in range(repetitions)])
+        for name in cases
+    ]
 
 
-def _coverage(name: str, rows: list[dict[str, str]]) -> Coverage:
-    names = tuple(CASES[name].truth)
-    found, low, high = (
-        np.array([[float(row[f"{one} {what}"]) for one in names] for row in rows])
+def _coverage(name: str, case: Case, rows: list[dict[str, str]]) -> Coverage:
+    names = tuple(case.truth)
+    columns = (
+        np.array([[float(row.get(f"{one} {what}") or "nan") for one in names] for row in rows])
         for what in WHAT[1:]
     )
-    truth = np.array(list(CASES[name].truth.values()))
+    truth = np.array(list(case.truth.values()))
     solved = sum(row["status"] == "SOLVED" for row in rows)
-    return Coverage(name, names, truth, found, low, high, solved)
+    found, low, high, wide_low, wide_high = columns
+    return Coverage(name, names, truth, found, low, high, wide_low, wide_high, solved)
 
 
-def _repeat(name: str, seed: int) -> dict[str, str]:
+def _repeat(name: str, case: Case, seed: int) -> dict[str, str]:
     """One estimate from new noise and a new start, as a line of the file."""
-    case, rng = CASES[name], np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     problem = case.problem()
-    experiment = problem.experiment(case.recording(problem, rng))
+    made = case.recording(problem, rng)
+    experiments = [problem.experiment(one) for one in (made if isinstance(made, list) else [made])]
     begin = {one.name: _start(one, case, rng) for one in problem.parameters}
-    found = estimate([experiment], start_at(problem.parameters, begin))
-    trust = identifiability(found, [experiment])
+    found = estimate(experiments, start_at(problem.parameters, begin))
+    trust = identifiability(found, experiments)
+    columns = [np.array(list(begin.values())), found.rho, trust.low, trust.high]
+    if case.budget:
+        columns += _widened(found, experiments, trust)
     row = {"case": name, "seed": str(seed), "status": found.status.name}
     for k, one in enumerate(found.names):
-        numbers = (begin[one], found.rho[k], trust.low[k], trust.high[k])
-        row |= {f"{one} {what}": repr(float(x)) for what, x in zip(WHAT, numbers, strict=True)}
+        if one in case.truth:
+            pairs = zip(WHAT, columns, strict=False)
+            row |= {f"{one} {what}": repr(float(values[k])) for what, values in pairs}
     return row
+
+
+def _widened(
+    found: Estimate, experiments: Sequence[Experiment], trust: Identifiability
+) -> list[np.ndarray]:
+    """Ends of the intervals with the error of the discretisation; a failure is an error here."""
+    budget = discretisation_budget(found, experiments, limit=False)
+    if budget.left_out:
+        raise IdentificationError(" ".join(budget.left_out))
+    return list(budget.widened(trust))
 
 
 def _start(one: Parameter, case: Case, rng: np.random.Generator) -> float:
     """A start within a factor of the truth, and within its bounds."""
-    away = case.truth[one.name] * 10.0 ** rng.uniform(-AWAY, AWAY)
+    away = case.truth.get(one.name, one.start) * 10.0 ** rng.uniform(-AWAY, AWAY)
     return float(np.clip(away, one.lower, one.upper))
 
 
-def _header() -> list[str]:
-    names = dict.fromkeys(name for case in CASES.values() for name in case.truth)
+def _header(cases: Mapping[str, Case]) -> list[str]:
+    names = dict.fromkeys(name for case in cases.values() for name in case.truth)
     return ["case", "seed", "status", *(f"{name} {what}" for name in names for what in WHAT)]
 
 

@@ -34,8 +34,10 @@ class Case:
     """Makes the problem."""
     truth: Mapping[str, float]
     """True parameters."""
-    recording: Callable[[Any, np.random.Generator], Recording]
-    """Makes a recording of the problem with new noise."""
+    recording: Callable[[Any, np.random.Generator], Recording | list[Recording]]
+    """Makes recordings of the problem with new noise."""
+    budget: bool = False
+    """Whether intervals are also widened by the error of the discretisation."""
 
 
 def chain(torque_noise: float = 0.0) -> MechanismProblem:
@@ -85,7 +87,7 @@ def arm() -> MechanismProblem:
     return MechanismProblem("arm of three joints", links, 0.01, outputs, torques)
 
 
-def _driven(
+def driven(
     problem: MechanismProblem,
     rng: np.random.Generator,
     *,
@@ -100,16 +102,20 @@ def _driven(
     exact = problem.experiment(clean).outputs(np.array(list(truth.values())))
     return replace(
         clean,
-        inputs=inputs + _noise(problem.inputs, inputs, rng),
-        outputs=exact + _noise(problem.channels, exact, rng),
+        inputs=inputs + noise_of(problem.inputs, inputs, rng),
+        outputs=exact + noise_of(problem.channels, exact, rng),
     )
 
 
-def _noise(channels: tuple[Channel, ...], like: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def noise_of(
+    channels: tuple[Channel, ...], like: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """White noise of some columns, shape (n_times, n_channels)."""
     return np.array([one.deviation for one in channels]) * rng.standard_normal(like.shape)
 
 
-def _one_torque(time: np.ndarray) -> np.ndarray:
+def one_torque(time: np.ndarray) -> np.ndarray:
+    """Torque of the chains [N m], shape (n_times, 1)."""
     return 0.2 * np.sin(5.0 * time)[:, None]
 
 
@@ -131,12 +137,12 @@ def _touched(
 CHAIN = {"stiffness": 0.5, "friction": 0.01, "angle": 0.8}
 ARM = {"payload": 0.3, "stiffness": 2.0, "friction": 0.05}
 LOOP = {"kappa_theta": 4.4, "kappa_psi": 1.0}
-_CHAIN = partial(_driven, truth=CHAIN, torque=_one_torque, duration=2.0)
+_CHAIN = partial(driven, truth=CHAIN, torque=one_torque, duration=2.0)
 CASES = {
     "outputs": Case(chain, CHAIN, _CHAIN),
     "inputs too": Case(partial(chain, TORQUE_NOISE), CHAIN, _CHAIN),
     "loud inputs": Case(partial(chain, 10.0 * TORQUE_NOISE), CHAIN, _CHAIN),
-    "arm": Case(arm, ARM, partial(_driven, truth=ARM, torque=_three_torques, duration=4.0)),
+    "arm": Case(arm, ARM, partial(driven, truth=ARM, torque=_three_torques, duration=4.0)),
     "loop of 6": Case(partial(LoopProblem, 6), LOOP, partial(_touched, truth=LOOP)),
     "loop of 12": Case(LoopProblem, LOOP, partial(_touched, truth=LOOP)),
 }

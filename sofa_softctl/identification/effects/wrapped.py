@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -12,6 +14,7 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.effects.effect import Effect
@@ -115,6 +118,13 @@ class Wrapped(Experiment):
         """Predicted outputs, shape (n_times, n_outputs)."""
         return self.sensitivities(rho)[0]
 
+    def refinements(self) -> tuple[Refinement, ...]:
+        """Those of the experiment, changed in the same way."""
+        return tuple(
+            replace(one, make=partial(_around, self, one.make))
+            for one in self.experiment.refinements()
+        )
+
     @property
     def has_adjoint(self) -> bool:
         """As of the experiment."""
@@ -128,3 +138,7 @@ class Wrapped(Experiment):
         """The same with other inputs, or None, as of the experiment."""
         other = self.experiment.with_input_errors(errors)
         return None if other is None else self.around(other)
+
+
+def _around(wrapped: Wrapped, make: Callable[[], Experiment]) -> Experiment:
+    return wrapped.around(make())

@@ -19,9 +19,11 @@ from sofa_softctl.identification.effects.generic import signal_effects
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
 from sofa_softctl.identification.fem.pose import Pose
+from sofa_softctl.identification.fem.refinements import refinements_of
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import sensing_of
 from sofa_softctl.identification.parameter import starts
+from sofa_softctl.identification.refinement import Refinement
 from sofa_softctl.scene.step_model import Trajectory, TrajectoryModel
 from sofa_softctl.units import symbol
 
@@ -250,6 +252,10 @@ class FemExperiment(Experiment):
         other.recording = replace(self.recording, inputs=self.recording.inputs + errors)
         other._last = None
         return other
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        """See Experiment: half the time step, and a finer mesh."""
+        return refinements_of(self)
 
     def _run(self, rho: np.ndarray, *, sensitivities: bool = False) -> Trajectory:
         rho = np.asarray(rho, dtype=float)

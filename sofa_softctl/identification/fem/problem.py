@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,13 @@ class FemProblem(Problem):
     register_by: tuple[str, ...] = ()
     """Markers on or near the clamp: the frame is fitted to their mean positions in the first
     recording, and is the same for the others. `frame_parameters` estimate the error of this fit."""
+    finer_mesh: dict[str, Any] | None = None
+    """Parameters of createScene with which its mesh is twice as fine, for the error of the mesh;
+    None: each tetrahedron is split in eight."""
+    dt: float | None = None
+    """Time step, in place of the scene's [scene time]."""
+    split: int = 0
+    """How often each tetrahedron of the scene's mesh files is split in eight."""
 
     def __post_init__(self) -> None:
         units, scene = self.units, str(self.scene)
@@ -82,7 +89,21 @@ class FemProblem(Problem):
     def model(self) -> StepModel:
         """The scene, built on first use."""
         driven = [(drive.path, drive.by_displacement) for drive in self.drives]
-        return StepModel(self.scene, parameters=self.scene_parameters, driven=driven)
+        given = dict(self.scene_parameters)
+        if self.dt is not None and "dt" in parameters_of(self._create):
+            given["dt"] = self.dt
+        return StepModel(self.scene, parameters=given, driven=driven, dt=self.dt, split=self.split)
+
+    @cached_property
+    def finer(self) -> dict[str, FemProblem]:
+        """The problem with half the time step, and with a finer mesh; scenes are not built yet."""
+        finer = self.finer_mesh
+        mesh = (
+            replace(self, split=self.split + 1)
+            if finer is None
+            else replace(self, scene_parameters=self.scene_parameters | finer, finer_mesh=None)
+        )
+        return {"dt": replace(self, dt=0.5 * self.model.step.dt), "mesh": mesh}
 
     @property
     def physical(self) -> tuple[FemParameter, ...]:
@@ -106,6 +127,14 @@ class FemProblem(Problem):
             return load_scene(self.scene).units
         finally:
             _READING.remove(self.scene)
+
+    @property
+    def _create(self) -> Callable[..., Any]:
+        """CreateScene of the scene."""
+        found: Callable[..., Any] = (
+            self.scene if callable(self.scene) else load_scene(self.scene).create
+        )
+        return found
 
     @property
     def second(self) -> float:
@@ -189,8 +218,7 @@ class FemProblem(Problem):
         Raises:
             IdentificationError: createScene does not take a `scene_parameter`.
         """
-        create = self.scene if callable(self.scene) else load_scene(self.scene).create
-        known = parameters_of(create)
+        known = parameters_of(self._create)
         given = dict(self.scene_parameters)
         for one, value in zip(self.parameters, np.asarray(rho, dtype=float), strict=True):
             name = one.scene_parameter if isinstance(one, FemParameter) else None

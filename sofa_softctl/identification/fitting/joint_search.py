@@ -68,6 +68,8 @@ def approach(
     start: np.ndarray,
     free: np.ndarray,
     progress: Callable[[int, float], None] | None = None,
+    *,
+    most: int = STEPS,
 ) -> tuple[np.ndarray, int]:
     """Parameters near a minimum of the cost, and the number of steps.
 
@@ -78,6 +80,7 @@ def approach(
         start: All parameters, shape (n_rho,).
         free: Mask of those to fit, shape (n_rho,).
         progress: Called with the number of steps and the cost.
+        most: Limit of steps; as many where none of them was the last.
 
     Raises:
         SimulationError: The model cannot be simulated at the start.
@@ -88,7 +91,7 @@ def approach(
     rho, states = start.copy(), search.begin(start)
     cost = search.cost(states, rho)
     count = 0
-    for count in range(1, STEPS + 1):
+    for count in range(1, most + 1):
         r, J = search.rows(states, rho)
         room = (lower - rho)[free] / scale[free], (upper - rho)[free] / scale[free]
         change = np.zeros(len(rho))

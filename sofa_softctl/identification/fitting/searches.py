@@ -99,7 +99,7 @@ def search_all(
     if executor is None or len(tasks) < 2:
         return [search_from(misfit, task, progress) for task in tasks]
     make = partial(_given, misfit.experiments) if make is None else make
-    _check_picklable(make)
+    check_picklable(make)
     key = uuid.uuid4().hex
     futures: dict[Future[Attempt], SearchTask] = {}
     found: dict[int, Attempt] = {}
@@ -145,7 +145,8 @@ def _given(experiments: tuple[Experiment, ...]) -> tuple[Experiment, ...]:
     return experiments
 
 
-def _check_picklable(make: Make) -> None:
+def check_picklable(make: Make) -> None:
+    """Raise IdentificationError where experiments cannot be sent to worker processes."""
     try:
         pickle.dumps(make)
     except (pickle.PicklingError, AttributeError, TypeError) as error:

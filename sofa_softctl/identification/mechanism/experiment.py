@@ -19,10 +19,12 @@ from sofa_softctl.identification.effects.sensors import SensorDelay
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.arrays import Drive
+from sofa_softctl.identification.mechanism.refinements import refinements_of
 from sofa_softctl.identification.mechanism.signals import Settled
 from sofa_softctl.identification.mechanism.start import Start, projected, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.effects.effect import Effect
@@ -167,6 +169,10 @@ class MechanismExperiment(Experiment):
             return UnknownInputs(self)
         planned = replace(self.recording, outputs=self.outputs(planned_at))
         return UnknownInputs(MechanismExperiment(self.problem, planned))
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        """See Experiment: half the time step, and the finer models of the problem."""
+        return refinements_of(self)
 
     @property
     def outputs_from_inputs(self) -> bool:

@@ -6,6 +6,7 @@ time grows linearly with its length.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,8 @@ class InputSmoother:
         drive, to_middles = experiment.drive_of(begin)
         self.forces = drive.u[:, self.noisy]
         """Them as recorded, in the middle of each step, shape (K, m)."""
+        self.added = np.zeros_like(self.forces)
+        """What was added to the recorded ones where data are simulated, shape (K, m)."""
         spread = [np.linalg.norm(W.sum(axis=0)) for W in to_middles[: len(forces)]]
         self.sigma = np.array(
             [forces[j].deviation * spread[j] / np.sqrt(experiment.steps) for j in self.noisy]
@@ -130,10 +133,33 @@ class InputSmoother:
             along = given.gain_u[given.fed][:, self.noisy]
             errors = pushed @ np.linalg.pinv(along).T
         drive = base._replace(u=base.u.copy())
+        errors = errors - self.added
         drive.u[:, self.noisy] += errors
         shift = np.zeros(self.shifts)
         # The same motion: simulated without the feedback, it may be unstable.
         return self._judged(rho, shift, errors, drive, self._start(rho, shift), run.trajectory)
+
+    def redrawn(
+        self, motion: Motion, deviations: np.ndarray, random: np.random.Generator
+    ) -> tuple[InputSmoother, Motion]:
+        """The same with data simulated by a motion, and that motion beside them.
+
+        Args:
+            motion: Taken as true, with its forces.
+            deviations: Noise of the outputs, then of the noisy forces of steps, shape (n_y + m,).
+            random: Random generator.
+        """
+        other, n_y = copy(self), self.seen.shape[1]
+        noise = deviations[:n_y] * random.standard_normal(self.seen.shape)
+        other.seen = self.sample @ motion.y + np.where(np.isfinite(self.seen), noise, np.nan)
+        errors = deviations[n_y:] * random.standard_normal(self.forces.shape)
+        other.added = self.added + motion.errors + errors
+        other.forces = self.forces + motion.errors + errors
+        start = motion.start, motion.by_shift
+        judged = other._judged(
+            motion.rho, motion.shift, -errors, motion.drive, start, motion.trajectory
+        )
+        return other, judged
 
     def moved(self, found: Smoothed, rho: np.ndarray, change: np.ndarray) -> Motion:
         """The motion after a change, a weight of each column; deviations are fed back."""
@@ -175,6 +201,7 @@ class InputSmoother:
     def _base(self, rho: np.ndarray) -> Drive:
         """Recorded forces, without the feedback."""
         drive, _ = self.experiment.drive_of(rho)
+        drive.u[:, self.noisy] += self.added
         of_forces = drive.signal < drive.u.shape[1]
         return drive._replace(
             fed=drive.fed[:0],

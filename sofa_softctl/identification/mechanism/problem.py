@@ -69,6 +69,9 @@ class MechanismProblem(Problem):
     markers of `outputs`, or the centre of the last body of joints that carry no other."""
     share: float = 0.5
     """Share of a step's force that acts at its end; 0: the paper's split, of first order."""
+    finer: Mapping[str, Problem] = field(default_factory=dict)
+    """Problems of finer models whose parameters have the same meaning, by what they have more of,
+    as 'links' for a chain of more of them: for the error of the discretisation."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -19,6 +19,8 @@ Source: Fuller 1987, "Measurement error models", chapter 3 (maximum likelihood o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +133,27 @@ class UnknownInputs(Experiment):
         missing = np.isnan(self.measured)
         left[missing] = np.nan
         return np.moveaxis(left, -1, 0)
+
+    def redrawn(
+        self, rho: np.ndarray, channels: Sequence[Channel], random: np.random.Generator
+    ) -> UnknownInputs:
+        """See Experiment; the likeliest forces at rho are taken as true."""
+        deviations = np.array([one.deviation for one in channels])
+        other = copy(self)
+        other.smoother, motion = self.smoother.redrawn(
+            self._smoothed(rho).motion, deviations, random
+        )
+        other.measured = other._table(other.smoother.seen, other.smoother.forces, np.nan)
+        other._last = other.smoother.linearised(motion)
+        return other
+
+    def carried(self, rho: np.ndarray) -> Motion:
+        """The motion with the likeliest errors, for `resume` in another process."""
+        return self._smoothed(rho).motion
+
+    def resume(self, carried: Motion) -> None:
+        """Go on from a motion of `carried`, when the likeliest errors are asked for."""
+        self._last = self.smoother.linearised(carried)
 
     def state(self, rho: np.ndarray) -> Smoothed:
         """See `Lifted`."""

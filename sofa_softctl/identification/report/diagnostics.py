@@ -11,7 +11,9 @@ from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import METHOD
+from sofa_softctl.identification.report.bootstrap_diagnostics import on_bootstrap
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
+from sofa_softctl.identification.report.discretisation_diagnostics import on_discretisation
 from sofa_softctl.identification.report.prediction_diagnostics import inside, on_bands
 from sofa_softctl.identification.report.residual_diagnostics import on_residuals
 from sofa_softctl.identification.report.start_diagnostics import on_starts
@@ -38,7 +40,7 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     found += [_blind(one) for one in report.trust.blind]
     found += [Diagnostic("look", sentence(_capital(text))) for text in estimate.warnings]
     found += on_residuals(report) + _on_same(report) + _on_held_out(report)
-    found += on_bands(report)
+    found += on_bands(report) + on_discretisation(report) + on_bootstrap(report)
     found += _on_inputs(report) + _on_branches(report) + _on_candidates(report)
     if estimate.method == METHOD:
         found.append(

@@ -16,6 +16,9 @@ from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import Descent
 from sofa_softctl.identification.report.diagnostic import Diagnostic
 from sofa_softctl.identification.report.diagnostics import diagnostics
+from sofa_softctl.identification.report.discretisation_diagnostics import headlines
+from sofa_softctl.identification.uncertainty.bootstrap import Bootstrap
+from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget
 from sofa_softctl.identification.uncertainty.experiment_design import Candidate, rank
 from sofa_softctl.identification.uncertainty.identifiability import (
     CONFIDENCE,
@@ -68,6 +71,10 @@ class Report:
     """Iterates of steepest descent, where that was the method."""
     notes: dict[str, tuple[str, ...]]
     """Notes on each recording."""
+    discretisation: DiscretisationBudget | None = None
+    """Changes by finer discretisations; None: not estimated."""
+    bootstrap: Bootstrap | None = None
+    """Refits of simulated data; None: not made."""
 
     @property
     def rms(self) -> float:
@@ -93,7 +100,8 @@ class Report:
             return Diagnostic("bad", f"Not to be trusted: {first.text}")
         if count:
             notes = "a note" if count == 1 else f"{count} notes"
-            return Diagnostic("look", f"Found, with {notes} to look at.")
+            belongs = " ".join(headlines(self))
+            return Diagnostic("look", f"Found, with {notes} to look at. {belongs}".strip())
         return Diagnostic("good", "Found: noise explains the data, fitted and held out.")
 
     @property
@@ -147,6 +155,10 @@ class Report:
             "next": [vars(one) for one in self.candidates],
             "design": None if self.design is None else _design(self.design),
         }
+        if self.discretisation is not None:
+            values["discretisation"] = self.discretisation.to_dict(self.trust)
+        if self.bootstrap is not None:
+            values["bootstrap"] = self.bootstrap.to_dict()
         if self.descent is not None:
             values["descent"] = [
                 {"rho": one.rho.tolist(), "cost": one.cost, "gradient_norm": one.gradient_norm}
@@ -166,6 +178,8 @@ def make_report(
     design: Design | None = None,
     descent: Descent | None = None,
     notes: Mapping[str, Sequence[str]] | None = None,
+    discretisation: DiscretisationBudget | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> Report:
     """Uncertainty, residuals, validation and diagnostics of an estimate.
 
@@ -178,6 +192,8 @@ def make_report(
         design: A designed motion.
         descent: Iterates, if the method was steepest descent.
         notes: Notes on each recording.
+        discretisation: From `discretisation_budget`.
+        bootstrap: From `bootstrap`.
     """
     validations = validate(estimate, hold_out)
     held_out = [one.fit for one in validations]
@@ -201,6 +217,8 @@ def make_report(
         draw_seconds=expected.seconds if expected else 0.0,
         descent=descent,
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
+        discretisation=discretisation,
+        bootstrap=bootstrap,
     )
 
 

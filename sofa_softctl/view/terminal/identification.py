@@ -20,6 +20,7 @@ from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.report.identification import drawn, page
 from sofa_softctl.view.report.identification.next_motion import short_names
 from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
+from sofa_softctl.view.terminal.uncertainty import more_intervals
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
@@ -142,7 +143,9 @@ def _parameters(report: Report) -> Table:
         border_style=COLORS["bad"] if mark else None,
     )
     table.add_column("parameter")
-    for column in ("value", "95 % interval", "of it by inputs", "start"):
+    others = more_intervals(report)
+    titles = ("value", "95 % interval", *(title for title, _ in others), "of it by inputs", "start")
+    for column in titles:
         table.add_column(column, justify="right")
     for i, one in enumerate(estimate.parameters):
         value, low, high = float(estimate.rho[i]), float(trust.low[i]), float(trust.high[i])
@@ -153,6 +156,7 @@ def _parameters(report: Report) -> Table:
             escape(one.name),
             mark + escape(f"{number(value, high - low)} {one.unit}".strip()),
             kept if held else mark + interval_text(low, high, value, one.start),
+            *(mark * bool(cells[i]) + cells[i] for _, cells in others),
             f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",
             f"{one.start:.4g}",
         )

@@ -90,3 +90,14 @@ def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys, drawn, ch
     save_study_plot(tmp_path / "loop.png", study)
     check_readable(drawn[0])
     assert (tmp_path / "loop.png").stat().st_size > 10_000
+
+
+def test_intervals_are_widened_by_the_error_of_the_discretisation(tmp_path):
+    """Steps of 10 ms make a stiff spring 6 % too stiff, which noise alone does not allow."""
+    (found,) = measure_coverage(tmp_path / "steps.csv", cases=("step of 10 ms",), repetitions=4)
+    k2 = found.names.index("k2")
+    assert found.held[k2] == 0.0 and found.held_widened[k2] == 1.0
+    assert (found.wide_low <= found.low).all() and (found.wide_high >= found.high).all()
+    assert found.to_dict()["half_width_widened"]["k2"] < 6.0 * found.to_dict()["half_width"]["k2"]
+    (plain,) = measure_coverage(tmp_path / "steps.csv", cases=("outputs",), repetitions=2)
+    assert np.isnan(plain.held_widened).all() and "held_widened" not in plain.to_dict()

@@ -6,7 +6,7 @@ Source: Caldwell, Coleman, Correll 2014, section IV.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -115,6 +115,7 @@ class LoopProblem(Problem):
             start=Settled(),
             from_feedback=True,
             share=self.share,
+            finer={"links": replace(self, links=2 * self.links)},
         )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import ClassVar
 
 import numpy as np
@@ -13,8 +16,29 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Vector, Vectors
 from sofa_softctl.runtime.helper import repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
+from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.split import split, split_edges
 from sofa_softctl.runtime.mesh.subelements import with_subelements
+
+_splits: ContextVar[int] = ContextVar("_splits", default=0)
+
+
+@contextmanager
+def volumes_split(times: int) -> Iterator[None]:
+    """Loaders that are created meanwhile split each tetrahedron of their files in eight.
+
+    Scenes that compute from the mesh what depends on it, such as regions, fixed nodes and mappings,
+    do so from the finer one. Meshes without tetrahedra stay as they are.
+
+    Args:
+        times: How often they are split.
+    """
+    token = _splits.set(times)
+    try:
+        yield
+    finally:
+        _splits.reset(token)
 
 
 class MeshLoader(Component):
@@ -64,7 +88,7 @@ class MeshLoader(Component):
             SceneError: the file is missing, unreadable or broken; the message says how.
         """
         try:
-            mesh = read_mesh(self._find_file(), self.kind)
+            mesh = self._split(read_mesh(self._find_file(), self.kind))
         except MeshError as error:
             raise SceneError(f"{describe(self.filename.where)}: {error}") from error
         scale = self.scale3d.get() * self.scale.get()[0]
@@ -87,6 +111,20 @@ class MeshLoader(Component):
             ("hexahedra", mesh.hexahedra),
         ):
             self._data[name].set(np.array(value))
+
+    def _split(self, mesh: Mesh) -> Mesh:
+        """The mesh as `volumes_split` asks for.
+
+        `split_ends`: of each time the number of the first new point, and the ends of the edges in
+        whose middles they are.
+        """
+        self.split_ends: list[tuple[int, np.ndarray]] = []
+        if not (len(mesh.tetrahedra) or len(mesh.hexahedra)):
+            return mesh
+        for _ in range(_splits.get()):
+            self.split_ends.append((len(mesh.positions), split_edges(mesh)))
+            mesh = split(mesh)
+        return mesh
 
     def _find_file(self) -> str:
         name = self.filename.get()

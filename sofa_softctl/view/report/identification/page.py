@@ -9,6 +9,7 @@ import numpy as np
 
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.report import html
+from sofa_softctl.view.report.identification.discretisation import discretisation, intervals
 from sofa_softctl.view.report.identification.information import information
 from sofa_softctl.view.report.identification.next_motion import next_motion
 from sofa_softctl.view.report.identification.parameters import parameters
@@ -27,9 +28,11 @@ def findings(report: Report) -> str:
 
 SECTIONS: tuple[Callable[[Report], str], ...] = (
     parameters,
+    intervals,
     findings,
     prediction,
     residuals,
+    discretisation,
     information,
     next_motion,
     searches,

@@ -1,0 +1,1 @@
+"""Mechanisms simulated by MuJoCo: recordings of another simulator, for identification."""

@@ -1,0 +1,70 @@
+"""Finer discretisations of a mechanism: half the time step, and finer models of its problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.refinement import Refinement
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
+
+FINER_COST = 8.0
+"""Of a problem's finer model, which may have a shorter step as well [-]."""
+
+
+def refinements_of(experiment: MechanismExperiment) -> tuple[Refinement, ...]:
+    """The midpoint rule is of second order with half of each force at both ends, else of first."""
+    problem = experiment.problem
+    dt, order = 1e3 * problem.dt, 2 if problem.share == 0.5 else 1
+    text = f"with a time step of {0.5 * dt:.4g} instead of {dt:.4g} ms"
+    half = Refinement("dt", "time step", text, partial(_with_half_step, experiment), order, 2.0)
+    others = [
+        Refinement(
+            name,
+            f"number of {name}",
+            f"with more {name} ({finer.name})",
+            partial(_with, experiment, finer),
+            1,
+            FINER_COST,
+        )  # fmt: skip
+        for name, finer in problem.finer.items()
+    ]
+    return (half, *others)
+
+
+def _with_half_step(experiment: MechanismExperiment) -> MechanismExperiment:
+    problem, fed = experiment.problem, experiment.problem.feedback
+    if fed is not None and len(fed.gain) > 1:  # one gain a step
+        gain = np.repeat(fed.gain, 2, axis=0)
+        fed = replace(fed, gain=np.ascontiguousarray(gain[: _steps(experiment, 0.5 * problem.dt)]))
+    finer = replace(problem, dt=0.5 * problem.dt, feedback=fed)
+    return type(experiment)(finer, experiment.recording)
+
+
+def _steps(experiment: MechanismExperiment, dt: float) -> int:
+    duration = float(experiment.time[-1] - experiment.time[0])
+    return int(np.ceil(duration / dt - 1e-6))
+
+
+def _with(experiment: MechanismExperiment, finer: Problem) -> Experiment:
+    """The finer model of the same recording.
+
+    Raises:
+        IdentificationError: It has other parameters.
+    """
+    made = finer.experiment(experiment.recording)
+    theirs, own = ([p.name for p in one.parameters] for one in (made, experiment))
+    if theirs != own:
+        raise IdentificationError(
+            f"The finer model '{finer.name}' of {experiment.name} has the parameters "
+            f"{', '.join(theirs)}. Expected those of the model itself: {', '.join(own)}."
+        )
+    return made
