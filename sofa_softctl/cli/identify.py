@@ -188,6 +188,7 @@ def identify(
             candidates=candidates,
             descent=descent,
             notes=notes,
+            progress=progress,
         )
         if report is not None:
             progress("writing the report")

@@ -12,6 +12,9 @@ import numpy as np
 
 from sofa_softctl.identification.parameter import Parameter
 
+if TYPE_CHECKING:
+    from sofa_softctl.identification.data.recording import Recording
+
 
 @dataclass(frozen=True)
 class Channel:
@@ -98,6 +101,7 @@ class Experiment(ABC):
         def unknowns(self) -> int:
             """Number of unknowns besides the parameters that its data determine; 0 by default."""
     else:
+        effects = ()
         notes = ()
         outputs_from_inputs = False
         unknowns = 0
@@ -150,6 +154,14 @@ class Experiment(ABC):
         the residuals of a model with noisy inputs cannot be judged.
         """
         del errors
+        return None
+
+    def with_recording(self, change: Callable[[Recording], Recording]) -> Experiment | None:
+        """The experiment of a changed recording, such as one whose columns are swapped.
+
+        None, the default: not possible. Columns that are swapped or reversed are then not found.
+        """
+        del change
         return None
 
     def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> Experiment | None:

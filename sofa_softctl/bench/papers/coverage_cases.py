@@ -85,7 +85,7 @@ def arm() -> MechanismProblem:
     return MechanismProblem("arm of three joints", links, 0.01, outputs, torques)
 
 
-def _driven(
+def driven(
     problem: MechanismProblem,
     rng: np.random.Generator,
     *,
@@ -100,20 +100,20 @@ def _driven(
     exact = problem.experiment(clean).outputs(np.array(list(truth.values())))
     return replace(
         clean,
-        inputs=inputs + _noise(problem.inputs, inputs, rng),
-        outputs=exact + _noise(problem.channels, exact, rng),
+        inputs=inputs + noise(problem.inputs, inputs, rng),
+        outputs=exact + noise(problem.channels, exact, rng),
     )
 
 
-def _noise(channels: tuple[Channel, ...], like: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def noise(channels: tuple[Channel, ...], like: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.array([one.deviation for one in channels]) * rng.standard_normal(like.shape)
 
 
-def _one_torque(time: np.ndarray) -> np.ndarray:
+def one_torque(time: np.ndarray) -> np.ndarray:
     return 0.2 * np.sin(5.0 * time)[:, None]
 
 
-def _three_torques(time: np.ndarray) -> np.ndarray:
+def three_torques(time: np.ndarray) -> np.ndarray:
     return np.column_stack([a * np.sin(w * time) for a, w in ((2.0, 4.0), (3.0, 3.0), (1.0, 7.0))])
 
 
@@ -131,12 +131,12 @@ def _touched(
 CHAIN = {"stiffness": 0.5, "friction": 0.01, "angle": 0.8}
 ARM = {"payload": 0.3, "stiffness": 2.0, "friction": 0.05}
 LOOP = {"kappa_theta": 4.4, "kappa_psi": 1.0}
-_CHAIN = partial(_driven, truth=CHAIN, torque=_one_torque, duration=2.0)
+_CHAIN = partial(driven, truth=CHAIN, torque=one_torque, duration=2.0)
 CASES = {
     "outputs": Case(chain, CHAIN, _CHAIN),
     "inputs too": Case(partial(chain, TORQUE_NOISE), CHAIN, _CHAIN),
     "loud inputs": Case(partial(chain, 10.0 * TORQUE_NOISE), CHAIN, _CHAIN),
-    "arm": Case(arm, ARM, partial(_driven, truth=ARM, torque=_three_torques, duration=4.0)),
+    "arm": Case(arm, ARM, partial(driven, truth=ARM, torque=three_torques, duration=4.0)),
     "loop of 6": Case(partial(LoopProblem, 6), LOOP, partial(_touched, truth=LOOP)),
     "loop of 12": Case(LoopProblem, LOOP, partial(_touched, truth=LOOP)),
 }

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.interpolation import cubic
+from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter
 
@@ -118,6 +119,11 @@ class Delayed(Experiment):
     def with_input_errors(self, errors: np.ndarray) -> Delayed | None:
         """The same with other inputs, or None, as of the experiment."""
         other = self.experiment.with_input_errors(errors)
+        return None if other is None else replace(self, experiment=other)
+
+    def with_recording(self, change: Callable[[Recording], Recording]) -> Delayed | None:
+        """The same of the changed recording, or None, as of the experiment."""
+        other = self.experiment.with_recording(change)
         return None if other is None else replace(self, experiment=other)
 
     def _shift(self, delay: float) -> tuple[csr_array, csr_array]:

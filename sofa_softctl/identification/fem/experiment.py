@@ -240,6 +240,12 @@ class FemExperiment(Experiment):
         other._last = None
         return other
 
+    def with_recording(self, change: Callable[[Recording], Recording]) -> FemExperiment:
+        """See Experiment; the frame of the markers is kept."""
+        other = copy(self)
+        other.recording, other._last = change(self.recording), None
+        return other
+
     def _run(self, rho: np.ndarray, *, sensitivities: bool = False) -> Trajectory:
         rho = np.asarray(rho, dtype=float)
         if rho.shape != (len(self.parameters),):

@@ -46,6 +46,9 @@ class Lifted(Protocol):
     def state(self, rho: np.ndarray) -> Any:
         """A state at parameters rho."""
 
+    def resumed(self, state: Any, rho: np.ndarray) -> Any:
+        """A state at parameters rho, with the unknowns of a state of a like experiment."""
+
     def cost(self, state: Any) -> float:
         """Sum of its squared residuals [-]."""
 

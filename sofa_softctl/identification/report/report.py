@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl.identification.causes.causes import NONE, Causes, find_causes
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import Outlier, outliers
@@ -54,6 +55,8 @@ class Report:
     """Iterates of steepest descent, where that was the method."""
     notes: dict[str, tuple[str, ...]]
     """Notes on each recording."""
+    causes: Causes = NONE
+    """Causes of what the model does not predict."""
 
     @property
     def rms(self) -> float:
@@ -108,6 +111,7 @@ class Report:
             "noise_estimated": estimate.noise_estimated,
             "residuals": [_channel(one) for one in self.residuals],
             "held_out": [_channel(one) for one in self.held_out],
+            "causes": self.causes.to_dict(),
             "outliers": [vars(one) for one in self.outliers],
             "draws_of_inputs": self.draws,
             "starts": len(estimate.searches) + len(estimate.failed),
@@ -142,8 +146,10 @@ def make_report(
     candidates: Sequence[Experiment] = (),
     descent: Descent | None = None,
     notes: Mapping[str, Sequence[str]] | None = None,
+    causes: bool = True,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Uncertainty, residuals, validation and diagnostics of an estimate.
+    """Uncertainty, residuals, causes, validation and diagnostics of an estimate.
 
     Args:
         problem: Name of the problem.
@@ -153,17 +159,25 @@ def make_report(
         candidates: Motions that could be recorded next.
         descent: Iterates, if the method was steepest descent.
         notes: Notes on each recording.
+        causes: Whether to look for causes of what the model does not predict: a simulation with
+            derivatives for each effect that it may leave out, and fits with those that it does.
+        progress: Called with what is done.
     """
     validations = validate(estimate, hold_out)
     held_out = [one.fit for one in validations]
     expected = expected_residuals(estimate, experiments, hold_out, held_out)
     fitted = [*estimate.fits]
     doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
+    trust, free = identifiability(estimate, experiments), int(estimate.free.sum())
+    residuals = _analysed(fitted, None if expected is None else expected.fitted, doubt, free)
+    found = NONE
+    if causes and (cost := _cost_of_noise(estimate, residuals)) is not None:
+        found = find_causes(estimate, experiments, trust.high - estimate.rho, cost, progress)
     return Report(
         problem=problem,
         estimate=estimate,
-        trust=identifiability(estimate, experiments),
-        residuals=_analysed(fitted, None if expected is None else expected.fitted, doubt),
+        trust=trust,
+        residuals=residuals,
         validations=validations,
         held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
         candidates=rank(estimate, candidates, experiments) if candidates else (),
@@ -172,11 +186,22 @@ def make_report(
         draw_seconds=expected.seconds if expected else 0.0,
         descent=descent,
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
+        causes=found,
     )
 
 
+def _cost_of_noise(estimate: Estimate, residuals: Sequence[ChannelResiduals]) -> float | None:
+    """Cost that noise leaves of a model that is right [-]; None: unknown."""
+    if not all(one.judged for one in residuals):
+        return None
+    unknowns, fitted = sum(fit.unknowns for fit in estimate.fits), int(estimate.free.sum())
+    if not unknowns and any(one.through_inputs for one in residuals):
+        return float(sum(one.count * one.expected**2 for one in residuals if one.count))
+    return float(max(estimate.data - unknowns - fitted, 1))
+
+
 def _analysed(
-    fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float
+    fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float, fitted: int = 0
 ) -> tuple[ChannelResiduals, ...]:
     """Residuals by channel; `drawn`: those of noise, empty: unknown, None: inputs are exact."""
     without: list[np.ndarray | None] = [None] * len(fits)
@@ -184,7 +209,13 @@ def _analysed(
     return tuple(
         one
         for fit, by_noise in zip(fits, each, strict=True)
-        for one in analyse(fit, drawn=by_noise, judged=drawn is None or bool(drawn), doubt=doubt)
+        for one in analyse(
+            fit,
+            drawn=by_noise,
+            judged=drawn is None or bool(drawn),
+            doubt=doubt,
+            fitted=fitted,
+        )
     )
 
 
@@ -215,7 +246,8 @@ def _kept(estimate: Estimate, name: str) -> str:
 def _channel(one: ChannelResiduals) -> dict[str, Any]:
     values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
     lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
-    return values | lists | {"right": one.right, "sentence": one.sentence}
+    told = {"right": one.right, "declared_noise": one.noise or "right", "sentence": one.sentence}
+    return values | lists | told
 
 
 def _search(estimate: Estimate, i: int) -> dict[str, Any]:
