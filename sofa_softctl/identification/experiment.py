@@ -14,6 +14,7 @@ from sofa_softctl.identification.parameter import Parameter
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.data.recording import Recording
+    from sofa_softctl.identification.effects.effect import Effect
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,24 @@ class Experiment(ABC):
         def unknowns(self) -> int:
             """Number of unknowns besides the parameters that its data determine; 0 by default."""
     else:
-        effects = ()
         notes = ()
         outputs_from_inputs = False
         unknowns = 0
+
+    @property
+    def recorded_inputs(self) -> np.ndarray | None:
+        """Recorded inputs, shape (n_times, n_inputs); those of its `recording`, if it has one.
+
+        None: unknown. Gains and delays of inputs need them.
+        """
+        return getattr(getattr(self, "recording", None), "inputs", None)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Effects that could be switched on: by default gain, offset and delay of each signal."""
+        from sofa_softctl.identification.effects.generic import signal_effects
+
+        return signal_effects(self)
 
     @abstractmethod
     def outputs(self, rho: np.ndarray) -> np.ndarray:

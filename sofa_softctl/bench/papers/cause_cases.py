@@ -140,7 +140,8 @@ def recording(plant: str, cause: str, multiple: float, rng: np.random.Generator)
 
 def _blank(robot: Plant) -> Recording:
     time = np.arange(0.0, robot.duration + 0.5 * DT, DT)
-    return Recording("run", time, robot.torque(time), np.zeros((len(time), len(robot.problem().channels))))
+    outputs = np.zeros((len(time), len(robot.problem().channels)))
+    return Recording("run", time, robot.torque(time), outputs)
 
 
 def _effect(experiment: Experiment, name: str) -> Effect:

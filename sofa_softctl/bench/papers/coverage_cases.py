@@ -106,14 +106,17 @@ def driven(
 
 
 def noise(channels: tuple[Channel, ...], like: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Noise of channels, shape (n_times, n_channels)."""
     return np.array([one.deviation for one in channels]) * rng.standard_normal(like.shape)
 
 
 def one_torque(time: np.ndarray) -> np.ndarray:
+    """Torque of the two rods [N m], shape (n_times, 1)."""
     return 0.2 * np.sin(5.0 * time)[:, None]
 
 
 def three_torques(time: np.ndarray) -> np.ndarray:
+    """Torques of the arm [N m], shape (n_times, 3)."""
     return np.column_stack([a * np.sin(w * time) for a, w in ((2.0, 4.0), (3.0, 3.0), (1.0, 7.0))])
 
 

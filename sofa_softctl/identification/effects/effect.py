@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sofa_softctl._internal.suggestions import did_you_mean, some
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.parameter import Parameter
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.experiment import Experiment
+    from sofa_softctl.identification.experiment import Channel, Experiment
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,12 @@ class Effect(ABC):
         Raises:
             IdentificationError: The experiment cannot have this effect.
         """
+
+
+def check_signal(name: str, channels: Sequence[Channel], where: str) -> None:
+    """IdentificationError, which begins with `where`, if no channel has that name."""
+    known = [one.name for one in channels]
+    if name not in known:
+        raise IdentificationError(
+            f"{where} '{name}'.{did_you_mean(name, known)} Known: {some(known, near=name)}."
+        )

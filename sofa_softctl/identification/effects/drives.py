@@ -1,0 +1,205 @@
+"""Gain, offset and delay of a recorded input, of experiments that can take other inputs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.compatibility import as_experiment
+from sofa_softctl.identification.data.delay import even, shift
+from sofa_softctl.identification.effects.effect import Effect, check_signal
+from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.experiment import Experiment, PulledBack
+from sofa_softctl.identification.parameter import Parameter
+
+STEP = 1e-4
+"""Change of an input, relative to its size, for central differences: a cubic term leaves 1e-8 of
+a derivative, and so does rounding of 1e-12 in a simulation [-]."""
+
+
+@dataclass(frozen=True)
+class DriveEffect(Effect):
+    """A change of a recorded input that drives a model, linear in what was recorded."""
+
+    channel: str
+    """Name of the input."""
+
+    @abstractmethod
+    def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """What is added to the recorded input u, 0 at 0, shape (n_t,)."""
+
+    @abstractmethod
+    def slope(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """Its derivative by the parameter, shape (n_t,)."""
+
+    @abstractmethod
+    def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """Weights of the changed input as weights of the recorded one, shape (n_t,)."""
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """See Effect."""
+        return _Driven(experiment, self)
+
+
+@dataclass(frozen=True)
+class DriveGain(DriveEffect):
+    """A model is driven by (1 + gain) times what was recorded."""
+
+    def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        return value * u
+
+    def slope(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        return u
+
+    def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        return (1.0 + value) * weights
+
+
+@dataclass(frozen=True)
+class DriveOffset(DriveEffect):
+    """A model is driven by what was recorded plus an offset."""
+
+    def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        return np.full_like(u, value)
+
+    def slope(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        return np.ones_like(u)
+
+    def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        return weights
+
+
+@dataclass(frozen=True)
+class DriveDelay(DriveEffect):
+    """A model is driven later than was recorded, by cubics through even samples."""
+
+    def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        found: np.ndarray = shift(time, value)[0] @ u - u
+        return found
+
+    def slope(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        found: np.ndarray = shift(time, value)[1] @ u
+        return found
+
+    def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
+        """See DriveEffect."""
+        found: np.ndarray = shift(time, value)[0].T @ weights
+        return found
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """See Effect."""
+        if not even(experiment.time):
+            raise IdentificationError(f"{experiment.name}: a delay needs samples at even times.")
+        return super().of(experiment)
+
+
+@dataclass(frozen=True, eq=False)
+class _Driven(Wrapped):
+    """An experiment with an effect on one recorded input.
+
+    Where measured outputs are computed from inputs, they change, too: by as much less is predicted.
+    """
+
+    experiment: Experiment
+    effect: DriveEffect
+    position: int | None = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_signal(self.effect.channel, self.inputs, f"{self.name}: there is no input")
+        if self.experiment.recorded_inputs is None or self._changed(0.0) is None:
+            raise IdentificationError(
+                f"{self.name}: the effect '{self.own.name}' needs an experiment whose inputs can "
+                "be changed: with a `recording` and with_input_errors."
+            )
+
+    @property
+    def own(self) -> Parameter:
+        """The parameter of the effect."""
+        return self.effect.parameter
+
+    def outputs(self, rho: np.ndarray) -> np.ndarray:
+        others, value = self.split(rho)
+        driven = self._driven(value)
+        return driven.outputs(others) - self._moved(driven)
+
+    def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        others, value = self.split(rho)
+        driven = self._driven(value)
+        y, by_rho = driven.sensitivities(others)
+        by_own = self._by_own(others, value)
+        return y - self._moved(driven), self.joined(by_rho, by_own)
+
+    def _by_own(self, others: np.ndarray, value: float) -> np.ndarray:
+        """Outputs by the parameter, by central differences, shape (n_t, n_y)."""
+        u = self._recorded[:, self._column]
+        slope = self.effect.slope(u, self.time, value)
+        largest = float(np.abs(slope).max())
+        if largest == 0.0:
+            return np.zeros((len(self.time), len(self.channels)))
+        size = float(np.abs(u).max()) or self.inputs[self._column].deviation or 1.0
+        step = STEP * size / largest
+        here = self.effect.change(u, self.time, value)
+        ends = [self._changed_by(here + sign * step * slope) for sign in (1.0, -1.0)]
+        above, below = (one.outputs(others) - self._moved(one) for one in ends)
+        found: np.ndarray = (above - below) / (2.0 * step)
+        return found
+
+    def pull_back(
+        self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
+    ) -> PulledBack:
+        others, value = self.split(rho)
+        driven = self._driven(value)
+        moved = self._moved(driven)
+        swept = driven.pull_back(others, lambda y: gradient(y - moved))
+        outputs = swept.outputs - moved
+        weights = gradient(outputs)
+        through = swept.by_inputs - driven.measured_by_inputs(weights)
+        column, u = self._column, self._recorded[:, self._column]
+        own = float(through[:, column] @ self.effect.slope(u, self.time, value))
+        by_inputs = through.copy()
+        by_inputs[:, column] = self.effect.back(through[:, column], self.time, value)
+        by_inputs += self.experiment.measured_by_inputs(weights)
+        return PulledBack(outputs, self.joined(swept.by_parameters, own), by_inputs)
+
+    def _driven(self, value: float) -> Experiment:
+        """The experiment with the effect on its inputs."""
+        found = self._changed(value)
+        assert found is not None  # checked when it was made
+        return found
+
+    def _changed(self, value: float) -> Experiment | None:
+        u = self._recorded[:, self._column]
+        return self._changed_by(self.effect.change(u, self.time, value))
+
+    def _changed_by(self, change: np.ndarray) -> Experiment:
+        errors = np.zeros_like(self._recorded)
+        errors[:, self._column] = change
+        found = self.experiment.with_input_errors(errors)
+        return found if found is None else as_experiment(found)  # type: ignore[return-value]
+
+    def _moved(self, driven: Experiment) -> np.ndarray:
+        """By how much outputs that are computed from inputs changed, shape (n_t, n_y)."""
+        return np.nan_to_num(driven.measured - self.measured, nan=0.0)
+
+    @property
+    def _recorded(self) -> np.ndarray:
+        recorded = self.experiment.recorded_inputs
+        assert recorded is not None  # checked when it was made
+        return recorded
+
+    @property
+    def _column(self) -> int:
+        return [one.name for one in self.inputs].index(self.effect.channel)

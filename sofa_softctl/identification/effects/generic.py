@@ -1,0 +1,74 @@
+"""Effects on the signals of any experiment: gain, offset and delay of outputs and inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sofa_softctl.identification.data.delay import even
+from sofa_softctl.identification.effects.drives import DriveDelay, DriveGain, DriveOffset
+from sofa_softctl.identification.effects.effect import Effect
+from sofa_softctl.identification.effects.sensors import SensorDelay, SensorGain, SensorOffset
+from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.parameter import Parameter
+
+LEAST_GAIN = -0.9
+"""Lower bound of relative gains and masses [-]."""
+LATEST = 0.1
+"""Largest delay, either way [s]."""
+
+
+def signal_effects(experiment: Experiment) -> tuple[Effect, ...]:
+    """Effects on the signals of an experiment: those of outputs, then those of inputs.
+
+    A column that is an input and an output has those of the output. Delays need even times, effects
+    of inputs an experiment whose inputs can be changed.
+    """
+    outputs, late = experiment.channels, even(experiment.time)
+    found = sensor_effects(outputs, late=late)
+    if (recorded := experiment.recorded_inputs) is not None:
+        if experiment.with_input_errors(np.zeros_like(recorded)) is not None:
+            names = {one.name for one in outputs}
+            others = [one for one in experiment.inputs if one.name not in names]
+            found += drive_effects(others, late=late)
+    return absent(found, experiment.parameters)
+
+
+def sensor_effects(channels: Sequence[Channel], *, late: bool = True) -> tuple[Effect, ...]:
+    """Gain, offset and delay of outputs."""
+    return (
+        *(SensorGain(gain(one.name), one.name) for one in channels),
+        *(SensorOffset(offset(one), one.name) for one in channels),
+        *(SensorDelay(delay(one.name), one.name) for one in channels if late),
+    )
+
+
+def drive_effects(channels: Sequence[Channel], *, late: bool = True) -> tuple[Effect, ...]:
+    """Gain, offset and delay of inputs."""
+    return (
+        *(DriveGain(gain(one.name), one.name) for one in channels),
+        *(DriveOffset(offset(one), one.name) for one in channels),
+        *(DriveDelay(delay(one.name), one.name) for one in channels if late),
+    )
+
+
+def absent(effects: Sequence[Effect], parameters: Sequence[Parameter]) -> tuple[Effect, ...]:
+    """Effects whose parameters there are not yet."""
+    known = {one.name for one in parameters}
+    return tuple(one for one in effects if one.name not in known)
+
+
+def gain(name: str) -> Parameter:
+    """Relative gain of a signal."""
+    return Parameter(f"gain.{name}", 0.0, "-", lower=LEAST_GAIN)
+
+
+def offset(channel: Channel) -> Parameter:
+    """Offset of a signal, in its unit."""
+    return Parameter(f"offset.{channel.name}", 0.0, channel.unit, -channel.largest, channel.largest)
+
+
+def delay(name: str) -> Parameter:
+    """Delay of a signal."""
+    return Parameter(f"delay.{name}", 0.0, "s", -LATEST, LATEST)
