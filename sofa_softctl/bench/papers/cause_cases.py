@@ -163,5 +163,3 @@ def _effect_of_one(plant: str, cause: str) -> tuple[float, float]:
     test = score(with_effect(found, [experiment], cause))
     deviations = identifiability(found, [experiment]).deviations
     return float(np.min(deviations / np.abs(test.slopes))), test.deviation
-
-

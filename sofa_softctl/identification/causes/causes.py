@@ -31,7 +31,7 @@ from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
 
-DOUBT_IN_ALL = 1e-2
+DOUBT_IN_ALL = 2e-2
 """Level of significance of all tests of causes together."""
 FAR = 2.0
 """Mean square residuals above this, in that of noise, are far from it: columns may be wrong [-]."""
@@ -164,6 +164,7 @@ class _Search:
         found = self._effects() + (self._columns() if self.far else [])
         level = DOUBT_IN_ALL
         found = sorted((one for one in found if one.p_value < level), key=lambda one: -one.decrease)
+        found = [replace(one, explained=self._explained(one, found[0])) for one in found]
         best = [one for one in found if found[0].decrease - one.decrease <= self._alike(found[0])]
         names = tuple(one.name for one in best)
         return tuple(
@@ -172,6 +173,14 @@ class _Search:
             else one
             for one in found
         )
+
+    def _explained(self, one: Cause, best: Cause) -> float:
+        """Share of the cost above that of noise; where the best leaves noise, of its decrease."""
+        left = self.estimate.cost - best.decrease - self.expected
+        above = best.decrease
+        if left > CLOSE * np.sqrt(2.0 * self.expected):
+            above = max(above, self.estimate.cost - self.expected)
+        return float(min(1.0, max(0.0, one.decrease) / above))
 
     def _say(self, text: str) -> None:
         if self.progress is not None:
@@ -216,9 +225,6 @@ class _Search:
     def _cause(self, name: str, kind: Kind, end: SearchResult, **others: Any) -> Cause:
         """What a fit with it explains, and changes."""
         estimate, decrease = self.estimate, self.estimate.cost - end.cost
-        spread, above = np.sqrt(2.0 * self.expected), estimate.cost - self.expected
-        near = end.cost - self.expected <= CLOSE * spread
-        explained = 1.0 if near else min(1.0, max(0.0, decrease / max(above, 1e-300)))
         size: dict[str, Any] = {
             "text": "",
             "change": np.nan,
@@ -236,7 +242,7 @@ class _Search:
             kind=kind,
             p_value=min(1.0, tests * float(stats.chi2.sf(max(decrease, 0.0) / variance, 1))),
             decrease=float(decrease),
-            explained=float(explained),
+            explained=1.0,
             shifts={one: by for one, (by, _) in shifts.items()},
             half_widths={one: by for one, (_, by) in shifts.items()},
             **size | others,

@@ -33,6 +33,9 @@ TESTS = 3
 """Tests of each channel: size, either way, and independence."""
 CLOCK = 1e3
 """Times this many durations from 0, as of a clock, are given relative to the start."""
+OTHER_NOISE = 2.0
+"""Larger residuals, as share of what noise of inputs leaves, are no other noise: patterns of such
+noise vary so much that tests find few others [-]."""
 NEGLIGIBLE = 0.1
 """Residuals below this many deviations may have any pattern."""
 
@@ -99,7 +102,9 @@ class ChannelResiduals:
             return ""
         if self.small < self.doubt:
             return "too large"
-        return "too small" if self.size < self.doubt and not self.patterned else ""
+        if self.patterned or (self.through_inputs and self.share > OTHER_NOISE):
+            return ""
+        return "too small" if self.size < self.doubt else ""
 
     @property
     def share(self) -> float:
