@@ -64,7 +64,7 @@ PLANTS = {
         2.0,
         (
             "friction.b",
-            "damper.b",
+            "damping.b",
             "armature.b",
             "payload.b",
             "mass.b",
@@ -84,7 +84,7 @@ PLANTS = {
         4.0,
         (
             "friction.elbow",
-            "damper.elbow",
+            "damping.elbow",
             "mass.elbow",
             "gain.shoulder",
             "offset.elbow",

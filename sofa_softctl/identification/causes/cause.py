@@ -11,7 +11,7 @@ Kind = Literal["effect", "fixed", "columns"]
 """An effect that the model leaves out, a parameter that the caller fixed, wrong columns."""
 WORDS = {
     "armature": "rotor inertia in {}",
-    "damper": "damping in {}",
+    "damping": "damping in {}",
     "delay": "a delay of {}",
     "friction": "friction in {}",
     "gain": "a gain of {}",

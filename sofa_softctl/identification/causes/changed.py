@@ -30,8 +30,9 @@ class Change:
 
     def of(self, recording: Recording) -> Recording:
         """The changed recording."""
-        table = self.table(getattr(recording, self.kind))
-        return replace(recording, **{self.kind: table})
+        if self.kind == "inputs":
+            return replace(recording, inputs=self.table(recording.inputs))
+        return replace(recording, outputs=self.table(recording.outputs))
 
     def table(self, values: np.ndarray) -> np.ndarray:
         """The columns as they are after it, shape (n_times, n_columns)."""

@@ -55,11 +55,11 @@ def test_an_effect_that_a_parameter_has_as_well_is_collinear(models):
 
 
 def test_noise_explains_scores_of_models_that_are_right(models):
-    """Mean square of 60 standardised scores: 1, with a standard deviation of 0.18."""
+    """Mean square of 30 standardised scores: 1, with a standard deviation of 0.26."""
     for noisy, bound in ((0.0, 1.0), (0.3, 4.0)):
         inputs = (replace(models.VOLTAGE, deviation=noisy),)
         squares, without = [], []
-        for seed in range(60):
+        for seed in range(30):
             one = models.lag(seed, inputs=inputs)
             if noisy:
                 errors = noisy * np.random.default_rng(1000 + seed).standard_normal((201, 1))
@@ -69,7 +69,7 @@ def test_noise_explains_scores_of_models_that_are_right(models):
             _, test = scored(one, "offset.tip")
             squares.append((test.change / test.deviation) ** 2)
             without.append(test.decrease)
-        assert np.mean(squares) == pytest.approx(1.0, abs=0.6)
+        assert np.mean(squares) == pytest.approx(1.0, abs=0.8)
         assert np.mean(without) >= 0.4 * bound  # what it is if the noise of inputs is left out
 
 
