@@ -45,6 +45,7 @@ class Method(StrEnum):
     "  softctl identify my_robot.py:arm --data bend.mcap --starts 8 --workers 4 "
     "--set-start stiffness=2.5\n\n"
     "  softctl identify my_robot.py --data bend.csv --starts 32 --cluster tcp://host:8786\n\n"
+    "  softctl identify my_robot.py --data bend.csv --with friction.elbow --with 'offset.*'\n\n"
     "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
     "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv"
 )
@@ -90,6 +91,26 @@ def identify(
         list[str] | None,
         typer.Option(metavar="NAME", help="Keep a parameter at its start; may be repeated."),
     ] = None,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME",
+            help="Switch on an effect that the model leaves out, or all like 'offset.*'; may be "
+            "repeated.",
+        ),
+    ] = None,
+    list_effects: Annotated[
+        bool, typer.Option("--list-effects", help="Show the effects of the problem, and stop.")
+    ] = False,
+    uncertain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=5%",
+            help="A number that is known to within a standard deviation, in its unit or in "
+            "percent; effects are switched on. May be repeated.",
+        ),
+    ] = None,
     estimate_noise: Annotated[
         bool, typer.Option("--estimate-noise", help="Noise of outputs from what is left of them.")
     ] = False,
@@ -112,6 +133,9 @@ def identify(
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl._internal.sentences import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
+    from sofa_softctl.identification.effects.effect import matches
+    from sofa_softctl.identification.effects.known import uncertain as known_within
+    from sofa_softctl.identification.effects.selection import names_of, with_effects
     from sofa_softctl.identification.fitting.estimate import start_at
     from sofa_softctl.identification.problems.registry import load_problem
     from sofa_softctl.identification.report.report import make_report
@@ -123,6 +147,14 @@ def identify(
     file, _, entry = problem.partition(":")
     with files_sent(cluster, file) as files:
         wanted = load_problem(problem)
+    if list_effects:
+        typer.echo(names_of(wanted.effects) or "none")
+        return
+    known = _pairs(uncertain, "--uncertain needs NAME=DEVIATION")
+    own = [one.name for one in wanted.parameters]
+    others = [name for name in known if not any(matches(one, name) for one in own)]
+    effects = [*(with_ or []), *others]
+    wanted = with_effects(wanted, effects)
     if template is not None:
         _write_template(template, wanted, quiet=quiet or as_json)
         return
@@ -142,7 +174,7 @@ def identify(
         raise UsageError(f"{option} from several starts: give --starts N, too.")
     if report is not None:
         _check_report(report, [*data, *(hold_out or []), *(next_ or [])])
-    parameters = start_at(wanted.parameters, _numbers(set_start))
+    parameters = known_within(start_at(wanted.parameters, _numbers(set_start)), known)
     terminal = Terminal(quiet=quiet or as_json)
     notes: dict[str, tuple[str, ...]] = {}
     failed = None
@@ -176,7 +208,9 @@ def identify(
                 "estimate_noise": estimate_noise,
                 "exact_inputs": exact_inputs,
                 "executor": executor,
-                "make": partial(read_experiments, file, entry, [str(path) for path in data]),
+                "make": partial(
+                    read_experiments, file, entry, [str(path) for path in data], effects
+                ),
             },
         )
         progress("computing intervals")
@@ -306,10 +340,20 @@ def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
 def _numbers(texts: list[str] | None) -> dict[str, float]:
     """Names and numbers of --set-start."""
     found = {}
+    for name, value in _pairs(texts, "--set-start needs NAME=NUMBER").items():
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise UsageError(f"--set-start needs NAME=NUMBER, got '{name}={value}'.") from None
+    return found
+
+
+def _pairs(texts: list[str] | None, needed: str) -> dict[str, str]:
+    """Names and values of an option NAME=VALUE."""
+    found = {}
     for text in texts or []:
         name, _, value = text.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            raise UsageError(f"--set-start needs NAME=NUMBER, got '{text}'.") from None
+        if not (name.strip() and value.strip()):
+            raise UsageError(f"{needed}, got '{text}'.")
+        found[name.strip()] = value.strip()
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Parameter:
     """Upper bound [unit]."""
     prior: Prior | None = None
     """Prior; None: none."""
+    size: float | None = field(default=None, kw_only=True)
+    """Typical magnitude [unit], of one that starts at 0; None: see `scale`."""
 
     def __post_init__(self) -> None:
         if not self.lower < self.upper:
@@ -65,8 +67,8 @@ class Parameter:
 
     @property
     def scale(self) -> float:
-        """Typical magnitude [unit]: of the start, else of the prior, else of the bounds, else 1."""
-        sizes = [abs(self.start)]
+        """Typical magnitude [unit]: `size`, or of start, prior or bounds, in this order, or 1."""
+        sizes = [self.size or 0.0, abs(self.start)]
         if self.prior is not None:
             sizes.append(self.prior.deviation)
         if math.isfinite(self.upper - self.lower):

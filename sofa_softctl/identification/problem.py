@@ -14,6 +14,9 @@ from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.parameter import Parameter
 
+if TYPE_CHECKING:
+    from sofa_softctl.identification.effects.effect import Effect
+
 
 class Problem(ABC):
     """Declares the columns of recordings, and makes an experiment of a recording.
@@ -67,6 +70,17 @@ class Problem(ABC):
         recorded = MappingProxyType({})
         scene = None
         not_in_scene = ()
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Effects that could be switched on, as far as known without a recording.
+
+        By default gain, offset and delay of each signal. A problem whose experiments have others
+        returns them.
+        """
+        from sofa_softctl.identification.effects.generic import effects_of_signals
+
+        return effects_of_signals(self.inputs, self.channels, self.parameters)
 
     @abstractmethod
     def experiment(self, recording: Recording) -> Experiment:

@@ -1,4 +1,4 @@
-"""Linear and cubic interpolation of samples, as sparse matrices."""
+"""Interpolation of samples, linear, cubic or held, as sparse matrices."""
 
 from __future__ import annotations
 
@@ -29,6 +29,17 @@ def linear(known: np.ndarray, wanted: np.ndarray) -> tuple[sparse.csr_array, spa
         _matrix(columns, np.stack([1.0 - share, share], axis=1), n),
         _matrix(columns, np.stack([-slope, slope], axis=1), n),
     )
+
+
+def held(known: np.ndarray, wanted: np.ndarray) -> sparse.csr_array:
+    """The last sample before each time, or the first: a zero-order hold, shape (m, n).
+
+    Args:
+        known: Times of the samples, increasing [s], shape (n,).
+        wanted: Times [s], shape (m,).
+    """
+    at = np.clip(np.searchsorted(known, wanted, side="right") - 1, 0, len(known) - 1)
+    return _matrix(at[:, None], np.ones((len(wanted), 1)), len(known))
 
 
 def cubic(

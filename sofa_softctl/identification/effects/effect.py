@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from sofa_softctl._internal.suggestions import did_you_mean, some
@@ -49,3 +50,8 @@ def check_signal(name: str, channels: Sequence[Channel], where: str) -> None:
         raise IdentificationError(
             f"{where} '{name}'.{did_you_mean(name, known)} Known: {some(known, near=name)}."
         )
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name is, or matches, a pattern such as 'offset.*'."""
+    return name == pattern or fnmatchcase(name, pattern)

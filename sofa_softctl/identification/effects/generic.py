@@ -25,14 +25,26 @@ def signal_effects(experiment: Experiment) -> tuple[Effect, ...]:
     A column that is an input and an output has those of the output. Delays need even times, effects
     of inputs an experiment whose inputs can be changed.
     """
-    outputs, late = experiment.channels, even(experiment.time)
-    found = sensor_effects(outputs, late=late)
+    inputs: Sequence[Channel] = ()
     if (recorded := experiment.recorded_inputs) is not None:
         if experiment.with_input_errors(np.zeros_like(recorded)) is not None:
-            names = {one.name for one in outputs}
-            others = [one for one in experiment.inputs if one.name not in names]
-            found += drive_effects(others, late=late)
-    return absent(found, experiment.parameters)
+            inputs = experiment.inputs
+    late = even(experiment.time)
+    return effects_of_signals(inputs, experiment.channels, experiment.parameters, late=late)
+
+
+def effects_of_signals(
+    inputs: Sequence[Channel],
+    channels: Sequence[Channel],
+    parameters: Sequence[Parameter],
+    *,
+    late: bool = True,
+) -> tuple[Effect, ...]:
+    """Effects on signals, except those that are parameters already; with delays if `late`."""
+    names = {one.name for one in channels}
+    others = [one for one in inputs if one.name not in names]
+    found = sensor_effects(channels, late=late) + drive_effects(others, late=late)
+    return absent(found, parameters)
 
 
 def sensor_effects(channels: Sequence[Channel], *, late: bool = True) -> tuple[Effect, ...]:
@@ -61,14 +73,16 @@ def absent(effects: Sequence[Effect], parameters: Sequence[Parameter]) -> tuple[
 
 def gain(name: str) -> Parameter:
     """Relative gain of a signal."""
-    return Parameter(f"gain.{name}", 0.0, "-", lower=LEAST_GAIN)
+    return Parameter(f"gain.{name}", 0.0, "-", lower=LEAST_GAIN, size=0.1)
 
 
 def offset(channel: Channel) -> Parameter:
     """Offset of a signal, in its unit."""
-    return Parameter(f"offset.{channel.name}", 0.0, channel.unit, -channel.largest, channel.largest)
+    most = channel.largest
+    size = 10.0 * channel.deviation or None
+    return Parameter(f"offset.{channel.name}", 0.0, channel.unit, -most, most, size=size)
 
 
 def delay(name: str) -> Parameter:
     """Delay of a signal."""
-    return Parameter(f"delay.{name}", 0.0, "s", -LATEST, LATEST)
+    return Parameter(f"delay.{name}", 0.0, "s", -LATEST, LATEST, size=0.1 * LATEST)

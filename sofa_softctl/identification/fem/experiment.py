@@ -15,6 +15,7 @@ from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.interpolation import linear
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
+from sofa_softctl.identification.effects.generic import signal_effects
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
 from sofa_softctl.identification.fem.pose import Pose
@@ -25,6 +26,7 @@ from sofa_softctl.scene.step_model import Trajectory, TrajectoryModel
 from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.effects.effect import Effect
     from sofa_softctl.identification.fem.problem import FemProblem
 
 SAME = Registration(np.eye(3), np.zeros(3), np.zeros(0))
@@ -76,6 +78,13 @@ class FemExperiment(Experiment):
     def __reduce__(self) -> tuple[Any, ...]:
         """Made anew in a process that it is sent to, where the problem builds the scene."""
         return FemExperiment, (self.problem, self.recording, self.frame)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """See Experiment."""
+        from sofa_softctl.identification.fem.effects import fem_effects
+
+        return (*signal_effects(self), *fem_effects(self.problem))
 
     def _check(self) -> None:
         run, problem = self.recording, self.problem

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from sofa_softctl.identification.problem import Problem
 from sofa_softctl.scene.loader import load_scene, parameters_of
 from sofa_softctl.scene.step_model import StepDerivative, StepModel
 from sofa_softctl.units import Units, symbol
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.effects.effect import Effect
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +126,15 @@ class FemProblem(Problem):
         """
         regions = uncovered(self.physical, self.derivative.parameters, self.units)
         return (*check_markers(self), *regions)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Gain, offset and delay of signals, masses and damping; builds the scene."""
+        from sofa_softctl.identification.effects.generic import effects_of_signals
+        from sofa_softctl.identification.fem.effects import fem_effects
+
+        signals = effects_of_signals(self.inputs, self.channels, self.parameters)
+        return (*signals, *fem_effects(self))
 
     def from_record(self, path: str | Path) -> Recording:
         """The recording that drives and sensors would have made of a recorded run of the scene.

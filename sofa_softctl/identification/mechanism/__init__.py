@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         "in_scene": ["MechanismPlant"],
         "mechanism": ["Mechanism"],
-        "parts": ["Body", "Damper", "Joint", "Point", "Spring"],
+        "parts": ["Armature", "Body", "Damper", "Friction", "Joint", "Point", "Scaled", "Spring"],
         "problem": ["MechanismProblem"],
         "signals": ["Angle", "Force", "Given", "Output"],
         "urdf": ["from_urdf"],

@@ -74,6 +74,16 @@ class Tree(NamedTuple):
     """Coordinate of each damper, shape (n_d,)."""
     damping: Values
     """Damping coefficients [N m s / rad] or [N s / m], (n_d,)."""
+    rubbing: np.ndarray
+    """Coordinate of each friction, shape (n_f,)."""
+    friction: Values
+    """Coulomb friction [N m] or [N], (n_f,)."""
+    creep: np.ndarray
+    """Speeds above which friction is nearly constant [rad / s] or [m / s], shape (n_f,)."""
+    rotor: np.ndarray
+    """Coordinate of each armature, shape (n_a,)."""
+    armature: Values
+    """Inertias along coordinates [kg m^2] or [kg], (n_a,)."""
     closed: Readings
     """The constraints, n_h of them."""
     gravity: np.ndarray
@@ -97,10 +107,12 @@ class Drive(NamedTuple):
     """Feedback gains, shape (K, m, m), or (1, m, m) if constant."""
     target: np.ndarray
     """Targets of the feedback, shape (K, m)."""
-    rate: np.ndarray
-    """Time derivatives of u and target, shape (K, n_u + m)."""
-    delay: np.ndarray
-    """Parameter that delays each of u and target, -1 for none, shape (n_u + m,)."""
+    slope: np.ndarray
+    """Derivatives of some signals by some parameters, shape (K, n_s)."""
+    signal: np.ndarray
+    """Signal of each: its index in u, then in target, shape (n_s,)."""
+    parameter: np.ndarray
+    """Parameter of each, shape (n_s,)."""
     share: float
     """Share of a step's force that acts at its end, F_d+: 1/2 is of second order, 0 the paper's."""
 

@@ -30,7 +30,7 @@ def _massless(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
         return ""
     return (
         f"There is no inertia about {_joints(names)}: add a Body to it, or to a joint after it, "
-        "off the axis or with a gyration."
+        "off the axis or with a gyration, or an Armature."
     )
 
 

@@ -11,9 +11,11 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.interpolation import cubic, linear
+from sofa_softctl.identification.data.delay import even
+from sofa_softctl.identification.data.interpolation import cubic, held, linear
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
+from sofa_softctl.identification.effects.sensors import SensorDelay
 from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.arrays import Drive
@@ -23,6 +25,7 @@ from sofa_softctl.identification.mechanism.variational import Trajectory, simula
 from sofa_softctl.identification.parameter import Parameter, starts
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.effects.effect import Effect
     from sofa_softctl.identification.mechanism.problem import MechanismProblem
     from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
 
@@ -60,6 +63,7 @@ class MechanismExperiment(Experiment):
                 f"{problem.dt:g} s. Expected three or more."
             )
         check_steps(self.name, self.time, problem.dt)
+        self._check_signals()
         self._last: tuple[bytes, Run] | None = None
         self._moved = 0.0
 
@@ -103,7 +107,7 @@ class MechanismExperiment(Experiment):
         at_nodes = run.y_rho + run.y_q @ z_q  # (K + 1, n_y, n_rho)
         flat = run.sample @ at_nodes.reshape(len(at_nodes), -1)
         by_rho = flat.reshape(len(self.time), *at_nodes.shape[1:])
-        return run.outputs, by_rho
+        return run.outputs, by_rho if run.moved_rho is None else by_rho - run.moved_rho
 
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
@@ -122,14 +126,23 @@ class MechanismExperiment(Experiment):
             [W.T @ column for W, column in zip(run.to_middles, found.by_inputs.T, strict=True)]
         ).reshape(len(self.time), len(self.inputs))
         by_inputs[0] += found.by_start[0] @ run.start_inputs
-        return PulledBack(run.outputs, found.by_rho, by_inputs)
+        by_parameters = found.by_rho
+        if run.moved_rho is not None:
+            by_parameters = by_parameters - np.einsum("ty,tyr->r", weights, run.moved_rho)
+            by_inputs += self.measured_by_inputs(weights) - self._read_back(weights, rho)
+        return PulledBack(run.outputs, by_parameters, by_inputs)
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
         """See Experiment; not zero where outputs are computed from the feedback's coordinates."""
+        return self._read_back(weights, np.zeros(len(self.parameters)))
+
+    def _read_back(self, weights: np.ndarray, rho: np.ndarray) -> np.ndarray:
+        """Derivative of sum(weights * outputs), computed from the feedback, by the inputs."""
         found = np.zeros((len(self.time), len(self.inputs)))
         if self.problem.from_feedback:
-            rho = np.zeros(len(self.parameters))
-            by_q = self.problem.read(rho, self._measured_q)[1][:, :, self.fed]
+            q = self._measured_q.copy()
+            q[:, self.fed] -= self.fed_offset(rho)[0]
+            by_q = self.problem.read(np.zeros(len(rho)), q)[1][:, :, self.fed]
             found[:, len(self.problem.forces) :] = np.einsum("ty,tyn->tn", weights, by_q)
         return found
 
@@ -195,14 +208,34 @@ class MechanismExperiment(Experiment):
         q[:, self.fed] = self.fed_signals
         return q
 
-    def _index(self, parameter: str) -> int:
-        names = [one.name for one in self.parameters]
-        if parameter not in names:
-            raise IdentificationError(
-                f"{self.problem.name}: there is no parameter '{parameter}'. Known: "
-                f"{', '.join(names) or 'none'}."
-            )
-        return names.index(parameter)
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """See Experiment; those of the problem."""
+        even_ = even(self.time)
+        return tuple(
+            one for one in self.problem.effects if even_ or not isinstance(one, SensorDelay)
+        )
+
+    def _check_signals(self) -> None:
+        """IdentificationError for signals of delays, gains and offsets that there are not."""
+        problem = self.problem
+        forces = [one.channel.name for one in problem.forces]
+        inputs, sensors = [one.name for one in self.inputs], [one.name for one in problem.channels]
+        kinds = (
+            (problem.delay, inputs, "input", "delay"),
+            (problem.hold, forces, "force", "hold"),
+            (problem.gain, [*forces, *sensors], "force or output", "have a gain"),
+            (problem.offset, [*inputs, *sensors], "signal", "have an offset"),
+        )
+        for given, known, what, verb in kinds:
+            for name in given:
+                if name not in known:
+                    hint = " Outputs that are delayed are wrapped in identification.Delayed."
+                    raise IdentificationError(
+                        f"{problem.name}: there is no {what} '{name}' to {verb}. Known: "
+                        f"{', '.join(known) or 'none'}.{hint if verb == 'delay' else ''}"
+                    )
+                problem.index(given[name])
 
     def run(self, rho: np.ndarray) -> Run:
         """The simulation with rho; the last one is cached."""
@@ -218,6 +251,7 @@ class MechanismExperiment(Experiment):
         trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
         y, y_q, y_rho = problem.read(rho, trajectory.q)
         sample, _ = cubic(problem.dt, len(y), self.time - self.time[0])
+        moved, moved_rho = self._remeasured(rho)
         return Run(
             rho,
             start,
@@ -228,8 +262,33 @@ class MechanismExperiment(Experiment):
             sample,
             y_q,
             y_rho,
-            sample @ y,
+            sample @ y - moved,
+            moved_rho,
         )
+
+    def fed_offset(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Offsets of the feedback's sensors, and by the parameters: shapes (m,), (m, n_rho)."""
+        fed = self.problem.feedback.channels if self.problem.feedback else ()
+        found, by_rho = np.zeros(len(fed)), np.zeros((len(fed), len(self.parameters)))
+        for column, one in enumerate(fed):
+            if one.name in self.problem.offset:
+                k = self.problem.index(self.problem.offset[one.name])
+                found[column], by_rho[column, k] = rho[k], 1.0
+        return found, by_rho
+
+    def _remeasured(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Change of outputs that are computed from the feedback, by offsets of its sensors.
+
+        Returns:
+            The change, and by the parameters (None: zero): shapes (n_t, n_y), (n_t, n_y, n_rho).
+        """
+        offset, by_rho = self.fed_offset(rho)
+        if not (self.problem.from_feedback and by_rho.any()):
+            return np.zeros((len(self.time), len(self.channels))), None
+        q = self._measured_q.copy()
+        q[:, self.fed] -= offset
+        y, y_q, _ = self.problem.read(np.zeros(len(rho)), q)
+        return y - self.measured, -y_q[:, :, self.fed] @ by_rho
 
     def start_of(self, rho: np.ndarray) -> tuple[Start, np.ndarray]:
         """The start, and its derivative by the first sample of all inputs."""
@@ -239,11 +298,13 @@ class MechanismExperiment(Experiment):
         at = [mechanism.coordinate(name) for name in given.q]
         if isinstance(given, Settled):
             q[at] = list(given.q.values())
-            q[self.fed] = self.fed_signals[0]
-            held = self.problem.feedback.joints if self.problem.feedback else ()
-            found = settle(mechanism, rho, q, held)
+            offset, by_rho = self.fed_offset(rho)
+            q[self.fed] = self.fed_signals[0] - offset
+            still = self.problem.feedback.joints if self.problem.feedback else ()
+            found = settle(mechanism, rho, q, still)
             by_inputs[:, len(self.problem.forces) :] = found.q_held
-            return found.start, by_inputs
+            moved = found.start.q_rho - found.q_held @ by_rho
+            return replace(found.start, q_rho=moved), by_inputs
         start = rest(mechanism)
         start.q[at] = mechanism.values(given.q.values(), rho)
         start.q_rho[at] = mechanism.by_rho(given.q.values())
@@ -255,38 +316,80 @@ class MechanismExperiment(Experiment):
 
     def drive_of(self, rho: np.ndarray) -> tuple[Drive, list[sparse.csr_array]]:
         """Signals at the midpoints of steps, and the matrices of their interpolation."""
-        problem, signals = self.problem, self.recording.inputs
+        problem, names = self.problem, [channel.name for channel in self.inputs]
         n, n_f = len(problem.mechanism.coordinates), len(problem.forces)
-        names = [channel.name for channel in self.inputs]
-        for name in problem.delay:
-            if name not in names:
-                raise IdentificationError(
-                    f"{problem.name}: there is no input '{name}' to delay. Known: "
-                    f"{', '.join(names) or 'none'}. Outputs that are delayed are wrapped in "
-                    "identification.Delayed."
-                )
-        late = [self._index(problem.delay[n]) if n in problem.delay else -1 for n in names]
-        middles = self.time[0] + problem.dt * (np.arange(self.steps) + 0.5)
-        pairs = {k: linear(self.time, middles - (rho[k] if k >= 0 else 0.0)) for k in {*late, -1}}
-        at, rate = np.zeros((self.steps, len(names))), np.zeros((self.steps, len(names)))
-        for column, k in enumerate(late):
-            at[:, column] = pairs[k][0] @ signals[:, column]
-            rate[:, column] = pairs[k][1] @ signals[:, column]
+        signals = [self._signal(rho, column) for column in range(len(names))]
+        at = np.column_stack([one.at for one in signals]) if signals else np.zeros((self.steps, 0))
+        slopes = [(s, k, d) for s, one in enumerate(signals) for k, d in one.slopes.items()]
         gain_u = np.zeros((n, n_f))
         for column, force in enumerate(problem.forces):
-            gain_u[problem.mechanism.coordinate(force.joint), column] = 1.0
-        gain = problem.feedback.gain if problem.feedback else np.zeros((1, 0, 0))
+            gain_u[problem.mechanism.coordinate(force.joint), column] = self._factor(rho, column)
         drive = Drive(
             gain_u=gain_u,
             u=np.ascontiguousarray(at[:, :n_f]),
             fed=self.fed,
-            gain=gain,
+            gain=problem.feedback.gain if problem.feedback else np.zeros((1, 0, 0)),
             target=np.ascontiguousarray(at[:, n_f:]),
-            rate=rate,
-            delay=np.array(late, dtype=np.int64),
+            slope=np.array([d for _, _, d in slopes]).reshape(len(slopes), self.steps).T.copy(),
+            signal=np.array([s for s, _, _ in slopes], dtype=np.int64),
+            parameter=np.array([k for _, k, _ in slopes], dtype=np.int64),
             share=problem.share,
         )
-        return drive, [pairs[k][0] for k in late]
+        return self.with_gains(rho, drive), [one.to_middles for one in signals]
+
+    def _signal(self, rho: np.ndarray, column: int) -> Signal:
+        """An input at the middles of steps: later, held or with an offset, but without its gain."""
+        problem, name = self.problem, self.inputs[column].name
+        recorded, force = self.recording.inputs[:, column], column < len(problem.forces)
+        middles = self.time[0] + problem.dt * (np.arange(self.steps) + 0.5)
+        slopes: dict[int, np.ndarray] = {}
+        late = problem.index(problem.delay[name]) if name in problem.delay else None
+        middles = middles - (0.0 if late is None else rho[late])
+        W, rate = linear(self.time, middles)
+        share = 0.0
+        if force and name in problem.hold:
+            k = problem.index(problem.hold[name])
+            share, still = rho[k], held(self.time, middles)
+            slopes[k] = (still - W) @ recorded
+            W = W + share * (still - W)
+        if late is not None:
+            slopes[late] = -(1.0 - share) * (rate @ recorded)
+        at = W @ recorded
+        if name in problem.offset:
+            k, sign = problem.index(problem.offset[name]), 1.0 if force else -1.0
+            at, slopes[k] = at + sign * rho[k], np.full(self.steps, sign)
+        return Signal(at, W, slopes)
+
+    def _factor(self, rho: np.ndarray, force: int) -> float:
+        """1 + gain of a force."""
+        name = self.inputs[force].name
+        gain = self.problem.gain.get(name)
+        return 1.0 if gain is None else 1.0 + float(rho[self.problem.index(gain)])
+
+    def with_gains(self, rho: np.ndarray, drive: Drive) -> Drive:
+        """The drive with derivatives by gains of its forces, as these are, in place of others."""
+        gains = self.problem.gain
+        columns = [j for j, one in enumerate(self.problem.forces) if one.channel.name in gains]
+        at = [self.problem.index(gains[self.inputs[j].name]) for j in columns]
+        kept = ~np.isin(drive.parameter, at)
+        own = [drive.u[:, j] / self._factor(rho, j) for j in columns]
+        return drive._replace(
+            slope=np.ascontiguousarray(np.column_stack([drive.slope[:, kept], *own])),
+            signal=np.append(drive.signal[kept], columns).astype(np.int64),
+            parameter=np.append(drive.parameter[kept], at).astype(np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """An input at the middles of steps."""
+
+    at: np.ndarray
+    """Its values, shape (K,)."""
+    to_middles: sparse.csr_array
+    """Matrix from samples to middles of steps, shape (K, n_times)."""
+    slopes: dict[int, np.ndarray]
+    """Derivatives of the values by parameters, by their index, each of shape (K,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,3 +412,5 @@ class Run:
     """Explicit derivatives by rho at the time steps, shape (K + 1, n_y, n_rho)."""
     outputs: np.ndarray
     """Outputs at the sample times, shape (n_times, n_y)."""
+    moved_rho: np.ndarray | None
+    """By how much outputs computed from the feedback change, by parameters; None: they do not."""

@@ -175,6 +175,7 @@ class InputSmoother:
         trajectory: Trajectory,
     ) -> Motion:
         """A motion with its outputs and its cost."""
+        drive = self.experiment.with_gains(rho, drive)  # errors are amplified, too
         y, y_q, y_rho = self._read(rho, trajectory.q)
         residuals = (self.sample @ y - self.seen) / self.deviations
         cost = float(np.nansum(residuals**2) + np.sum((errors / self.sigma) ** 2))
@@ -183,13 +184,14 @@ class InputSmoother:
     def _base(self, rho: np.ndarray) -> Drive:
         """Recorded forces, without the feedback."""
         drive, _ = self.experiment.drive_of(rho)
-        n_f = drive.u.shape[1]
+        of_forces = drive.signal < drive.u.shape[1]
         return drive._replace(
             fed=drive.fed[:0],
             gain=np.zeros((1, 0, 0)),
             target=np.zeros((len(drive.u), 0)),
-            rate=np.ascontiguousarray(drive.rate[:, :n_f]),
-            delay=drive.delay[:n_f],
+            slope=np.ascontiguousarray(drive.slope[:, of_forces]),
+            signal=drive.signal[of_forces],
+            parameter=drive.parameter[of_forces],
         )
 
     def _start(self, rho: np.ndarray, shift: np.ndarray) -> tuple[Start, np.ndarray]:
@@ -205,7 +207,8 @@ class InputSmoother:
         fed, m = self.experiment.fed, len(q)
         by_q = np.zeros((m, len(fed), q.shape[1]))
         by_q[:, range(len(fed)), fed] = 1.0
-        coordinates = (q[:, fed], by_q, np.zeros((m, len(fed), len(rho))))
+        offset, by_rho = self.experiment.fed_offset(rho)
+        coordinates = (q[:, fed] + offset, by_q, np.broadcast_to(by_rho, (m, *by_rho.shape)))
         if not self.own:
             return coordinates
         own = self.problem.read(rho, q)

@@ -208,10 +208,19 @@ def lagrangian(
         k = value(tree.stiffness, s, rho)
         L_q[j] -= k * (q[c] - value(tree.rest, s, rho))
         qq[j, j] -= k
+    for a in range(tree.rotor.shape[0]):
+        c, j = tree.rotor[a], tree.joint[tree.rotor[a]]
+        inertia_of = value(tree.armature, a, rho)
+        L_v[j] += inertia_of * v[c]
+        vv[j, j] += inertia_of
     n_rho = rho.shape[0] if by_rho else 0
     q_rho, v_rho = np.zeros((count, n_rho)), np.zeros((count, n_rho))
     if by_rho:
         add_springs_by_rho(tree, rho, q, q_rho)
+        for a in range(tree.rotor.shape[0]):
+            k, c = tree.armature.parameter[a], tree.rotor[a]
+            if k >= 0:
+                v_rho[tree.joint[c], k] += tree.armature.factor[a] * v[c]
         for b in range(bodies):
             k, f, j = tree.mass.parameter[b], tree.mass.factor[b], tree.body[b]
             if k < 0:
@@ -277,6 +286,8 @@ def energies(tree: Tree, rho: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple
     for s in range(tree.spring.shape[0]):
         stretch = q[tree.spring[s]] - value(tree.rest, s, rho)
         potential += 0.5 * value(tree.stiffness, s, rho) * stretch * stretch
+    for a in range(tree.rotor.shape[0]):
+        kinetic += 0.5 * value(tree.armature, a, rho) * v[tree.rotor[a]] ** 2
     return kinetic, potential
 
 
@@ -405,7 +416,30 @@ def force(tree: Tree, rho: np.ndarray, drive: Drive, k: int, q: np.ndarray, v: n
     for d in range(tree.damper.shape[0]):
         c = tree.damper[d]
         F[c] -= value(tree.damping, d, rho) * v[c]
+    for f in range(tree.rubbing.shape[0]):
+        c = tree.rubbing[f]
+        F[c] -= value(tree.friction, f, rho) * np.tanh(v[c] / tree.creep[f])
     return F
+
+
+@njit
+def add_resistance(tree: Tree, rho: np.ndarray, v: np.ndarray, far: np.ndarray, out: np.ndarray):  # type: ignore[no-untyped-def]
+    """out -= slopes of the forces of dampers and Coulomb frictions by v, shape (n,).
+
+    For Newton's iteration: where a coordinate's speed was `far` from the solution, its friction has
+    the slope of the chord from rest. With that of the tangent, which is zero beyond the creep, the
+    iteration may never end; with a chord it converges from anywhere, as friction's energy is even
+    and grows less than squares do.
+    """
+    for d in range(tree.damper.shape[0]):
+        out[tree.damper[d]] -= value(tree.damping, d, rho)
+    for f in range(tree.rubbing.shape[0]):
+        c, creep = tree.rubbing[f], tree.creep[f]
+        t, of = np.tanh(v[c] / creep), value(tree.friction, f, rho)
+        if far[c] > creep and abs(v[c]) > 1e-3 * creep:
+            out[c] -= of * t / v[c]
+        else:
+            out[c] -= of * (1.0 - t * t) / creep
 
 
 @njit
@@ -437,8 +471,7 @@ def linearise(
     for i in range(drive.fed.shape[0]):
         for j in range(drive.fed.shape[0]):
             F_q[drive.fed[i], drive.fed[j]] -= gain[i, j]
-    for d in range(tree.damper.shape[0]):
-        F_v[tree.damper[d]] -= value(tree.damping, d, rho)
+    add_resistance(tree, rho, v, np.zeros(n), F_v)
     kkt = np.zeros((n + n_h, n + n_h))
     r_q, p_next, p_q = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     end = drive.share
@@ -460,7 +493,7 @@ def linearise(
             kkt[n + r, i] = Dh1[r, a]
     r_rho, p_rho = np.zeros((n + n_h, n_rho)), np.zeros((n, n_rho))
     add_by_rho(tree, drive, dt, L, v, Dh1, curved, r_rho, p_rho)
-    add_delays(drive, k, dt, r_rho, p_rho)
+    add_signals(drive, k, dt, r_rho, p_rho)
     return Linear(kkt, r_q, r_rho, p_next, p_q, p_rho)
 
 
@@ -476,7 +509,7 @@ def add_by_rho(
     r_rho: np.ndarray,
     p_rho: np.ndarray,
 ) -> None:
-    """Derivatives of a step by parameters that are masses, springs, dampers, lengths, targets."""
+    """Derivatives by parameters of masses, springs, dampers, frictions, lengths, targets."""
     joint, end = tree.joint, drive.share
     n, n_h, n_rho = joint.shape[0], Dh1.shape[0], r_rho.shape[1]
     begin = 1.0 - end
@@ -489,6 +522,12 @@ def add_by_rho(
         m, c = tree.damping.parameter[d], tree.damper[d]
         if m >= 0:
             change = -dt * tree.damping.factor[d] * v[c]
+            r_rho[c, m] += begin * change
+            p_rho[c, m] += end * change
+    for f in range(tree.rubbing.shape[0]):
+        m, c = tree.friction.parameter[f], tree.rubbing[f]
+        if m >= 0:
+            change = -dt * tree.friction.factor[f] * np.tanh(v[c] / tree.creep[f])
             r_rho[c, m] += begin * change
             p_rho[c, m] += end * change
     for f in range(tree.parent.shape[0]):  # places of joints that do not move
@@ -509,15 +548,13 @@ def add_by_rho(
 
 
 @njit
-def add_delays(drive: Drive, k: int, dt: float, r_rho: np.ndarray, p_rho: np.ndarray) -> None:
-    """Derivatives by parameters that delay inputs; negative where a signal rises."""
+def add_signals(drive: Drive, k: int, dt: float, r_rho: np.ndarray, p_rho: np.ndarray) -> None:
+    """Derivatives by parameters that change inputs or targets, such as delays."""
     n_u = drive.u.shape[1]
-    for s in range(drive.delay.shape[0]):
-        m = drive.delay[s]
-        if m < 0:
-            continue
+    for s in range(drive.signal.shape[0]):
+        m = drive.parameter[s]
         for i in range(drive.gain_u.shape[0]):
-            change = -dt * drive.rate[k, s] * input_gain(drive, k, i, s, n_u)
+            change = dt * drive.slope[k, s] * input_gain(drive, k, i, drive.signal[s], n_u)
             r_rho[i, m] += (1.0 - drive.share) * change
             p_rho[i, m] += drive.share * change
 
@@ -570,7 +607,7 @@ def simulate(
             steer(drive.u[k], steering.gain[k], q[k], p[k], steering.path[k])
         here, lam = q[k], guess.copy()
         there = here + dt * rates
-        converged = False
+        converged, far = False, np.zeros(n)
         for _ in range(most):
             v = (there - here) / dt
             L = lagrangian(tree, rho, 0.5 * (here + there), v, False)
@@ -589,12 +626,13 @@ def simulate(
                     kkt[i, j] = (
                         0.25 * dt * L.qq[a, b] + 0.5 * (L.qv[a, b] - L.qv[b, a]) - L.vv[a, b] / dt
                     )
-            add_force_slope(tree, rho, drive, k, dt, kkt)
+            add_force_slope(tree, rho, drive, k, dt, v, far, kkt)
             rest[n:] = h
             if not np.all(np.isfinite(rest)):
                 return k
             change = np.linalg.solve(kkt, rest)
             there = there - change[:n]
+            far = np.abs(change[:n]) / dt
             lam = lam - change[n:]
             if np.max(np.abs(change[:n])) < tolerance:
                 converged = True
@@ -623,16 +661,25 @@ def steer(u: np.ndarray, gain: np.ndarray, q: np.ndarray, p: np.ndarray, path: n
 
 @njit
 def add_force_slope(
-    tree: Tree, rho: np.ndarray, drive: Drive, k: int, dt: float, kkt: np.ndarray
+    tree: Tree,
+    rho: np.ndarray,
+    drive: Drive,
+    k: int,
+    dt: float,
+    v: np.ndarray,
+    far: np.ndarray,
+    kkt: np.ndarray,
 ) -> None:
-    """kkt += derivative of F_d- by q_k+1."""
+    """kkt += derivative of F_d- by q_k+1; see `add_resistance` for `far`."""
     begin = 1.0 - drive.share
     gain = drive.gain[min(k, drive.gain.shape[0] - 1)]
     for i in range(drive.fed.shape[0]):
         for j in range(drive.fed.shape[0]):
             kkt[drive.fed[i], drive.fed[j]] -= begin * 0.5 * dt * gain[i, j]
-    for d in range(tree.damper.shape[0]):
-        kkt[tree.damper[d], tree.damper[d]] -= begin * value(tree.damping, d, rho)
+    F_v = np.zeros(v.shape[0])
+    add_resistance(tree, rho, v, far, F_v)
+    for i in range(v.shape[0]):
+        kkt[i, i] += begin * F_v[i]
 
 
 @njit

@@ -1,4 +1,4 @@
-"""Mechanisms: a tree of joints with masses, springs, dampers and closed loops.
+"""Mechanisms: a tree of joints with masses, springs, dampers, friction and closed loops.
 
     pendulum = Mechanism(
         joints=(Joint("swing", axis=(0, 1, 0)),),
@@ -32,10 +32,12 @@ from sofa_softctl.identification.mechanism.arrays import (
 from sofa_softctl.identification.mechanism.parts import (
     EARTH,
     WORLD,
+    Armature,
     Body,
     Clamp,
     Damper,
     Distance,
+    Friction,
     Joint,
     Number,
     Pin,
@@ -49,7 +51,7 @@ from sofa_softctl.identification.parameter import Parameter
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A tree of joints with bodies, springs, dampers and constraints.
+    """A tree of joints with bodies, springs, dampers, friction and constraints.
 
     Raises:
         IdentificationError: A name is unknown or duplicate, or a parent comes after its child.
@@ -69,6 +71,10 @@ class Mechanism:
     """Unknown parameters, in the order of rho."""
     gravity: Sequence[float] = EARTH
     """Gravity [m / s^2]."""
+    frictions: Sequence[Friction] = ()
+    """Coulomb friction along coordinates."""
+    armatures: Sequence[Armature] = ()
+    """Inertias along coordinates."""
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.parameters]
@@ -76,6 +82,12 @@ class Mechanism:
             if names.count(name) > 1:
                 raise IdentificationError(
                     f"There are two parameters '{name}': give each a name of its own."
+                )
+        for one in self.frictions:
+            if not one.speed > 0.0:
+                raise IdentificationError(
+                    f"Friction of joint '{one.joint}': its speed is {one.speed:g}. Expected a "
+                    "positive one, below which friction is viscous."
                 )
         assert self.tree is not None  # looks up every name now, not during a run
 
@@ -127,6 +139,11 @@ class Mechanism:
             rest=self._values(one.rest for one in self.springs),
             damper=_integers(self.coordinate(one.joint) for one in self.dampers),
             damping=self._values(one.damping for one in self.dampers),
+            rubbing=_integers(self.coordinate(one.joint) for one in self.frictions),
+            friction=self._values(one.friction for one in self.frictions),
+            creep=np.array([one.speed for one in self.frictions], dtype=float),
+            rotor=_integers(self.coordinate(one.joint) for one in self.armatures),
+            armature=self._values(one.inertia for one in self.armatures),
             closed=self._table([row for one in self.constraints for row in _rows(one)]),
             gravity=np.asarray(self.gravity, dtype=float),
         )
@@ -165,7 +182,8 @@ class Mechanism:
             if isinstance(number, str):
                 number = Scaled(number, 1.0)
             if isinstance(number, Scaled):
-                rows.append((0.0, number.factor, _find(number.parameter, names, "parameter")))
+                at = _find(number.parameter, names, "parameter")
+                rows.append((float(number.constant), float(number.factor), at))
             else:
                 rows.append((float(number), 0.0, -1))
         constant, factor, parameter = zip(*rows, strict=True) if rows else ((), (), ())

@@ -55,8 +55,6 @@ class Motors:
             fed=at,
             gain=np.diag(self.gain)[None],
             target=np.ascontiguousarray(wanted),
-            rate=np.zeros((len(middles), 2 * m)),
-            delay=np.full(2 * m, -1),
         )
 
     def torque(self, time: np.ndarray, b: np.ndarray, speed: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Parts of mechanisms: joints, masses, springs, dampers, constraints, readings.
+"""Parts of mechanisms: joints, masses, springs, dampers, friction, constraints, readings.
 
 Units: m, kg, s, rad. Any number may be replaced by the name of a parameter, or `Scaled`.
 """
@@ -17,12 +17,14 @@ EARTH = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True)
 class Scaled:
-    """A multiple of a parameter: factor * parameter."""
+    """A multiple of a parameter: constant + factor * parameter."""
 
     parameter: str
     """Name of the parameter."""
     factor: float
     """Factor [-], or with a unit."""
+    constant: float = 0.0
+    """What is added."""
 
 
 Number = float | str | Scaled
@@ -86,6 +88,35 @@ class Damper:
     """Name of the joint."""
     damping: Number
     """Damping coefficient [N m s / rad] or [N s / m]."""
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Coulomb friction along a coordinate: force -friction tanh(v / speed), v = dq/dt.
+
+    It is the same at all speeds well above `speed`. Below it is viscous, so that a joint at rest
+    under a load creeps: the friction of a joint that sticks is not held exactly.
+    """
+
+    joint: str
+    """Name of the joint."""
+    friction: Number
+    """Friction [N m] or [N]."""
+    speed: float = 0.01
+    """Speed at which it reaches tanh(1) = 76 % [rad / s] or [m / s]."""
+
+
+@dataclass(frozen=True)
+class Armature:
+    """Inertia along a coordinate, such as that of a motor's rotor times the gear ratio squared.
+
+    Its energy is inertia (dq/dt)^2 / 2, whatever moves the joint.
+    """
+
+    joint: str
+    """Name of the joint."""
+    inertia: Number
+    """Inertia [kg m^2] or [kg]."""
 
 
 @dataclass(frozen=True)

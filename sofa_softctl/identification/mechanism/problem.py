@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.mechanism import kernels
@@ -24,6 +25,7 @@ from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problem import Problem
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.effects.effect import Effect
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
 
@@ -53,6 +55,18 @@ class MechanismProblem(Problem):
     """Whether outputs are not recorded, but computed from the coordinates of the feedback."""
     delay: Mapping[str, str] = field(default_factory=dict)
     """Channels of inputs to the parameters of their delays [s]."""
+    gain: Mapping[str, str] = field(default_factory=dict)
+    """Channels of forces and outputs to the parameters of their relative gains [-]: the force on a
+    joint is (1 + gain) (recorded + offset), an output is measured as (1 + gain) y + offset."""
+    offset: Mapping[str, str] = field(default_factory=dict)
+    """The same for offsets [unit]. A coordinate of the feedback is measured as q + offset."""
+    hold: Mapping[str, str] = field(default_factory=dict)
+    """Channels of forces to parameters: 0, as interpolated, to 1, held from sample to sample."""
+    friction_speed: float = 0.01
+    """Speed of friction that is switched on, see `Friction` [rad / s] or [m / s]."""
+    payload_at: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Joints to places in their axes of a payload that may be switched on [m]; without any: the
+    markers of `outputs`, or the centre of the last body of joints that carry no other."""
     share: float = 0.5
     """Share of a step's force that acts at its end; 0: the paper's split, of first order."""
 
@@ -76,6 +90,27 @@ class MechanismProblem(Problem):
     def compared(self) -> tuple[Channel, ...]:
         """Outputs that are compared with the model's."""
         return tuple(channel for one in self.outputs for channel in one.channels)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Effects on signals, joints and bodies that could be switched on."""
+        from sofa_softctl.identification.mechanism.effects import mechanism_effects
+
+        return mechanism_effects(self)
+
+    def index(self, parameter: str) -> int:
+        """Index of a parameter.
+
+        Raises:
+            IdentificationError: There is no such parameter.
+        """
+        names = [one.name for one in self.parameters]
+        if parameter not in names:
+            raise IdentificationError(
+                f"{self.name}: there is no parameter '{parameter}'. Known: "
+                f"{', '.join(names) or 'none'}."
+            )
+        return names.index(parameter)
 
     def experiment(self, recording: Recording) -> MechanismExperiment:
         """The model of one recorded run.
@@ -110,7 +145,22 @@ class MechanismProblem(Problem):
             here = slice(row, row := row + len(one.channels))
             found.append((y[:, here], by_q[:, here], by_rho[:, here]))
         joined = [np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)]
+        self._shown(rho, *joined)
         return joined[0], joined[1], joined[2]
+
+    def _shown(self, rho: np.ndarray, y: np.ndarray, by_q: np.ndarray, by_rho: np.ndarray) -> None:
+        """Gains and offsets of sensors, in place."""
+        for column, one in enumerate(self.channels):
+            if one.name in self.gain:
+                k = self.index(self.gain[one.name])
+                by_rho[:, column] *= 1.0 + rho[k]
+                by_rho[:, column, k] += y[:, column]
+                by_q[:, column] *= 1.0 + rho[k]
+                y[:, column] *= 1.0 + rho[k]
+            if one.name in self.offset:
+                k = self.index(self.offset[one.name])
+                by_rho[:, column, k] += 1.0
+                y[:, column] += rho[k]
 
     def _angle(
         self, joint: str, rho: np.ndarray, q: np.ndarray

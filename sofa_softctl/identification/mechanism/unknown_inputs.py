@@ -25,12 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.effects.sensors import SensorDelay
 from sofa_softctl.identification.experiment import Channel, Experiment
 from sofa_softctl.identification.fitting.joint_search import Rows
 from sofa_softctl.identification.mechanism.input_smoother import InputSmoother, Motion, Smoothed
 from sofa_softctl.identification.parameter import Parameter
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.effects.effect import Effect
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
 ITERATIONS = 50
@@ -83,6 +85,12 @@ class UnknownInputs(Experiment):
     def notes(self) -> tuple[str, ...]:
         """Notes of the experiment."""
         return self.smoother.experiment.notes
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Those of the experiment; delays of sensors are for exact inputs."""
+        known = self.smoother.experiment.effects
+        return tuple(one for one in known if not isinstance(one, SensorDelay))
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
         """Outputs and forces under the likeliest errors, shape (n_times, n_y + m)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.mechanism.parts import WORLD, Body, Damper, Joint
+from sofa_softctl.identification.mechanism.parts import WORLD, Body, Damper, Friction, Joint
 
 TURNING, SLIDING, FIXED = ("revolute", "continuous"), ("prismatic",), ("fixed",)
 """Supported types of joints."""
@@ -27,10 +27,12 @@ class Parts:
     """Links with a mass, except those that never move."""
     dampers: list[Damper]
     """Dampers of joints with damping."""
+    frictions: list[Friction] = field(default_factory=list)
+    """Coulomb friction of joints with friction."""
 
 
 def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
-    """The joints, masses and dampers of a robot.
+    """The joints, masses, dampers and friction of a robot.
 
     Args:
         path: URDF file; meshes are not read.
@@ -57,7 +59,7 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
 def _walk(
     robot: Any, begin: str, parts: Parts, path: str | Path
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Each link, its moving joint and pose there; adds joints and dampers to `parts`."""
+    """Each link, its moving joint and pose there; adds joints, dampers and friction to `parts`."""
     waiting = [(begin, WORLD, np.eye(4))]
     while waiting:
         link, carrier, place = waiting.pop(0)
@@ -80,6 +82,8 @@ def _walk(
             )
             if joint.dynamics is not None and joint.dynamics.damping:
                 parts.dampers.append(Damper(joint.name, float(joint.dynamics.damping)))
+            if joint.dynamics is not None and joint.dynamics.friction:
+                parts.frictions.append(Friction(joint.name, float(joint.dynamics.friction)))
             waiting.append((joint.child, joint.name, np.eye(4)))
 
 

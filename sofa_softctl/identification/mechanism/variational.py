@@ -49,8 +49,9 @@ def free(mechanism: Mechanism, steps: int, *, share: float = 0.5) -> Drive:
         fed=np.zeros(0, dtype=np.int64),
         gain=np.zeros((1, 0, 0)),
         target=np.zeros((steps, 0)),
-        rate=np.zeros((steps, 0)),
-        delay=np.zeros(0, dtype=np.int64),
+        slope=np.zeros((steps, 0)),
+        signal=np.zeros(0, dtype=np.int64),
+        parameter=np.zeros(0, dtype=np.int64),
         share=share,
     )
 

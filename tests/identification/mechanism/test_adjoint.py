@@ -25,8 +25,6 @@ def drive(tree):
         fed=np.array([0, 2]),
         gain=np.array([[[2.0, 0.3], [0.1, 1.0]]]),
         target=np.column_stack([np.sin(t), 0.3 * np.sin(2 * t)]),
-        rate=np.zeros((STEPS, 4)),
-        delay=np.full(4, -1),
     )
 
 

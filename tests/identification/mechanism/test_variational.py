@@ -80,8 +80,6 @@ def final_error(share, dt, torque=3.0):
     drive = free(pendulum, steps, share=share)._replace(
         gain_u=np.eye(1),
         u=torque * np.sin(5.0 * (np.arange(steps)[:, None] + 0.5) * dt),
-        rate=np.zeros((steps, 1)),
-        delay=np.array([-1]),
     )
     return abs(simulate(pendulum, NONE, at([1.0], [0.3]), drive, dt).q[-1, 0] - exact)
 

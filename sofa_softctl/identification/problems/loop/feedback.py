@@ -45,9 +45,7 @@ def gains(mechanism: Mechanism, rho: np.ndarray, b: np.ndarray, dt: float) -> np
     drive = free(mechanism, 1)
     gain_u = np.zeros((len(mechanism.coordinates), m))
     gain_u[:m] = np.eye(m)
-    drive = drive._replace(
-        gain_u=gain_u, u=np.zeros((1, m)), rate=np.zeros((1, m)), delay=np.full(m, -1)
-    )
+    drive = drive._replace(gain_u=gain_u, u=np.zeros((1, m)))
     found = np.empty((len(b) - 1, m, m))
     weight = np.zeros(2 * path.q.shape[1])
     weight[:m] = ANGLE**-2

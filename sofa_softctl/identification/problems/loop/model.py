@@ -135,5 +135,5 @@ def _times(number: Number, factor: float) -> Number:
     if isinstance(number, str):
         return Scaled(number, factor)
     if isinstance(number, Scaled):
-        return Scaled(number.parameter, factor * number.factor)
+        return Scaled(number.parameter, factor * number.factor, factor * number.constant)
     return factor * number

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from sofa_softctl.identification.problems.loop import baxter
 from sofa_softctl.identification.problems.loop.feedback import gains
 from sofa_softctl.identification.problems.loop.model import LINKS, STIFFNESSES, arm_with_loop
 from sofa_softctl.identification.problems.loop.recording import ANGLE_NOISE, TORQUE_NOISE
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.effects.effect import Effect
 
 DT = 0.01
 """Sample period of recordings, and time step of models of up to 12 links [s]."""
@@ -89,10 +93,19 @@ class LoopProblem(Problem):
         angles = recording.inputs[:, len(baxter.JOINTS) :]
         b = np.column_stack([np.interp(nodes, recording.time, one) for one in angles.T])
         gain = gains(mechanism, starts(self.parameters), b, dt)
-        problem = MechanismProblem(
+        return self._with(mechanism, gain).experiment(recording)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Those of the mechanism."""
+        return self._with(self.mechanism, np.zeros((1, 7, 7))).effects
+
+    def _with(self, mechanism: Mechanism, gain: np.ndarray) -> MechanismProblem:
+        """The problem of the mechanism, with gains of its feedback."""
+        return MechanismProblem(
             name=self.name,
             mechanism=mechanism,
-            dt=dt,
+            dt=self.dt,
             outputs=(Output(Point(baxter.JOINTS[-1], baxter.HAND), _hand()),),
             forces=tuple(Force(*pair) for pair in zip(baxter.JOINTS, _torques(), strict=True)),
             feedback=Feedback(baxter.JOINTS, _angles(), gain),
@@ -100,7 +113,6 @@ class LoopProblem(Problem):
             from_feedback=True,
             share=self.share,
         )
-        return problem.experiment(recording)
 
 
 def _torques() -> tuple[Channel, ...]:

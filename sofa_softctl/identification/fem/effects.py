@@ -1,0 +1,117 @@
+"""Effects on robots in scenes: relative change of a mass, and more damping of the integrator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.effects.effect import Effect
+from sofa_softctl.identification.effects.generic import LEAST_GAIN, absent
+from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.fem.experiment import FemExperiment
+from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
+from sofa_softctl.identification.fem.problem import FemProblem
+from sofa_softctl.runtime.derivatives.parameters import (
+    RayleighMass,
+    RayleighStiffness,
+    Sums,
+    TotalMass,
+)
+from sofa_softctl.scene.step_model import StepDerivative, StepModel, StepParameter
+
+
+@dataclass(frozen=True)
+class FemEffect(Effect):
+    """A further parameter of a scene; its `parameter` is a `FemParameter`."""
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """See Effect; also of experiments that change the signals of a scene's."""
+        if isinstance(experiment, Wrapped):
+            return experiment.around(self.of(experiment.experiment))
+        if not isinstance(experiment, FemExperiment):
+            raise IdentificationError(
+                f"{experiment.name}: '{self.name}' is an effect on robots in scenes. Got: a model "
+                f"of type {type(experiment).__name__}."
+            )
+        return FemExperiment(self._on(experiment.problem), experiment.recording, experiment.frame)
+
+    def _on(self, problem: FemProblem) -> FemProblem:
+        """The problem with the parameter, in a scene of its own, which recordings share."""
+        own = self.parameter
+        assert isinstance(own, FemParameter)
+        made: dict[str, FemProblem] = problem.__dict__.setdefault("_affected", {})
+        if self.name not in made:
+            made[self.name] = replace(problem, parameters=(*problem.parameters, own))
+        return made[self.name]
+
+
+def fem_effects(problem: FemProblem) -> tuple[Effect, ...]:
+    """Effects on the scene of a problem, except on numbers that are parameters already."""
+    own = problem.derivative.parameters
+    kinds = {type(one) for one in own}
+    known = {id(one.mass) for one in own if isinstance(one, TotalMass)}
+    masses = problem.model.step.system.masses
+    found = [
+        FemParameter(
+            f"mass.{one.getPathName().strip('/')}",
+            0.0,
+            "-",
+            LEAST_GAIN,
+            of=partial(_mass, path=one.getPathName()),
+            size=0.1,
+        )
+        for one in masses
+        if id(one) not in known
+    ]
+    if RayleighStiffness not in kinds:
+        found.append(
+            FemParameter("rayleigh.stiffness", 0.0, of=_rayleigh_stiffness, quantity="time")
+        )
+    if RayleighMass not in kinds:
+        found.append(FemParameter("rayleigh.mass", 0.0, of=_rayleigh_mass, quantity="1/time"))
+    named = [with_unit(one, problem.units, str(problem.scene)) for one in found]
+    return absent([FemEffect(one) for one in named], problem.parameters)
+
+
+class Change:
+    """A change of a step's parameter from its value in the scene: value + factor * change."""
+
+    def __init__(self, of: StepParameter, factor: float) -> None:
+        self.of, self.factor, self.value = of, factor, of.get()
+
+    def get(self) -> float:
+        """See StepParameter."""
+        return (self.of.get() - self.value) / self.factor
+
+    def set(self, value: float) -> None:
+        """See StepParameter."""
+        self.of.set(self.value + self.factor * value)
+
+    def allowed(self, value: float) -> bool:
+        """See StepParameter."""
+        return self.of.allowed(self.value + self.factor * value)
+
+    def residual(self, step: StepDerivative) -> np.ndarray:
+        """See StepParameter."""
+        return self.factor * self.of.residual(step)
+
+    def collect(self, sums: Sums) -> float:
+        """See StepParameter."""
+        return self.factor * self.of.collect(sums)
+
+
+def _mass(model: StepModel, path: str) -> StepParameter:
+    total = model.total_mass(path=path)
+    return Change(total, total.get())
+
+
+def _rayleigh_stiffness(model: StepModel) -> StepParameter:
+    return Change(model.rayleigh_stiffness(), 1.0)
+
+
+def _rayleigh_mass(model: StepModel) -> StepParameter:
+    return Change(model.rayleigh_mass(), 1.0)

@@ -1,0 +1,251 @@
+"""Effects on mechanisms: native to them, with exact derivatives, also where inputs are unknown."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.effects.effect import Effect
+from sofa_softctl.identification.effects.generic import (
+    LEAST_GAIN,
+    absent,
+    delay,
+    gain,
+    offset,
+)
+from sofa_softctl.identification.effects.sensors import SensorDelay
+from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.mechanism import kernels
+from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
+from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.parts import (
+    Armature,
+    Body,
+    Damper,
+    Friction,
+    Point,
+    Scaled,
+)
+from sofa_softctl.identification.mechanism.problem import MechanismProblem
+from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
+from sofa_softctl.identification.parameter import Parameter, starts
+
+
+@dataclass(frozen=True)
+class MechanismEffect(Effect):
+    """An effect that changes the problem of a mechanism."""
+
+    @abstractmethod
+    def on(self, problem: MechanismProblem) -> MechanismProblem:
+        """The problem with the effect."""
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """See Effect; also of experiments that change the signals of a mechanism's."""
+        if isinstance(experiment, Wrapped):
+            return experiment.around(self.of(experiment.experiment))
+        if isinstance(experiment, UnknownInputs):
+            within = self.of(experiment.smoother.experiment)
+            assert isinstance(within, MechanismExperiment)
+            return UnknownInputs(within)
+        if not isinstance(experiment, MechanismExperiment):
+            raise IdentificationError(
+                f"{experiment.name}: '{self.name}' is an effect on mechanisms. Got: a model of "
+                f"type {type(experiment).__name__}."
+            )
+        return self.on(experiment.problem).experiment(experiment.recording)
+
+    def _with(self, problem: MechanismProblem, **parts: Any) -> MechanismProblem:
+        """The problem with the parameter, and other parts of the mechanism."""
+        own = problem.mechanism
+        parameters = (*own.parameters, self.parameter)
+        return replace(problem, mechanism=replace(own, parameters=parameters, **parts))
+
+
+@dataclass(frozen=True)
+class SignalEffect(MechanismEffect):
+    """A delay, a gain, an offset or a hold of a recorded signal."""
+
+    kind: str
+    """'delay', 'gain', 'offset' or 'hold'."""
+    channel: str
+    """Name of the signal."""
+
+    def on(self, problem: MechanismProblem) -> MechanismProblem:
+        """See MechanismEffect."""
+        known = getattr(problem, self.kind)
+        if self.channel in known:
+            raise IdentificationError(
+                f"{problem.name}: the {self.kind} of '{self.channel}' is a parameter already, "
+                f"'{known[self.channel]}'."
+            )
+        changed: dict[str, Any] = {self.kind: {**known, self.channel: self.name}}
+        return replace(self._with(problem), **changed)
+
+
+@dataclass(frozen=True)
+class JointDamping(MechanismEffect):
+    """Viscous damping of a joint, besides that of the model."""
+
+    joint: str
+    """Name of the joint."""
+
+    def on(self, problem: MechanismProblem) -> MechanismProblem:
+        """See MechanismEffect."""
+        own = Damper(self.joint, self.name)
+        return self._with(problem, dampers=(*problem.mechanism.dampers, own))
+
+
+@dataclass(frozen=True)
+class JointFriction(MechanismEffect):
+    """Coulomb friction of a joint, see `Friction`."""
+
+    joint: str
+    """Name of the joint."""
+    speed: float
+    """Speed below which it is viscous [rad / s] or [m / s]."""
+
+    def on(self, problem: MechanismProblem) -> MechanismProblem:
+        """See MechanismEffect."""
+        own = Friction(self.joint, self.name, self.speed)
+        return self._with(problem, frictions=(*problem.mechanism.frictions, own))
+
+
+@dataclass(frozen=True)
+class JointArmature(MechanismEffect):
+    """Inertia along a joint, as that of a rotor behind gears."""
+
+    joint: str
+    """Name of the joint."""
+
+    def on(self, problem: MechanismProblem) -> MechanismProblem:
+        """See MechanismEffect."""
+        own = Armature(self.joint, self.name)
+        return self._with(problem, armatures=(*problem.mechanism.armatures, own))
+
+
+@dataclass(frozen=True)
+class Payload(MechanismEffect):
+    """A point mass at a place of a joint's frame."""
+
+    joint: str
+    """Name of the joint."""
+    at: tuple[float, ...]
+    """Place in its axes [m]."""
+
+    def on(self, problem: MechanismProblem) -> MechanismProblem:
+        """See MechanismEffect."""
+        own = Body(self.joint, self.name, self.at)
+        return self._with(problem, bodies=(*problem.mechanism.bodies, own))
+
+
+@dataclass(frozen=True)
+class JointMass(MechanismEffect):
+    """Relative change of the masses that a joint carries itself, where they are numbers."""
+
+    joint: str
+    """Name of the joint."""
+
+    def on(self, problem: MechanismProblem) -> MechanismProblem:
+        """See MechanismEffect."""
+        return self._with(problem, bodies=[self._changed(one) for one in problem.mechanism.bodies])
+
+    def _changed(self, one: Body) -> Body:
+        if one.joint != self.joint or not isinstance(one.mass, int | float):
+            return one
+        return replace(one, mass=Scaled(self.name, one.mass, one.mass))
+
+
+def mechanism_effects(problem: MechanismProblem) -> tuple[Effect, ...]:
+    """All effects that a problem could have, but those that are parameters already."""
+    found = (
+        *_on_sensors(problem),
+        *_on_forces(problem),
+        *_on_joints(problem),
+        *_on_masses(problem),
+    )
+    return absent(found, problem.parameters)
+
+
+def _on_sensors(problem: MechanismProblem) -> list[Effect]:
+    """Of outputs that are recorded, and offsets of coordinates of the feedback."""
+    outputs = problem.channels
+    fed = problem.feedback.channels if problem.feedback else ()
+    seen = {one.name: one for one in (*outputs, *fed)}.values()
+    return [
+        *(SignalEffect(gain(one.name), "gain", one.name) for one in outputs),
+        *(SignalEffect(offset(one), "offset", one.name) for one in seen),
+        *(SensorDelay(delay(one.name), one.name) for one in outputs),
+    ]
+
+
+def _on_forces(problem: MechanismProblem) -> list[Effect]:
+    channels = [one.channel for one in problem.forces]
+    late = [one.name for one in channels if one.name not in problem.delay]
+    return [
+        *(SignalEffect(gain(one.name), "gain", one.name) for one in channels),
+        *(SignalEffect(offset(one), "offset", one.name) for one in channels),
+        *(SignalEffect(delay(name), "delay", name) for name in late),
+        *(SignalEffect(_hold(one.name), "hold", one.name) for one in channels),
+    ]
+
+
+def _hold(name: str) -> Parameter:
+    return Parameter(f"hold.{name}", 0.0, "-", 0.0, 1.0, size=1.0)
+
+
+def _on_joints(problem: MechanismProblem) -> list[Effect]:
+    """Damping, friction and armature; typical sizes act as much as inertia within a second."""
+    mechanism, found = problem.mechanism, list[Effect]()
+    sliding = {one.name: one.sliding for one in mechanism.joints}
+    for joint, inertia in zip(mechanism.coordinates, _inertias(mechanism), strict=True):
+        linear = sliding[joint]
+        units = ("N s/m", "N", "kg") if linear else ("N m s/rad", "N m", "kg m^2")
+        kinds = zip(("damping", "friction", "armature"), units, strict=True)
+        damping, friction, armature = (
+            Parameter(f"{kind}.{joint}", 0.0, unit, size=inertia) for kind, unit in kinds
+        )
+        found.append(JointDamping(damping, joint))
+        found.append(JointFriction(friction, joint, problem.friction_speed))
+        found.append(JointArmature(armature, joint))
+    return found
+
+
+def _inertias(mechanism: Mechanism) -> list[float]:
+    """Inertia about each coordinate at zero; 1 where there is none."""
+    still = np.zeros(len(mechanism.coordinates))
+    L = kernels.lagrangian(mechanism.tree, starts(mechanism.parameters), still, still, False)
+    return [float(one) or 1.0 for one in np.diag(L.vv)[mechanism.tree.joint]]
+
+
+def _on_masses(problem: MechanismProblem) -> list[Effect]:
+    """Payloads, then relative changes of masses that are numbers."""
+    bodies = problem.mechanism.bodies
+    known = [one.mass for one in bodies if isinstance(one.mass, int | float)]
+    size = 0.1 * sum(known) or None
+    fixed = {one.joint: 0 for one in bodies if isinstance(one.mass, int | float) and one.mass}
+    relative = [
+        JointMass(Parameter(f"mass.{name}", 0.0, "-", lower=LEAST_GAIN, size=0.1), name)
+        for name in fixed
+    ]
+    payloads = [
+        Payload(Parameter(f"payload.{name}", 0.0, "kg", size=size), name, tuple(map(float, at)))
+        for name, at in _payload_places(problem).items()
+    ]
+    return [*payloads, *relative]
+
+
+def _payload_places(problem: MechanismProblem) -> dict[str, Sequence[float]]:
+    """Joints to the place of their payload, in their axes."""
+    if problem.payload_at:
+        return dict(problem.payload_at)
+    parents = {one.parent for one in problem.mechanism.joints}
+    bodies = problem.mechanism.bodies
+    places = {one.joint: one.center for one in bodies if one.joint not in parents}
+    markers = [one.reading for one in problem.outputs if isinstance(one.reading, Point)]
+    return places | {one.joint: one.at for one in markers if one.joint}
