@@ -14,8 +14,8 @@ from sofa_softctl.identification.causes.score import Score
 
 LEAST = 2.0
 """Effects are listed that shift a parameter by so many half-widths before they are seen [-]."""
-LARGEST_GAIN = 0.3
-"""Larger relative gains are not plausible [-]."""
+PLAUSIBLE = 3.0
+"""Larger effects, in their typical size, are not plausible [-]."""
 LISTED = 4
 """So many are listed."""
 POWER = 0.8
@@ -112,4 +112,4 @@ def hidden(
 
 def _plausible(one: Score, size: float) -> bool:
     bound = max(-one.parameter.lower, one.parameter.upper)
-    return size < min(bound, LARGEST_GAIN if one.parameter.unit in ("", "-") else np.inf)
+    return size < min(bound, PLAUSIBLE * one.parameter.scale)
