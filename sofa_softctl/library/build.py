@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from itertools import repeat
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -16,11 +16,12 @@ import numpy as np
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.answer import Answer, Correction
-from sofa_softctl.library.entry import Entry, entry_of
+from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.feasibility import LEAST, SOLVED, Feasibility
 from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary, check_asked
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import Solved, solve, solve_anew
 from sofa_softctl.library.stopping import Presumed, Window, failure_bound
 from sofa_softctl.library.storage import LibraryFile, check_for_library
 from sofa_softctl.library.task_chain import TaskChain
@@ -63,19 +64,6 @@ class BuildCounts:
     """Problems answered after further steps of sequential quadratic programming."""
     seconds: float = 0.0
     """Time [s]."""
-
-
-class Solved(NamedTuple):
-    """Result of solving one problem."""
-
-    status: Status
-    """Status of the nonlinear program."""
-    entry: Entry | None
-    """The motion; None where there is none, or a degenerate one."""
-    why: str
-    """Reason if there is none."""
-    end: np.ndarray | None
-    """Final state of the optimum, shape (n_x,)."""
 
 
 @dataclass
@@ -388,43 +376,4 @@ class Builder:
             "It may have run out of memory. The library has all motions until then: start again, "
             "perhaps with fewer workers, and it goes on."
         ):
-            return list(in_order(self.executor, _solve_anew, *given, asked))
-
-
-def solve(program: Program, p: np.ndarray) -> Solved:
-    """The optimum at parameters p as an entry of a library."""
-    optimum = program.solve(p)
-    where = optimum.v if optimum.status.ok else program.guess(p)
-    undefined = program.model.undefined(where, p)
-    if undefined and optimum.status is not Status.INFEASIBLE:
-        at = "optimum" if optimum.status.ok else "initial guess"
-        why = f"{' and '.join(undefined)} not finite at the {at}"
-        return Solved(Status.NOT_CONVERGED, None, why, None)
-    if not optimum.status.ok:
-        return Solved(optimum.status, None, optimum.message, None)
-    entry, regular = entry_of(program, optimum)
-    return Solved(optimum.status, entry, str(regular), optimum.v[program.x_at[-1]])
-
-
-_PROGRAMS: dict[str, Program] = {}
-"""Program of the last builder that this worker solved for, by its key."""
-
-
-def _solve_anew(
-    key: str, make: Callable[[], OptimalControlProblem], digest: str, p: np.ndarray
-) -> Solved:
-    """The optimum, in a worker, which makes the problem once for each builder.
-
-    Raises:
-        LibraryError: The problem that it makes is another one.
-    """
-    if key not in _PROGRAMS:
-        program = Program(make())
-        if program.digest != digest:
-            raise LibraryError(
-                f"A worker made another problem '{program.problem.name}' than the one that is "
-                "built: its file was changed since, or a file that it imports. Start again."
-            )
-        _PROGRAMS.clear()
-        _PROGRAMS[key] = program
-    return solve(_PROGRAMS[key], p)
+            return list(in_order(self.executor, solve_anew, *given, asked))

@@ -56,6 +56,19 @@ def test_a_delay_of_a_bare_experiment_has_its_defaults(noisy):
     assert late.with_input_errors(np.zeros((201, 1))) is None
 
 
+def test_a_bare_experiment_has_effects_of_its_sensors(noisy):
+    """Of its inputs only where it has a recording and with_input_errors."""
+    with pytest.warns(FutureWarning):
+        one = as_experiment(Bare(noisy, REQUIRED))
+    assert [each.name for each in one.effects] == ["gain.tip", "offset.tip", "delay.tip"]
+    rho = np.array([0.3, 2.0, 0.1])
+    shown = one.effects[1].of(one).outputs(rho)
+    np.testing.assert_allclose(shown, noisy.outputs(rho[:2]) + 0.1)
+    with pytest.warns(FutureWarning):
+        one = as_experiment(Bare(noisy, [*REQUIRED, "recording", "with_input_errors"]))
+    assert len(one.effects) == 6
+
+
 def test_a_bare_problem_is_loaded_read_with_and_sent_to_other_processes(tmp_path):
     (tmp_path / "bare.py").write_text(
         "from sofa_softctl.identification import Channel\n"

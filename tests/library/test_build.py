@@ -17,8 +17,9 @@ from scipy.integrate import solve_ivp
 
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.errors import LibraryError, WorkerError
-from sofa_softctl.library.build import Builder, solve
+from sofa_softctl.library.build import Builder
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import solve
 from sofa_softctl.library.stopping import Window, tasks_wanted
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
 from sofa_softctl.library.task_chain import TaskChain

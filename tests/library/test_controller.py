@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.build import solve
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import solve
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
 

@@ -7,10 +7,10 @@ import pytest
 
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.answer import Correction
-from sofa_softctl.library.build import solve
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Parameter
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import solve
 from sofa_softctl.qp.problem import no_answer
 from sofa_softctl.qp.solvers import qp_solvers
 from sofa_softctl.qp.solvers.daqp import KeptDaqp

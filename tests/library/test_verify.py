@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.build import solve
 from sofa_softctl.library.fresh_tasks import FreshTasks
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import solve
 from sofa_softctl.library.task_chain import CAUGHT
 from sofa_softctl.library.verify import _optimality, verify
 from sofa_softctl.view.terminal.library import show_verification

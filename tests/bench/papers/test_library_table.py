@@ -15,11 +15,11 @@ from sofa_softctl.bench.papers.library_method import answer_blind, build_as_pape
 from sofa_softctl.bench.papers.library_table import PAPER, LibraryRow, _row, measure_library
 from sofa_softctl.cli import app as _commands  # noqa: F401
 from sofa_softctl.cli.root import app
-from sofa_softctl.library.build import solve
 from sofa_softctl.library.fresh_tasks import FreshTasks
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.solving import solve
 
 DISTANCE, SPEED = 0.3, 0.0
 

@@ -44,5 +44,6 @@ def test_a_rigid_joint_is_no_coordinate():
 def test_numbers_may_be_multiples_of_parameters():
     one = Mechanism([Joint("a")], parameters=(Parameter("k", 2.0), Parameter("m", 3.0)))
     rho = np.array([2.0, 3.0])
-    np.testing.assert_allclose(one.values([0.5, "m", Scaled("k", 4.0)], rho), [0.5, 3.0, 8.0])
-    np.testing.assert_allclose(one.by_rho([0.5, "m", Scaled("k", 4.0)]), [[0, 0], [0, 1], [4, 0]])
+    numbers = [0.5, "m", Scaled("k", 4.0, constant=1.0)]
+    np.testing.assert_allclose(one.values(numbers, rho), [0.5, 3.0, 9.0])
+    np.testing.assert_allclose(one.by_rho(numbers), [[0, 0], [0, 1], [4, 0]])

@@ -22,7 +22,7 @@ ROBOT = """<robot name="crane">
   <joint name="bolted" type="fixed"><parent link="floor"/><child link="mount"/>
     <origin xyz="0 0 1"/></joint>
   <joint name="slew" type="revolute"><parent link="mount"/><child link="boom"/>
-    <origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><dynamics damping="0.7"/>
+    <origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><dynamics damping="0.7" friction="0.3"/>
     <limit effort="1" velocity="1" lower="-1" upper="1"/></joint>
   <joint name="glued" type="fixed"><parent link="boom"/><child link="tool"/>
     <origin xyz="1 0 0" rpy="0 0 0"/></joint>
@@ -44,6 +44,7 @@ def test_a_crane_has_the_inertia_and_the_reach_that_its_file_gives(file):
     parts = from_urdf(file)
     assert [joint.name for joint in parts.joints] == ["slew", "hoist"]
     assert [(one.joint, one.damping) for one in parts.dampers] == [("slew", 0.7)]
+    assert [(one.joint, one.friction) for one in parts.frictions] == [("slew", 0.3)]
     assert sum(body.mass for body in parts.bodies) == pytest.approx(3.5)  # the floor stays
     crane = Mechanism(parts.joints, parts.bodies)
     q = np.array([0.4, 0.25])
