@@ -42,7 +42,7 @@ def test_the_sections_of_the_report_are_those_of_the_page(page):
 
     report = inspect.getsource(view)
     headings = re.findall(r"^- \*\*(.+?)\*\*", text(PAGES[0]), re.MULTILINE)
-    assert headings[0] == "What was found" and len(headings) == 5
+    assert headings[0] == "What was found" and len(headings) == 6
     assert all(f'section("{heading}"' in report for heading in headings)
 
 
