@@ -304,6 +304,7 @@ def identify(
             design=designed,
             descent=descent,
             notes=notes,
+            progress=progress,
             **more,
         )
         try:

@@ -275,7 +275,8 @@ def library(
     "  softctl papers identification --coverage intervals.csv --workers 4\n\n"
     '  softctl papers identification --coverage loop.csv --case "loop of 6" --repetitions 40\n\n'
     "  softctl papers identification --coverage mine.csv --problem my_robot.py --data bend.csv "
-    "--true lag=0.3"
+    "--true lag=0.3\n\n"
+    "  softctl papers identification --causes causes.csv --seeds 2"
 )
 def identification(
     coverage: Annotated[
@@ -285,13 +286,21 @@ def identification(
             help="Repeat an estimate instead: do intervals hold the truth? Goes on with the file.",
         ),
     ] = None,
+    causes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Wrong and right models instead: are causes named? Goes on with the file.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds of --causes.", min=1)] = 1,
     case: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
             help="Of --coverage: outputs, inputs too, loud inputs, arm, loop of 6, loop of 12, "
             "finger; with data from finer models: step of 10 ms, step of 40 ms, links, split mesh. "
-            "May be repeated. The first two when left out.",
+            "Of --causes: rods, arm. May be repeated. The first two when left out.",
         ),
     ] = None,
     problem: Annotated[
@@ -329,21 +338,39 @@ def identification(
     from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
     from sofa_softctl.view.terminal.run import Terminal
 
-    if coverage is not None and plot is not None:
-        raise UsageError("--coverage has no picture: leave out --plot.")
-    if coverage is None and (case or problem):
+    if coverage is not None and causes is not None:
+        raise UsageError("--coverage and --causes are two studies: give one of them.")
+    repeated = coverage is not None or causes is not None
+    if repeated and plot is not None:
+        option = "--causes" if coverage is None else "--coverage"
+        raise UsageError(f"{option} has no picture: leave out --plot.")
+    if not repeated and case or coverage is None and problem:
         option = "--case is" if case else "--problem is"
         raise UsageError(f"{option} of repeated estimates: give --coverage FILE.csv, too.")
     if problem and (case or not data):
         raise UsageError("--problem needs --data FILE, a motion, and has no --case.")
     if not problem and (data or true or generator):
         raise UsageError("--data, --true and --generator are of --problem FILE.py:NAME.")
-    if coverage is None and (workers or cluster):
+    if not repeated and (workers or cluster):
         option = "--cluster repeats" if cluster else "--workers repeat"
         raise UsageError(f"{option} estimates: give --coverage FILE.csv, too.")
+    if causes is None and seeds > 1:
+        raise UsageError("--seeds is of the study of causes: give --causes FILE.csv, too.")
     check_workers(workers, cluster)
-    check_outputs(plot=plot, coverage=coverage)
+    check_outputs(plot=plot, coverage=coverage, causes=causes)
     show = Terminal(quiet=quiet or as_json)
+    if causes is not None:
+        _measure_causes(
+            show,
+            causes,
+            workers,
+            cluster,
+            plants=case,
+            seeds=seeds,
+            quiet=quiet,
+            as_json=as_json,
+        )
+        return
     if coverage is not None:
         _measure_coverage(
             show,
@@ -482,6 +509,34 @@ def _show_study(
         print_json(found.to_dict())
     elif not quiet:
         print_tables(found)
+
+
+def _measure_causes(
+    show: Any,
+    path: Path,
+    workers: int,
+    cluster: str,
+    *,
+    plants: Sequence[str] | None,
+    seeds: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """How often reports name what models leave out."""
+    from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl.bench.papers.cause_cases import PLANTS
+    from sofa_softctl.bench.papers.causes import measure_causes, runs
+    from sofa_softctl.view.plots import identification_study
+
+    wanted = tuple(plants or PLANTS)
+    count = sum(len(runs(name, 0)) for name in wanted if name in PLANTS)
+    bar = show.bar("reports", count * seeds)
+    with stopping(_kept(path)), processes(workers, cluster) as executor, bar as advance:
+        found = measure_causes(path, advance, plants=wanted, seeds=range(seeds), executor=executor)
+    if as_json:
+        print_json(found.to_dict())
+    elif not quiet:
+        identification_study.show_causes(found)
 
 
 def _measure_coverage(

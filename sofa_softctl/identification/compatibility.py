@@ -79,7 +79,7 @@ class _Adapter:
 
 class _AdaptedExperiment(_Adapter, Experiment):
     def __init__(self, one: Any) -> None:
-        methods = ("pull_back", "measured_by_inputs", "with_input_errors")
+        methods = ("pull_back", "measured_by_inputs", "with_input_errors", "with_recording")
         super().__init__(one, Experiment, methods)
 
     @property

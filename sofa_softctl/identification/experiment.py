@@ -14,6 +14,7 @@ from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.effects.effect import Effect
 
 
@@ -169,6 +170,14 @@ class Experiment(ABC):
         the residuals of a model with noisy inputs cannot be judged.
         """
         del errors
+        return None
+
+    def with_recording(self, change: Callable[[Recording], Recording]) -> Experiment | None:
+        """The experiment of a changed recording, such as one whose columns are swapped.
+
+        None, the default: not possible. Columns that are swapped or reversed are then not found.
+        """
+        del change
         return None
 
     def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> Experiment | None:

@@ -42,7 +42,7 @@ def test_the_sections_of_the_report_are_those_of_the_page(page):
 
     report = "".join(inspect.getsource(inspect.getmodule(one)) for one in SECTIONS)
     headings = re.findall(r"^- \*\*(.+?)\*\*", text(PAGES[0]), re.MULTILINE)
-    assert headings[0] == "Parameters" and len(headings) == 6
+    assert headings[0] == "Parameters" and len(headings) == 7
     assert all(f'section("{heading}"' in report for heading in headings)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from sofa_softctl._internal.executors.again import GOES_ON, in_order, lost_workers
 from sofa_softctl.bench.papers.coverage_cases import CASES, Case
 from sofa_softctl.bench.papers.coverage_mismatch import MISMATCHED
+from sofa_softctl.bench.papers.rows import whole_rows
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
@@ -123,7 +124,7 @@ def measure_coverage(
         if name not in known:
             raise IdentificationError(f"There is no case '{name}'. There are: {', '.join(known)}.")
     header = _header(known)
-    done = {(row["case"], int(row["seed"])): row for row in _rows(path, header)}
+    done = {(row["case"], int(row["seed"])): row for row in whole_rows(path, header)}
     wanted = [(case, seed) for seed in range(repetitions) for case in cases]
     left = [each for each in wanted if each not in done]
     count = len(wanted) - len(left)
@@ -201,17 +202,3 @@ def _start(one: Parameter, case: Case, rng: np.random.Generator) -> float:
 def _header(cases: Mapping[str, Case]) -> list[str]:
     names = dict.fromkeys(name for case in cases.values() for name in case.truth)
     return ["case", "seed", "status", *(f"{name} {what}" for name in names for what in WHAT)]
-
-
-def _rows(path: Path, header: list[str]) -> list[dict[str, str]]:
-    """Complete lines of a file; a kill may have truncated the last one."""
-    if not path.exists() or not path.stat().st_size:
-        return []
-    text = path.read_text(encoding="utf-8", errors="replace")
-    lines = list(csv.reader(text.splitlines()))
-    if lines[0] != header:
-        raise IdentificationError(f"{path} is not a file of this benchmark: give another name.")
-    whole = lines[1:] if text.endswith("\n") else lines[1:-1]
-    if len(whole) + 1 < len(lines):
-        path.write_text("\n".join(",".join(line) for line in [header, *whole]) + "\n")
-    return [dict(zip(header, line, strict=True)) for line in whole]

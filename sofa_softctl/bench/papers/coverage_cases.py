@@ -119,7 +119,8 @@ def one_torque(time: np.ndarray) -> np.ndarray:
     return 0.2 * np.sin(5.0 * time)[:, None]
 
 
-def _three_torques(time: np.ndarray) -> np.ndarray:
+def three_torques(time: np.ndarray) -> np.ndarray:
+    """Torques of the arm [N m], shape (n_times, 3)."""
     return np.column_stack([a * np.sin(w * time) for a, w in ((2.0, 4.0), (3.0, 3.0), (1.0, 7.0))])
 
 
@@ -142,7 +143,7 @@ CASES = {
     "outputs": Case(chain, CHAIN, _CHAIN),
     "inputs too": Case(partial(chain, TORQUE_NOISE), CHAIN, _CHAIN),
     "loud inputs": Case(partial(chain, 10.0 * TORQUE_NOISE), CHAIN, _CHAIN),
-    "arm": Case(arm, ARM, partial(driven, truth=ARM, torque=_three_torques, duration=4.0)),
+    "arm": Case(arm, ARM, partial(driven, truth=ARM, torque=three_torques, duration=4.0)),
     "loop of 6": Case(partial(LoopProblem, 6), LOOP, partial(_touched, truth=LOOP)),
     "loop of 12": Case(LoopProblem, LOOP, partial(_touched, truth=LOOP)),
 }

@@ -17,6 +17,7 @@ from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
+    from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.effects.effect import Effect
 
 
@@ -137,6 +138,11 @@ class Wrapped(Experiment):
     def with_input_errors(self, errors: np.ndarray) -> Self | None:
         """The same with other inputs, or None, as of the experiment."""
         other = self.experiment.with_input_errors(errors)
+        return None if other is None else self.around(other)
+
+    def with_recording(self, change: Callable[[Recording], Recording]) -> Self | None:
+        """The same of the changed recording, or None, as of the experiment."""
+        other = self.experiment.with_recording(change)
         return None if other is None else self.around(other)
 
 

@@ -26,6 +26,9 @@ BOUND = 1e-6
 """A parameter closer to a bound than this share of its scale is at it."""
 INSIDE = 1e-2
 """Least distance of starts from bounds, as share of the scale."""
+FAR = 3.0
+"""RMS residual above which a search that stalls is far from the data [standard deviations]:
+Gauss-Newton leaves out what residuals add to the curvature; derivatives may well be right."""
 OVERFLOW = 1e100
 """Larger residuals count as a failed simulation: their squares would overflow."""
 
@@ -108,7 +111,11 @@ def search(
         rho=trials.whole(found.x),
         cost=2.0 * float(found.cost),
         termination=_termination(
-            converged, found.status == 0, trials.rejected > 0, (low | high).any()
+            converged,
+            exhausted=found.status == 0,
+            rejected=trials.rejected > 0,
+            at_bound=bool((low | high).any()),
+            far=2.0 * float(found.cost) > FAR**2 * trials.data,
         ),
         at_bound=tuple(names[low | high].tolist()),
         evaluations=trials.evaluations,
@@ -130,6 +137,7 @@ class _Trials:
     ) -> None:
         self.misfit, self.start, self.free, self.progress = misfit, start, free, progress
         self.evaluations, self.rejected, self.reason = 0, 0, ""
+        self.data = 0
         self._at: bytes = b""
         self._values = (np.empty(0), np.empty((0, 0)))
 
@@ -161,7 +169,9 @@ class _Trials:
         self.evaluations += 1
         rho = self.whole(x)
         of_priors = self.misfit.stacked((), rho)
-        residuals, jacobian = reduced(self.misfit.fits(rho), of_priors)
+        fits = self.misfit.fits(rho)
+        self.data = sum(int(fit.there.sum()) for fit in fits)
+        residuals, jacobian = reduced(fits, of_priors)
         if not np.abs(residuals).max(initial=0.0) <= OVERFLOW:
             raise SimulationError("The model's outputs are too large.")
         self._at, self._values = x.tobytes(), (residuals, jacobian[:, self.free])
@@ -194,9 +204,13 @@ def _decrement(J: np.ndarray, r: np.ndarray) -> float:
     return float(np.sum((seen.T @ r) ** 2))
 
 
-def _termination(converged: bool, exhausted: bool, rejected: bool, at_bound: bool) -> Termination:
+def _termination(
+    converged: bool, *, exhausted: bool, rejected: bool, at_bound: bool, far: bool
+) -> Termination:
     if converged:
         return Termination.AT_BOUND if at_bound else Termination.CONVERGED
     if exhausted:
         return Termination.EXHAUSTED
-    return Termination.BLOCKED if rejected else Termination.STALLED
+    if rejected:
+        return Termination.BLOCKED
+    return Termination.MISFIT if far else Termination.STALLED

@@ -46,6 +46,9 @@ class Lifted(Protocol):
     def state(self, rho: np.ndarray) -> Any:
         """A state at parameters rho."""
 
+    def resumed(self, state: Any, rho: np.ndarray) -> Any:
+        """A state at parameters rho, with the unknowns of a state of a like experiment."""
+
     def cost(self, state: Any) -> float:
         """Sum of its squared residuals [-]."""
 
@@ -142,6 +145,10 @@ class _Plain:
         whole = np.zeros(len(self.misfit.parameters))
         whole[self.misfit.places(self.k)] = rho
         return self.misfit.fit(self.k, whole)
+
+    def resumed(self, state: Fit, rho: np.ndarray) -> Fit:
+        del state
+        return self.state(rho)
 
     def cost(self, state: Fit) -> float:
         return float(np.sum(state.rows[0] ** 2))

@@ -24,8 +24,13 @@ class Termination(Enum):
         "(--iterations), or start where it ended (--set-start)."
     )
     STALLED = (
-        "The search found no better fit although derivatives predict one: the simulation is not "
-        "smooth in the parameters there, or its derivatives are not exact."
+        "The search found no better fit although derivatives predict one, near the data: the "
+        "simulation is not smooth in the parameters there, or its derivatives are not exact."
+    )
+    MISFIT = (
+        "The search ended far from the data: steps that should fit better do not, as happens where "
+        "no parameters of this model fit. Look for columns that are swapped or reversed, for what "
+        "the model leaves out, and for a better start."
     )
     FIXED = "Every parameter is fixed: they stay at their starts."
     UNOBSERVABLE = "No parameter that is not fixed is observable: they stay at their starts."

@@ -153,6 +153,10 @@ class MechanismExperiment(Experiment):
         inputs = self.recording.inputs + errors
         return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
+    def with_recording(self, change: Callable[[Recording], Recording]) -> MechanismExperiment:
+        """See Experiment; gains of a feedback are kept."""
+        return MechanismExperiment(self.problem, change(self.recording))
+
     def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> UnknownInputs | None:
         """See Experiment; None without noisy forces, or where they do not cover the feedback."""
         from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs

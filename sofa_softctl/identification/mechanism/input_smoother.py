@@ -160,16 +160,24 @@ class InputSmoother:
             motion.rho, motion.shift, -errors, motion.drive, start, motion.trajectory
         )
         return other, judged
+    def resumed(self, found: Smoothed, rho: np.ndarray) -> Motion:
+        """The motion with the errors of one of a like model; deviations are fed back."""
+        motion = found.motion
+        return self._simulated(rho, motion.shift, motion.errors, self._steering(found))
 
     def moved(self, found: Smoothed, rho: np.ndarray, change: np.ndarray) -> Motion:
         """The motion after a change, a weight of each column; deviations are fed back."""
         motion = found.motion
-        gain = np.zeros((len(found.gain), motion.drive.u.shape[1], found.gain.shape[2]))
-        gain[:, self.noisy] = found.gain
-        path = np.hstack([motion.trajectory.q, motion.trajectory.p])
         errors = motion.errors - found.feed @ change
         shift = motion.shift + found.shift @ change
-        return self._simulated(rho, shift, errors, Steering(gain, path))
+        return self._simulated(rho, shift, errors, self._steering(found))
+
+    def _steering(self, found: Smoothed) -> Steering:
+        """Feedback to a motion, by its own gains."""
+        motion = found.motion
+        gain = np.zeros((len(found.gain), motion.drive.u.shape[1], found.gain.shape[2]))
+        gain[:, self.noisy] = found.gain
+        return Steering(gain, np.hstack([motion.trajectory.q, motion.trajectory.p]))
 
     def _simulated(
         self, rho: np.ndarray, shift: np.ndarray, errors: np.ndarray, steering: Steering

@@ -159,6 +159,10 @@ class UnknownInputs(Experiment):
         """See `Lifted`."""
         return self.smoother.linearised(self.smoother.first(np.array(rho, dtype=float)))
 
+    def resumed(self, state: Smoothed, rho: np.ndarray) -> Smoothed:
+        """See `Lifted`; deviations from the motion of the state are fed back."""
+        return self.smoother.linearised(self.smoother.resumed(state, np.array(rho, dtype=float)))
+
     def cost(self, state: Smoothed) -> float:
         """See `Lifted`."""
         return state.motion.cost

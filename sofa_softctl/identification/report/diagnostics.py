@@ -12,6 +12,7 @@ from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.steepest_descent import METHOD
 from sofa_softctl.identification.report.bootstrap_diagnostics import on_bootstrap
+from sofa_softctl.identification.report.cause_diagnostics import on_causes
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
 from sofa_softctl.identification.report.discretisation_diagnostics import on_discretisation
 from sofa_softctl.identification.report.prediction_diagnostics import inside, on_bands
@@ -34,7 +35,7 @@ SEVERITY = {"bad": 0, "look": 1, "good": 2}
 def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     """All diagnostics, most severe first."""
     estimate = report.estimate
-    found = [_on_search(report), *on_starts(estimate)]
+    found = [*on_causes(report), _on_search(report), *on_starts(estimate)]
     found += [Diagnostic("look", _at_bound(estimate, name)) for name in estimate.at_bound]
     found += [Diagnostic("look", _unobservable(estimate, name)) for name in estimate.unobservable]
     found += [_blind(one) for one in report.trust.blind]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl.identification.causes.causes import NONE, Causes, find_causes
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
@@ -75,6 +76,8 @@ class Report:
     """Changes by finer discretisations; None: not estimated."""
     bootstrap: Bootstrap | None = None
     """Refits of simulated data; None: not made."""
+    causes: Causes = NONE
+    """Causes of what the model does not predict."""
 
     @property
     def rms(self) -> float:
@@ -137,6 +140,7 @@ class Report:
             "noise_estimated": estimate.noise_estimated,
             "residuals": [_channel(one) for one in self.residuals],
             "held_out": [_channel(one) for one in self.held_out],
+            "causes": self.causes.to_dict(),
             "prediction_band": _bands(self.predictions),
             "outliers": [vars(one) for one in self.outliers],
             "draws_of_inputs": self.draws,
@@ -180,8 +184,10 @@ def make_report(
     notes: Mapping[str, Sequence[str]] | None = None,
     discretisation: DiscretisationBudget | None = None,
     bootstrap: Bootstrap | None = None,
+    causes: bool = True,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Uncertainty, residuals, validation and diagnostics of an estimate.
+    """Uncertainty, residuals, causes, validation and diagnostics of an estimate.
 
     Args:
         problem: Name of the problem.
@@ -194,19 +200,26 @@ def make_report(
         notes: Notes on each recording.
         discretisation: From `discretisation_budget`.
         bootstrap: From `bootstrap`.
+        causes: Whether to look for causes of what the model does not predict: a simulation with
+            derivatives for each effect that it may leave out, and fits with those that it does.
+        progress: Called with what is done.
     """
     validations = validate(estimate, hold_out)
     held_out = [one.fit for one in validations]
     expected = expected_residuals(estimate, experiments, hold_out, held_out)
     fitted = [*estimate.fits]
-    trust = identifiability(estimate, experiments)
     effects = None if expected is None else expected.effects
     doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
+    trust, free = identifiability(estimate, experiments), int(estimate.free.sum())
+    residuals = _analysed(fitted, None if expected is None else expected.fitted, doubt, free)
+    found = NONE
+    if causes and (cost := _cost_of_noise(estimate, residuals)) is not None:
+        found = find_causes(estimate, experiments, trust.high - estimate.rho, cost, progress)
     return Report(
         problem=problem,
         estimate=estimate,
         trust=trust,
-        residuals=_analysed(fitted, None if expected is None else expected.fitted, doubt),
+        residuals=residuals,
         validations=validations,
         held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
         predictions=predictions(estimate, trust, experiments, hold_out, held_out, effects),
@@ -219,6 +232,7 @@ def make_report(
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
         discretisation=discretisation,
         bootstrap=bootstrap,
+        causes=found,
     )
 
 
@@ -234,8 +248,18 @@ def _ranked(
     return tuple(sorted(found, key=lambda one: -one.gain))
 
 
+def _cost_of_noise(estimate: Estimate, residuals: Sequence[ChannelResiduals]) -> float | None:
+    """Cost that noise leaves of a model that is right [-]; None: unknown."""
+    if not all(one.judged for one in residuals):
+        return None
+    unknowns, fitted = sum(fit.unknowns for fit in estimate.fits), int(estimate.free.sum())
+    if not unknowns and any(one.through_inputs for one in residuals):
+        return float(sum(one.count * one.expected**2 for one in residuals if one.count))
+    return float(max(estimate.data - unknowns - fitted, 1))
+
+
 def _analysed(
-    fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float
+    fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float, fitted: int = 0
 ) -> tuple[ChannelResiduals, ...]:
     """Residuals by channel; `drawn`: those of noise, empty: unknown, None: inputs are exact."""
     without: list[np.ndarray | None] = [None] * len(fits)
@@ -243,7 +267,13 @@ def _analysed(
     return tuple(
         one
         for fit, by_noise in zip(fits, each, strict=True)
-        for one in analyse(fit, drawn=by_noise, judged=drawn is None or bool(drawn), doubt=doubt)
+        for one in analyse(
+            fit,
+            drawn=by_noise,
+            judged=drawn is None or bool(drawn),
+            doubt=doubt,
+            fitted=fitted,
+        )
     )
 
 
@@ -274,7 +304,8 @@ def _kept(estimate: Estimate, name: str) -> str:
 def _channel(one: ChannelResiduals) -> dict[str, Any]:
     values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
     lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
-    return values | lists | {"right": one.right, "sentence": one.sentence}
+    told = {"right": one.right, "declared_noise": one.noise or "right", "sentence": one.sentence}
+    return values | lists | told
 
 
 def _design(design: Design) -> dict[str, Any]:

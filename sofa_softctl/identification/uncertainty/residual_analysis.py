@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -11,6 +12,8 @@ from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.uncertainty.residual_tests import (
     band,
     energies,
+    pattern,
+    small,
     total,
     total_energy,
 )
@@ -26,10 +29,13 @@ DOUBT_IN_ALL = 1e-2
 """... and of all tests of a report together."""
 DOUBT_OF_DRAWS = 1e-4
 """Level of each test against draws, whose p-values are approximate."""
-TESTS = 2
-"""Tests of each channel: size and independence."""
+TESTS = 3
+"""Tests of each channel: size, either way, and independence."""
 CLOCK = 1e3
 """Times this many durations from 0, as of a clock, are given relative to the start."""
+OTHER_NOISE = 2.0
+"""Larger residuals, as share of what noise of inputs leaves, are no other noise: patterns of such
+noise vary so much that tests find few others [-]."""
 NEGLIGIBLE = 0.1
 """Residuals below this many deviations may have any pattern."""
 
@@ -62,6 +68,10 @@ class ChannelResiduals:
     """
     size: float
     """p-value of the size of the residuals: chi square, or among draws."""
+    small: float
+    """p-value of residuals that are this small: chi square, or among draws."""
+    pattern: float
+    """p-value of the pattern alone, whatever the size: `white`, or among draws."""
     expected: float
     """Expected RMS of a correct model [-]: 1; with noise of inputs, the mean of draws.
 
@@ -79,6 +89,27 @@ class ChannelResiduals:
         """Whether noise explains the residuals."""
         patterned = self.white < self.doubt and self.rms > NEGLIGIBLE
         return not (patterned or self.size < self.doubt)
+
+    @property
+    def patterned(self) -> bool:
+        """Whether residuals have a pattern that noise has not, whatever its size."""
+        return self.pattern < self.doubt and self.rms > NEGLIGIBLE
+
+    @property
+    def noise(self) -> Literal["", "too small", "too large"]:
+        """How the declared noise is, where residuals look like other noise; empty: as declared."""
+        if not self.judged or not self.count:
+            return ""
+        if self.small < self.doubt:
+            return "too large"
+        if self.patterned or (self.through_inputs and self.share > OTHER_NOISE):
+            return ""
+        return "too small" if self.size < self.doubt else ""
+
+    @property
+    def share(self) -> float:
+        """RMS residual as share of what the declared noise leaves [-]."""
+        return self.rms / self.expected
 
     @property
     def judged(self) -> bool:
@@ -144,6 +175,7 @@ def analyse(
     drawn: np.ndarray | None = None,
     judged: bool = True,
     doubt: float = DOUBT,
+    fitted: int = 0,
 ) -> tuple[ChannelResiduals, ...]:
     """Residuals and tests of each channel of an experiment.
 
@@ -154,6 +186,7 @@ def analyse(
             those of independent residuals of deviation 1.
         judged: Whether the residuals of noise are known.
         doubt: Level of significance of each test.
+        fitted: Number of parameters that may have taken noise of each channel.
     """
     edges = np.linspace(fit.time[0], fit.time[-1], windows + 1)
     part = np.clip(np.searchsorted(edges, fit.time, side="right") - 1, 0, windows - 1)
@@ -174,6 +207,8 @@ def analyse(
                 autocorrelation=correlations(r, 1)[0] if len(there) > 2 else float("nan"),
                 white=ljung_box(r) if each is None else band(here, each),
                 size=_size(there) if each is None else total(here, each),
+                small=_small(there, fitted) if each is None else small(here, each),
+                pattern=ljung_box(r) if each is None else pattern(here, each),
                 expected=_expected(each, len(there)) if judged else float("nan"),
                 doubt=doubt if each is None else min(doubt, DOUBT_OF_DRAWS),
                 edges=edges,
@@ -186,6 +221,12 @@ def analyse(
 def _size(there: np.ndarray) -> float:
     """p-value of the size under independent noise of deviation 1 (chi square)."""
     return float(stats.chi2.sf(np.sum(there**2), len(there))) if len(there) else 1.0
+
+
+def _small(there: np.ndarray, fitted: int) -> float:
+    """p-value of residuals as small, where a fit has taken noise of some samples."""
+    left = len(there) - fitted
+    return float(stats.chi2.cdf(np.sum(there**2), left)) if left > 0 else 1.0
 
 
 def _expected(drawn: np.ndarray | None, count: int) -> float:

@@ -51,6 +51,17 @@ def total(here: np.ndarray, drawn: np.ndarray) -> float:
     return empirical_p_value(float(total_energy(here)), total_energy(drawn))
 
 
+def small(here: np.ndarray, drawn: np.ndarray) -> float:
+    """p-value of a total energy that is this small; arguments as of `total`."""
+    return empirical_p_value(float(total_energy(here)), total_energy(drawn), lower=True)
+
+
+def pattern(here: np.ndarray, drawn: np.ndarray) -> float:
+    """p-value of `band` at the total energy that noise leaves: of the pattern, not of the size."""
+    energy = float(total_energy(here))
+    return band(here * float(total_energy(drawn).mean()) / energy, drawn) if energy > 0.0 else 1.0
+
+
 def band(here: np.ndarray, drawn: np.ndarray) -> float:
     """p-value of the largest energy of any frequency band or time window (Bonferroni).
 
@@ -62,8 +73,8 @@ def band(here: np.ndarray, drawn: np.ndarray) -> float:
     return min(1.0, len(found) * min(found))
 
 
-def empirical_p_value(energy: float, drawn: np.ndarray) -> float:
-    """Probability that another draw has this energy, or more.
+def empirical_p_value(energy: float, drawn: np.ndarray, *, lower: bool = False) -> float:
+    """Probability that another draw has this energy, or more; with `lower`, or less.
 
     Energies are modelled as scaled chi squares, whose degrees of freedom are fitted to the draws;
     their ratio to the mean of the draws has an F distribution.
@@ -74,9 +85,10 @@ def empirical_p_value(energy: float, drawn: np.ndarray) -> float:
     """
     n, mean = len(drawn), float(drawn.mean())
     if mean <= 0.0:
-        return 1.0 if energy <= 0.0 else 0.0
+        return 1.0 if lower or energy <= 0.0 else 0.0
     s = np.log(mean) - float(np.mean(np.log(np.maximum(drawn, 1e-300))))
     s = max(s, 1e-12)
     shape = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)
     freedom = 2.0 * shape * max(1.0 - CAUTION / n, 0.1)
-    return float(stats.f.sf(energy / mean, freedom, n * freedom))
+    tail = stats.f.cdf if lower else stats.f.sf
+    return float(tail(energy / mean, freedom, n * freedom))

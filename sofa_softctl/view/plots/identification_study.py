@@ -128,6 +128,30 @@ def show_coverage(found: Any) -> None:
             console.print(f"{case}: {count} searches did not converge; they are counted.")
 
 
+def show_causes(found: Any) -> None:
+    """Print a `bench.papers.causes.Study`."""
+    data = found.to_dict()
+    table = Table(title="What models leave out, and what reports name", title_justify="left")
+    table.add_column("wrong models")
+    heads = list(data["wrong"])
+    for column in heads:
+        table.add_column(column, justify="right")
+    groups = ("wrong", "wrong, detectable", "wrong, not detectable")
+    for name in groups:
+        end = name == groups[-1]
+        table.add_row(name, *(str(data[name][one]) for one in heads), end_section=end)
+    for name, counts in data["causes"].items():
+        table.add_row(name, *(str(counts[one]) for one in heads))
+    console = Console()
+    console.print(table)
+    right = data["right"]
+    console.print(
+        f"Of {right['runs']} models that are right, {right['not to be trusted']} are called not to "
+        f"be trusted. An estimate takes {data['seconds']:.2g} s, causes "
+        f"{data['report_seconds']:.2g} s more."
+    )
+
+
 def save_study_plot(path: str | Path, study: Any) -> None:
     """Write a plot (.png, .svg or .pdf): costs over iterations, and the hand's path.
 

@@ -24,7 +24,7 @@ from sofa_softctl.view.terminal.uncertainty import more_intervals
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
-CANDIDATES, SEARCHES = 4, 8
+CANDIDATES, SEARCHES, CAUSES = 4, 8, 5
 """Most rows that are shown; the page has all."""
 MARK = "\u2717"
 """Before each number of an estimate that is not to be trusted."""
@@ -114,12 +114,18 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
     console.print(_parameters(report))
     if len(report.estimate.searches) > 1:
         console.print(_searches(report))
+    if report.causes.found:
+        console.print(_causes(report))
     if report.candidates:
         console.print(candidates_table(report))
     grid = Table.grid(padding=(0, 1))
     for one in report.diagnostics:
         grid.add_row(f"[{COLORS[one.level]}]{MARKS[one.level]}[/]", escape(one.text))
     console.print(grid, highlight=False)
+    if report.causes.hidden:
+        console.print("What these data could not show:")
+        for unseen in report.causes.hidden:
+            console.print(f"   {escape(unseen.sentence)}", highlight=False)
     if report.design is not None:
         print(f"Motion to command: {report.design.candidate.name}")
     if folder is not None:
@@ -160,6 +166,26 @@ def _parameters(report: Report) -> Table:
             f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",
             f"{one.start:.4g}",
         )
+    return table
+
+
+def _causes(report: Report) -> Table:
+    """Likeliest causes of what the model does not predict."""
+    tests = counted(len(report.causes.scores), "effect")
+    table = Table(
+        title="What explains the data better, best first",
+        caption=f"Of {tests} tested. Chance: that any fits so much better by noise alone.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("cause", overflow="fold")
+    for column in ("size", "explains", "chance"):
+        table.add_column(column, justify="right")
+    table.add_column("with it", overflow="fold")
+    for one in report.causes.found[:CAUSES]:
+        explained = f"{one.explained:.0%}"
+        shift = escape(one.largest_shift)
+        table.add_row(escape(one.name), escape(one.size), explained, f"{one.p_value:.1g}", shift)
     return table
 
 

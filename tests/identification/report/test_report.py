@@ -72,8 +72,10 @@ def test_directions_bounds_and_noise_that_is_too_large_are_reported(models):
     told = texts(make_report("swing", estimate([swing]), [swing]), "bad")
     assert "0.58 k + 0.58 c + 0.58 m is not identifiable from these data (each rela" in told
     loud = models.lag(1, channels=(replace(models.PLACE, deviation=0.2),))
-    told = texts(make_report("lag", estimate([loud]), [loud]), "look")
-    assert "tip is predicted within 0.09 of what noise leaves" in told
+    told = texts(make_report("lag", estimate([loud]), [loud]), "bad")
+    assert "tip: the declared noise, 0.2 mm, is too large: residuals are 0.093 of what" in told
+    assert "Declare 0.019 mm, or let noise be estimated" in told
+    assert told.endswith("Intervals are too wide.")
     one = models.lag(1)
     short = (replace(models.TAU, start=0.2, upper=0.25), models.GAIN)
     told = texts(make_report("lag", estimate([one], short), [one]), "look")
@@ -91,6 +93,19 @@ def test_the_first_line_says_whether_to_trust_it(models):
     assert wrong.verdict.level == "bad"
     assert wrong.verdict.text == f"Not to be trusted: {wrong.diagnostics[0].text}"
     assert wrong.to_dict()["verdict"] == wrong.verdict.text and wrong.verdict.text in page(wrong)
+
+
+def test_noise_that_is_declared_too_small_is_said_as_too_large_noise_is(models):
+    """White residuals of five times the declared noise."""
+    quiet = models.lag(1, channels=(replace(models.PLACE, deviation=0.004),))
+    made = make_report("lag", estimate([quiet]), [quiet])
+    told = texts(made, "bad")
+    assert "tip: the declared noise, 0.004 mm, is too small: residuals are 4.7 of what" in told
+    assert told.endswith("Intervals are too narrow.") and "tip is wrong" not in told
+    assert made.verdict.text.startswith("Not to be trusted: tip: the declared noise")
+    assert made.to_dict()["residuals"][0]["declared_noise"] == "too small"
+    let = make_report("lag", estimate([quiet], estimate_noise=True), [quiet])
+    assert "declared noise" not in texts(let)
 
 
 def test_intervals_are_not_called_too_narrow_and_too_wide_at_once(models):

@@ -9,6 +9,7 @@ import numpy as np
 
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.report import html
+from sofa_softctl.view.report.identification.causes import causes, hidden
 from sofa_softctl.view.report.identification.discretisation import discretisation, intervals
 from sofa_softctl.view.report.identification.information import information
 from sofa_softctl.view.report.identification.next_motion import next_motion
@@ -30,8 +31,10 @@ SECTIONS: tuple[Callable[[Report], str], ...] = (
     parameters,
     intervals,
     findings,
+    causes,
     prediction,
     residuals,
+    hidden,
     discretisation,
     information,
     next_motion,

@@ -1,0 +1,1 @@
+"""Causes of residuals that noise does not explain: effects left out, wrong columns."""

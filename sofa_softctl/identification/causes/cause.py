@@ -1,0 +1,136 @@
+"""A cause of what a model does not predict, and sentences on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Kind = Literal["effect", "fixed", "columns"]
+"""An effect that the model leaves out, a parameter that the caller fixed, wrong columns."""
+WORDS = {
+    "armature": "rotor inertia in {}",
+    "damping": "damping in {}",
+    "delay": "a delay of {}",
+    "friction": "friction in {}",
+    "gain": "a gain of {}",
+    "hold": "a hold of {}",
+    "mass": "another mass in {}",
+    "offset": "an offset of {}",
+    "payload": "a payload in {}",
+    "sign": "a reversed {}",
+    "swap": "swapped {}",
+}
+"""Effects in words, by the part of their name before the dot."""
+SMALL = 0.5
+"""Shifts below this many half-widths of the intervals are of no consequence [-]."""
+MOST = 0.9
+"""A cause that explains this share of what noise leaves open explains it [-]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """One cause that fits the data better than noise explains."""
+
+    name: str
+    """Name of the effect or of the parameter, or such as 'swap.a.b'."""
+    kind: Kind
+    """What it is."""
+    text: str
+    """As a sentence without its end, of wrong columns; empty: made of the name."""
+    change: float
+    """Size of the effect, or change of the fixed parameter [unit]; NaN: it has none."""
+    unit: str
+    """Unit of `change`."""
+    low: float
+    """Lower end of its 95 % interval [unit]."""
+    high: float
+    """Upper end [unit]."""
+    p_value: float
+    """Probability that any of the tested causes fits so much better by noise alone [-]."""
+    decrease: float
+    """Decrease of the cost with it [-]."""
+    explained: float
+    """Share of the cost above what noise explains that it takes away, 1 if all [-]."""
+    shifts: dict[str, float]
+    """Change of each parameter with it [its unit]."""
+    half_widths: dict[str, float]
+    """These changes in half-widths of the parameters' intervals without it [-]."""
+    alike: tuple[str, ...] = ()
+    """Other causes that fit as well: the data cannot tell which."""
+
+    @property
+    def matters(self) -> bool:
+        """Whether a parameter changes by a good part of its interval."""
+        return any(not abs(one) < SMALL for one in self.half_widths.values())
+
+    @property
+    def what(self) -> str:
+        """Such as 'friction in elbow'."""
+        if self.text:
+            return self.text
+        return f"another value of {self.name}" if self.kind == "fixed" else described(self.name)
+
+    @property
+    def size(self) -> str:
+        """Such as '0.12 ± 0.01 N m'; empty: it has none."""
+        if not np.isfinite(self.change):
+            return ""
+        sign = "+" if self.kind == "fixed" and self.change > 0.0 else ""
+        return sign + measured(self.change, 0.5 * (self.high - self.low), self.unit)
+
+    @property
+    def advice(self) -> str:
+        """What to do to have it in the model."""
+        if self.kind == "columns":
+            return "correct the recording"
+        return f"leave out --fix {self.name}" if self.kind == "fixed" else f"--with {self.name}"
+
+    @property
+    def sentence(self) -> str:
+        """What it explains, and what to do."""
+        share = "it" if self.explained >= MOST else f"{self.explained:.0%} of it"
+        if self.kind == "columns":
+            text = f"{self.what}, which explains {share}: {self.advice}."
+        elif self.kind == "fixed":
+            text = f"{self.what}, {self.size}, explains {share}: {self.advice}."
+        else:
+            text = f"{self.what} of {self.size} explains {share}: {self.advice}."
+        if self.alike:
+            text += f" The data cannot tell it from {listed(self.alike)}."
+        return text[:1].upper() + text[1:]
+
+    @property
+    def largest_shift(self) -> str:
+        """The parameter that changes most, such as 'k1 by -2.7 %'; empty: there is none."""
+        if not self.half_widths:
+            return ""
+        name = max(self.half_widths, key=lambda one: abs(self.half_widths[one]))
+        by, widths = self.shifts[name], abs(self.half_widths[name])
+        return f"{name} changes by {by:.3g}, {widths:.2g} half-widths of its interval"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        values = vars(self) | {"alike": list(self.alike), "matters": self.matters}
+        return values | {"sentence": self.sentence}
+
+
+def described(name: str) -> str:
+    """An effect in words: 'friction in elbow' of 'friction.elbow'."""
+    kind, _, of = name.partition(".")
+    return WORDS[kind].format(of) if of and kind in WORDS else name
+
+
+def measured(value: float, half: float, unit: str) -> str:
+    """A number with its interval, such as '0.12 ± 0.01 N m' or '-3.2 ± 0.1 %'."""
+    if unit in ("", "-") and abs(value) < 10.0:
+        value, half, unit = 100.0 * value, 100.0 * half, "%"
+    spread = f" ± {half:.2g}" if np.isfinite(half) else ""
+    return f"{value:.3g}{spread} {unit}".strip()
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """'a, b or c'."""
+    words = [described(name) for name in names]
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

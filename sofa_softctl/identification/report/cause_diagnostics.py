@@ -1,0 +1,33 @@
+"""Diagnostics on causes of what the model does not predict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sofa_softctl.identification.causes.cause import Cause
+from sofa_softctl.identification.report.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.report.report import Report
+
+
+def on_causes(report: Report) -> list[Diagnostic]:
+    """The likeliest cause, with what it does to the parameters."""
+    first, wrong = report.causes.first, any(not one.right for one in report.residuals)
+    if first is None:
+        tests = len(report.causes.scores)
+        if not wrong or not tests:
+            return []
+        text = f"None of {tests} effects that the model may leave out fits better than noise."
+        return [Diagnostic("look", text)]
+    if wrong or first.matters or not report.estimate.status.ok:
+        return [Diagnostic("bad", f"{first.sentence}{_bias(first)}")]
+    text = (
+        f"{first.sentence} It is of no consequence: no parameter changes by half of the half-width "
+        "of its interval."
+    )
+    return [Diagnostic("look", text)]
+
+
+def _bias(first: Cause) -> str:
+    return f" With it, {first.largest_shift}." if first.largest_shift else ""
