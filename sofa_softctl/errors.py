@@ -101,7 +101,7 @@ class RecordError(SoftctlError, ValueError):
 
 
 class LibraryError(SoftctlError, ValueError):
-    """A library of motions is empty, of another problem, or cannot be written or read."""
+    """A library of motions cannot be used, written or read, or its problem is declared wrongly."""
 
 
 class SimulationError(SoftctlError, ArithmeticError):

@@ -191,12 +191,12 @@ def query(
     known = load(library)
     known.query(parameters)  # sets up what later ones have ready: their time is shown
     answer = known.query(parameters)
-    if out is not None and answer.status.ok:
+    ok = answer.status.ok and not answer.beyond
+    if out is not None and ok:
         write_csv(out, known, answer)
     if plot is not None:
         plots.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
     tables.show_answer(known, answer, as_json=as_json)
-    ok = answer.status.ok and not answer.beyond
     raise typer.Exit(ExitStatus.DONE if ok else ExitStatus.NOT_REACHED)
 
 

@@ -54,6 +54,8 @@ class BuildCounts:
     """Of these, those whose task another motion of the same round answers."""
     degenerate: int = 0
     """Of these, those whose optimum has no sensitivity: skipped."""
+    unfit: int = 0
+    """Of these, those whose optimum does not pass its own test, not even corrected: skipped."""
     by_sensitivity: int = 0
     """Problems answered by the linear correction."""
     by_qp: int = 0
@@ -198,7 +200,8 @@ class Builder:
     def hopeless(self) -> bool:
         """Whether more tasks fail than `failure_rate` and no motion can be made for them.
 
-        Their optima are degenerate, or the solver gives up: the bound will never be low enough.
+        Their optima are degenerate or unfit, or the solver gives up: the bound will never be low
+        enough.
         """
         return self.window.tasks >= HOPELESS_FROM and self.window.least > self.failure_rate
 
@@ -349,7 +352,8 @@ class Builder:
             chain.skip()
         else:
             chain.finish(solved.end)
-        if solved.entry is not None:
+        fault = "" if solved.entry is None else self.library.fault(solved.entry)
+        if solved.entry is not None and not fault:
             if not fresh and self._query(p) is not None:
                 self.counts.spared += 1
                 return []
@@ -361,9 +365,10 @@ class Builder:
             self.window.infeasible += 1
         else:
             self.counts.not_converged += not solved.status.ok
-            self.counts.degenerate += solved.status.ok
+            self.counts.degenerate += solved.status.ok and not fault
+            self.counts.unfit += bool(fault)
             self.window.failures += 1
-        why = NO_MOTION if solved.status is Status.INFEASIBLE else solved.why
+        why = NO_MOTION if solved.status is Status.INFEASIBLE else fault or solved.why
         self.skipped.append([*p.tolist(), why])
         return []
 

@@ -68,6 +68,24 @@ class TrajectoryLibrary:
         self._slopes += np.linalg.norm(slopes, axis=0)
         self._scaled = None
 
+    def fault(self, entry: Entry) -> str:
+        """What a motion breaks at its own parameters, corrected as far as it goes; empty: nothing.
+
+        An optimum sees limits at instants alone, and moves by the plan's own steps.
+        """
+        asked = Asked(check=True, accuracy=1.0, steps=STEPS, refine=True, end=np.inf)
+        near = NearestEntry(len(self.entries), False, 0.0)
+        with one_blas_thread():
+            (own,) = self._adapter.tried([(near, entry)], entry.p, asked)
+        assert own.report is not None
+        if own.passed:
+            return ""
+        broken = [each.name for each in own.report.criteria if not each.passed]
+        return (
+            f"the optimum breaks in simulation: {', '.join(broken) or own.report.failure} (more "
+            "intervals or steps, or a larger margin, may help)"
+        )
+
     def learn(self, trials: Trials) -> None:
         """Take over trials of its motions: they say where these are good."""
         self.trials = trials

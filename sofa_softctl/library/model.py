@@ -217,6 +217,7 @@ class Model:
             p,
             self.horizon / self.intervals,
             ACCURACY * scale + 1e-12,
+            SLACK * np.array(self.path_scale, float),
             x,
             extremes,
             least,
@@ -232,9 +233,14 @@ class Model:
             extremes=extremes,
             path=least,
             terminal=tapes["terminal"](x[-1], z, p),
-            error=float(tapes["error"](x[-1], z, p)[0]) if tapes["error"].code.outputs else np.nan,
+            error=self._error(x[-1], z, p),
             cost=self.cost(found, p),
         )
+
+    def _error(self, end: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
+        """Magnitude of the error at a final state; NaN: the problem has none."""
+        tape = self.tapes["error"]
+        return abs(float(tape(end, z, p)[0])) if tape.code.outputs else np.nan
 
     def cost(self, motion: Motion, p: np.ndarray) -> float:
         """The cost f of a motion."""
@@ -256,7 +262,7 @@ class Model:
         unit = f" [{self.error_unit}]" if self.error_unit else ""
         criteria = [Criterion(f"error{unit}", found.error, accuracy * self.tolerance, "")]
         if cost != np.inf:
-            most = (1.0 + self.cost_tolerance) * max(cost, 0.0)
+            most = cost + self.cost_tolerance * abs(cost)
             criteria.append(Criterion("cost", found.cost, most, ""))
         rows = zip(found.terminal, self.terminal_tolerances, strict=True)
         for number, (residual, allowed) in enumerate(rows, 1):

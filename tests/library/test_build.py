@@ -475,6 +475,26 @@ def test_building_ends_where_no_motion_can_be_made(tmp_path):
     assert "'error' not finite at the optimum" in builder.reasons
 
 
+def test_optima_that_break_a_limit_between_instants_are_not_kept(tmp_path, make_cart):
+    """A wall 20 mm thick at 0.1 m, which plans jump over: four tasks in ten have to pass it."""
+    from sofa_softctl.library.ocp.formulas import casadi
+
+    ca = casadi()
+    wall = make_cart(
+        path=lambda x, u, z, p: [1.0 - 3.0 * ca.exp(-(((x[0] - 0.1) / 0.01) ** 2))],
+        initial=lambda z, p: [0.0, 0.0],
+        force=20.0,
+        tolerance=1e-3,
+        terminal_tolerances=[1e-3, 1e-2],
+        mirror=None,
+    )
+    builder = made(tmp_path / "a", Program(wall), failure_rate=0.1)
+    library = builder.build()
+    assert builder.hopeless and builder.counts.unfit > 10
+    assert max(each.p[0] for each in library.entries) < 0.1
+    assert "the optimum breaks in simulation: violation of path 1 (more" in builder.reasons
+
+
 @pytest.mark.parametrize("rate", [0.0, 1.0, float("nan")])
 def test_a_failure_rate_that_cannot_be_is_refused(program, tmp_path, rate):
     with pytest.raises(LibraryError, match="failure_rate is the share of tasks that may fail"):

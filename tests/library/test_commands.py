@@ -113,7 +113,9 @@ def test_a_motion_is_asked_for_and_written(built, tmp_path):
     assert float(rows[-1][2]) == pytest.approx(0.5, abs=0.02)  # as simulated: the tolerance
     run("query", out, "0.3", "-0.5", "--plot", str(tmp_path / "m.png"))
     assert (tmp_path / "m.png").stat().st_size > 10_000
-    assert "Beyond the problem's range" in run("query", out, "0.3", "1.4", status=3)
+    beyond = tmp_path / "beyond.csv"
+    words = ("query", out, "0.3", "1.4", "--out", str(beyond))
+    assert "Beyond the problem's range" in run(*words, status=3) and not beyond.exists()
 
 
 def test_an_answer_that_is_rejected_is_not_written(built, tmp_path):

@@ -152,3 +152,74 @@ def test_what_is_no_number_is_not_accepted(make_cart):
     free = Program(make_cart(tolerance=9.0, terminal_tolerances=[9.0, 9.0], mirror=None)).model
     moved = free.simulate(motion, np.zeros(2))
     assert free.report(moved).passed and not free.report(moved, cost=np.nan).passed
+
+
+def narrow(make_cart, **given):
+    """A vehicle in the plane that runs along x in one interval of a second, at 1 m/s."""
+    states = [Variable(name) for name in ("x", "y", "dx", "dy")]
+    program = Program(
+        make_cart(
+            **{
+                "states": states,
+                "inputs": [Variable("ax", -9.0, 9.0), Variable("ay", -9.0, 9.0)],
+                "dynamics": lambda x, u, z, p: [x[2], x[3], u[0], u[1]],
+                "initial": lambda z, p: [0.0, p[1], 1.0, 0.0],
+                "cost": lambda x, u, z, p: u[0] ** 2 + u[1] ** 2,
+                "terminal": lambda x, z, p: [x[0] - 1.0],
+                "error": lambda x, z, p: abs(x[0] - 1.0),
+                "terminal_tolerances": [1e-6],
+                "mirror": None,
+                "intervals": 1,
+            }
+            | given
+        )
+    )
+    return program.model, Motion(np.zeros((1, 2)), np.zeros((2, 4)))
+
+
+@pytest.mark.parametrize("where", [0.31, 0.48, 0.73, 0.97])
+@pytest.mark.parametrize("aside", [0.0, 0.02, 0.0299, 0.0301])
+def test_a_pillar_is_seen_within_one_step(make_cart, where, aside):
+    """Of 30 mm radius, passed by a vehicle that any integrator moves exactly in a single step.
+
+    Where its middle is hit, the distance has a corner: it is found to half of 1 m / 2^14.
+    """
+    ca = imported()
+
+    def distance(x, u, z, p):
+        return [ca.sqrt((x[0] - where) ** 2 + x[1] ** 2) - 0.03]
+
+    model, motion = narrow(make_cart, path=distance)
+    found = model.simulate(motion, np.array([0.0, aside]))
+    assert found.path[0] == pytest.approx(aside - 0.03, abs=2**-15)
+
+
+@pytest.mark.parametrize("where", np.linspace(0.1, 0.9, 9))
+def test_a_narrow_force_is_not_jumped_over(make_cart, where):
+    """It takes -2 s sqrt(pi) w from the squared speed: w wide, s strong; half of w is in reach."""
+    ca, strong, w = imported(), 5.0, 0.03
+
+    def dynamics(x, u, z, p):
+        return [x[2], x[3], u[0] - strong * ca.exp(-(((x[0] - where) / w) ** 2)), u[1]]
+
+    model, motion = narrow(make_cart, dynamics=dynamics, horizon=2.0)
+    found = model.simulate(motion, np.array([0.0, 0.0]))
+    lost = 2.0 * strong * np.sqrt(np.pi) * w
+    assert found.motion.x[-1, 2] ** 2 == pytest.approx(1.0 - lost, rel=1e-4)
+
+
+def test_an_error_counts_by_its_magnitude_and_a_negative_cost_too(make_cart):
+    """10 mm short is no better than 10 mm too far; -5 instead of -10 costs more than 10 % more."""
+    program = Program(
+        make_cart(
+            error=lambda x, z, p: x[0] - p[0], tolerance=1e-3, cost=lambda x, u, z, p: u[0] ** 2 - 5
+        )
+    )
+    motion = program.motion(program.solve(np.array([0.3, 0.0])).v)
+    found = program.model.simulate(motion, np.array([0.31, 0.0]))
+    assert found.error == pytest.approx(0.01, rel=1e-5)
+    best = found.cost
+    criteria = {each.name: each for each in program.model.report(found, 1.0, 2.0 * best).criteria}
+    assert best < 0.0 and not criteria["error"].passed and not criteria["cost"].passed
+    criteria = {each.name: each for each in program.model.report(found, 1.0, 1.05 * best).criteria}
+    assert criteria["cost"].passed

@@ -62,6 +62,21 @@ def test_columns_are_errors_and_costs_of_the_answers_and_of_the_nearest_motion(p
     assert found.defects.max() < 1e-7 and found.stationarity.max() < 1e-7
 
 
+def test_violations_are_those_of_each_answer(program, library, monkeypatch):
+    """What is measured of a motion stands in its row, and in the right column."""
+    seen = []
+
+    def measured(program, motion, p):
+        seen.append(float(p[0]))
+        return 10.0 + p[0], 20.0 + p[0]
+
+    monkeypatch.setattr("sofa_softctl.library.verify._optimality", measured)
+    found = verify(library, program, 4)
+    np.testing.assert_array_equal(found.defects, 10.0 + np.array(seen))
+    np.testing.assert_array_equal(found.stationarity, 20.0 + np.array(seen))
+    assert seen == drawn(program, 4)[:, 0].tolist()
+
+
 def test_answers_that_may_not_be_executed_do_not_count_as_cheap(program, library):
     """The nearest motion costs less than the optimum where that has a longer way."""
     blind = verify(library, program, 3, simulated=False)

@@ -18,7 +18,7 @@ from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.problems.pick_place import Move, PickAndPlace, parameters
 from sofa_softctl.library.problems.planners import library_planner
 from sofa_softctl.library.problems.registry import load_problem
-from sofa_softctl.library.storage import LibraryFile
+from sofa_softctl.library.storage import LibraryFile, load
 from sofa_softctl.scene.loader import load_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "elastic_arm_pick_place.py"
@@ -171,6 +171,12 @@ def test_a_motion_that_did_not_pass_its_test_is_not_executed(small_library):
     plan = library_planner(small_library, (0.7, 0.7), 1.5)
     with pytest.raises(LibraryError, match="arm.library: Not accepted"):
         plan(never)
+    known = load(small_library)
+    far = known.entries[0].p.copy()
+    far[5] = known.model.parameters[5].upper + 1e-3
+    assert known.query(far).status.ok
+    with pytest.raises(LibraryError, match="beyond the range of its problem: .* not in"):
+        plan(far)
     session, arm, lead = session_of(plan="library", library=small_library)
     lead.plan = lambda p: plan(never)
     with pytest.raises(SceneError, match="Motion 1 of 6: .*Not accepted: .* Do not execute it"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import LibraryError, SoftctlError
 from sofa_softctl.library.model import FORMULAS, Model
 from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.tape import Tape
@@ -37,7 +38,7 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
         (x, z, p), as is error. Absent ones give an empty column.
 
     Raises:
-        ValueError: One has the wrong number of rows.
+        LibraryError: One has the wrong number of rows.
         SoftctlError: CasADi is not installed.
     """
     ca = casadi()
@@ -47,24 +48,28 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
     return {
         name: _function(problem, name, given, rows)
         for name, given, rows in (
-            ("dynamics", [x, u, z, p], n),
-            ("initial", [z, p], n),
-            ("cost", [x, u, z, p], 1),
-            ("terminal", [x, z, p], None),
-            ("final_cost", [x, z, p], 1),
-            ("path", [x, u, z, p], None),
-            ("error", [x, z, p], 1),
+            ("dynamics", {"x": x, "u": u, "z": z, "p": p}, n),
+            ("initial", {"z": z, "p": p}, n),
+            ("cost", {"x": x, "u": u, "z": z, "p": p}, 1),
+            ("terminal", {"x": x, "z": z, "p": p}, None),
+            ("final_cost", {"x": x, "z": z, "p": p}, 1),
+            ("path", {"x": x, "u": u, "z": z, "p": p}, None),
+            ("error", {"x": x, "z": z, "p": p}, 1),
         )
     }
 
 
-def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows: int | None) -> Any:
+def _function(
+    problem: OptimalControlProblem, name: str, given: dict[str, Any], rows: int | None
+) -> Any:
     ca, formula = casadi(), getattr(problem, name)
+    if formula is not None:
+        _check_arguments(problem.name, name, formula, list(given))
     try:
-        terms = [] if formula is None else formula(*given)
+        terms = [] if formula is None else formula(*given.values())
         column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
     except (TypeError, RuntimeError) as error:
-        raise ValueError(
+        raise LibraryError(
             f"'{problem.name}': {name} cannot be written with CasADi's symbols: {error}. Use "
             "operators and CasADi's functions, such as casadi.sqrt, and no float()."
         ) from error
@@ -74,18 +79,31 @@ def _function(problem: OptimalControlProblem, name: str, given: list[Any], rows:
     if column.shape[1] != 1 or (asked is not None and column.shape[0] != asked):
         wanted = "a column" if asked is None else f"a column of {asked} rows"
         why = ", one for each state" if asked == len(problem.states) and asked != 1 else ""
-        raise ValueError(
+        raise LibraryError(
             f"'{problem.name}': {name} must give {wanted}{why}. Got: shape {column.shape}. "
             "Return a list, or a CasADi column."
         )
-    return ca.Function(name, given, [column])
+    return ca.Function(name, list(given.values()), [column])
+
+
+def _check_arguments(problem: str, name: str, formula: Any, names: list[str]) -> None:
+    try:
+        taken = signature(formula)
+    except ValueError:
+        return  # written in C: its arguments are not known
+    try:
+        taken.bind(*names)
+    except TypeError as why:
+        raise LibraryError(
+            f"'{problem}': {name} must be a function of ({', '.join(names)}). Got: one of {taken}."
+        ) from why
 
 
 def model_of(problem: OptimalControlProblem, functions: dict[str, Any] | None = None) -> Model:
     """The model of a problem; `functions`: its `formulas`, where they are known.
 
     Raises:
-        ValueError: terminal_tolerances do not fit, or the mirror does not map the limits to
+        LibraryError: terminal_tolerances do not fit, or the mirror does not map the limits to
             themselves.
     """
     functions = formulas(problem) if functions is None else functions
@@ -93,7 +111,7 @@ def model_of(problem: OptimalControlProblem, functions: dict[str, Any] | None = 
     rows, given = tapes["terminal"].code.outputs, problem.terminal_tolerances
     tolerances = rows * (np.inf,) if given is None else tuple(float(each) for each in given)
     if len(tolerances) != rows or not all(each > 0.0 for each in tolerances):
-        raise ValueError(
+        raise LibraryError(
             f"'{problem.name}': terminal_tolerances needs a positive number for each of the {rows} "
             f"final conditions. Got: {list(tolerances)}"
         )
@@ -133,7 +151,7 @@ def _check_mirror(problem: OptimalControlProblem, mirror: Mirror) -> None:
     for signs, variables in pairs:
         for sign, each in zip(signs, variables, strict=True):
             if sign < 0 and each.lower != -each.upper:
-                raise ValueError(
+                raise LibraryError(
                     f"'{problem.name}': the mirror does not fit the limits: '{each.name}' changes "
                     f"its sign, so its limits must be each other's negative. Got: {each.lower} and "
                     f"{each.upper}"

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import LibraryError
+
 Symbol = Any
 """A CasADi column of symbols or numbers; CasADi is optional, imported where it is used."""
 
@@ -119,29 +121,29 @@ class OptimalControlProblem:
     def __post_init__(self) -> None:
         for name in ("states", "inputs", "parameters"):
             if not getattr(self, name):
-                raise ValueError(f"'{self.name}' needs {name}.")
+                raise LibraryError(f"'{self.name}' needs {name}.")
         if not (0.0 < self.horizon < np.inf and self.intervals > 0 and self.steps > 0):
-            raise ValueError(
+            raise LibraryError(
                 f"'{self.name}': horizon, intervals and steps must be positive. Got: "
                 f"{self.horizon}, {self.intervals}, {self.steps}"
             )
         for name in ("tolerance", "margin", "cost_tolerance"):
             if not getattr(self, name) >= 0.0:
-                raise ValueError(
+                raise LibraryError(
                     f"'{self.name}': {name} must be a number from 0. Got: {getattr(self, name)}"
                 )
         if not self.margin < 0.5:
-            raise ValueError(f"'{self.name}': margin must be below 0.5. Got: {self.margin}")
+            raise LibraryError(f"'{self.name}': margin must be below 0.5. Got: {self.margin}")
         limited: list[Variable | Parameter] = [*self.states, *self.inputs, *self.design]
         for each in (*limited, *self.parameters):
             if not each.lower < each.upper:
-                raise ValueError(
+                raise LibraryError(
                     f"'{self.name}': lower of '{each.name}' must be below upper. Got: "
                     f"{each.lower} and {each.upper}"
                 )
         for given in self.parameters:
             if not np.isfinite((given.lower, given.upper)).all():
-                raise ValueError(
+                raise LibraryError(
                     f"'{self.name}': limits of parameter '{given.name}' must be finite, random "
                     f"tasks are drawn within them. Got: {given.lower} and {given.upper}"
                 )
@@ -152,7 +154,7 @@ class OptimalControlProblem:
         for name in ("parameters", "states", "inputs"):
             signs, wanted = list(getattr(mirror, name)), len(getattr(self, name))
             if len(signs) != wanted or not set(signs) <= {1, -1}:
-                raise ValueError(
+                raise LibraryError(
                     f"'{self.name}': mirror needs 1 or -1 for each of the {wanted} {name}. "
                     f"Got: {signs}"
                 )

@@ -90,7 +90,8 @@ def regularity(optimum: Optimum, at: Derivatives, active: np.ndarray, Q: np.ndar
     free, independence = free_directions(at, active, Q)
     licq = independence > INDEPENDENT
     eigenvalues = np.linalg.eigvalsh(free.T @ (at.l_vv @ free)) if free.size else np.ones(1)
-    curvature = float(eigenvalues[0] / np.abs(eigenvalues).max())
+    largest = float(np.abs(eigenvalues).max())
+    curvature = float(eigenvalues[0]) / largest if largest > 0.0 else 0.0  # such as of no cost
     separation = float(np.maximum(at.h, optimum.mu / slope).min(initial=np.inf))
     lack = at.f_v - at.g_v.T @ optimum.lam - at.h_v.T @ optimum.mu
     return Regularity(

@@ -69,6 +69,10 @@ def library_planner(
         answer = known.query(p)
         if not answer.status.ok:
             raise LibraryError(f"{library}: {answer.message}")
+        if answer.beyond:
+            raise LibraryError(
+                f"{library}: beyond the range of its problem: {'; '.join(answer.beyond)}."
+            )
         return answer.motion
 
     return plan

@@ -90,7 +90,9 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
                 f"{counts.by_shifts:,} / {counts.by_steps:,}"
             ),
             "without a motion / presumably": f"{counts.infeasible} / {builder.presumed.unsolved}",
-            "degenerate / solver gave up": f"{counts.degenerate} / {counts.not_converged}",
+            "degenerate / unfit / solver gave up": (
+                f"{counts.degenerate} / {counts.unfit} / {counts.not_converged}"
+            ),
             "of all tasks fail, at 95 % confidence": f"at most {builder.bound:.2%}",
             "time": f"{counts.seconds:.0f} s",
         }.items():

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from sofa_softctl.errors import SoftctlError
+from sofa_softctl.errors import LibraryError, SoftctlError
 from sofa_softctl.library.ocp.formulas import formulas, model_of
 from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
@@ -73,10 +73,15 @@ def test_a_bad_declaration_says_what_is_wrong(given, message):
         ({"final_cost": lambda x, z, p: []}, "final_cost must give a column of 1 rows. Got"),
         ({"terminal": lambda x, z, p: x.T}, "terminal must give a column. Got: shape (1, 2)"),
         ({"path": lambda x, u, z, p: x.T}, "path must give a column. Got: shape (1, 2)"),
+        (
+            {"cost": lambda x, u, p: u[0] ** 2},
+            "'rail': cost must be a function of (x, u, z, p). Got: one of (x, u, p).",
+        ),
+        ({"horizon": -1.0}, "horizon, intervals and steps must be positive. Got: -1.0"),
     ],
 )
-def test_a_formula_of_the_wrong_shape_says_which(given, message):
-    with pytest.raises(ValueError) as error:
+def test_a_declaration_that_cannot_be_says_which_part(given, message):
+    with pytest.raises(LibraryError) as error:
         Program(cart(**given))
     assert message in str(error.value)
 

@@ -21,8 +21,32 @@ STAGES = np.array(
 )
 ERRORS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 """Source: Dormand, Prince, "A family of embedded Runge-Kutta formulae"; orders 5 and 4."""
+DENSE = np.array(
+    [
+        -12715105075 / 11282082432,
+        0.0,
+        87487479700 / 32700410799,
+        -10690763975 / 1880347072,
+        701980252875 / 199316789632,
+        -1453857185 / 822651844,
+        69997945 / 29380423,
+    ]
+)
+"""Weights of the last term of the polynomial of order 4 between the ends of a step. Source: Hairer,
+Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6."""
 MOST_STEPS = 20_000
 """Steps of integration after which a motion is given up."""
+PARTS = 4
+"""Least number of steps of an interval, and of samples of `path` in each."""
+GAP = 0.55
+"""Middle of the longest part of a step without a stage: there the slope is compared, too [-]."""
+GUARD = 1e-3
+"""Weight of that comparison beside the error of a step: what no stage has seen is found, and smooth
+motions keep their steps [-]."""
+STEEPER = 2.0
+"""`path` may be steeper between two samples than between any two of a step by this factor [-]."""
+DEEPEST = 10
+"""Number of times that the part between two samples is halved, at most."""
 
 
 @njit
@@ -35,11 +59,15 @@ def simulate(
     p: np.ndarray,
     interval: float,
     accuracy: np.ndarray,
+    slack: np.ndarray,
     x: np.ndarray,
     extremes: np.ndarray,
     least: np.ndarray,
 ) -> int:
     """Integrate a motion with steps of controlled error, and find its extremes between them.
+
+    An interval has `PARTS` steps at least, each with `PARTS` samples of `path`, so that what is
+    narrower than a sixteenth of an interval alone can be overlooked.
 
     Args:
         dynamics, path: Codes of tapes of (x, u, z, p).
@@ -48,6 +76,7 @@ def simulate(
         z, p: Constants and parameters.
         interval: Duration of an interval [time].
         accuracy: Allowed error of a step for each state, shape (n,).
+        slack: What each row of `path` may be below 0, shape (n_path,).
         x: Takes the states at the ends of the intervals, shape (N + 1, n).
         extremes: Takes least and largest of each state, shape (2, n), those of the cubic polynomial
             through the ends of each step.
@@ -62,14 +91,15 @@ def simulate(
     given[n + m + len(z) :] = p
     memory = np.empty(dynamics.memory)
     memory_path = np.empty(path.memory)
-    rows = np.zeros((3, path.outputs))
-    k = np.zeros((7, n))
+    rows = np.zeros((PARTS + 1, path.outputs))
+    k, between, seen = np.zeros((7, n)), np.empty((5, n)), np.empty(n)
     at, following = x0.copy(), np.empty(n)
+    longest = interval / PARTS
     x[0] = x0
     extremes[0] = x0
     extremes[1] = x0
     least[:] = np.inf
-    h, taken = interval, 0
+    h, taken = longest, 0
     for number in range(N):
         given[n : n + m] = u[number]
         time = 0.0
@@ -99,6 +129,14 @@ def simulate(
                 worst = max(worst, abs(step * total) / accuracy[i])
                 if not np.isfinite(following[i]):
                     worst = np.inf
+            if worst <= 1.0:
+                _polynomial(at, following, step, k, between)
+                for i in range(n):
+                    given[i] = _value(between, i, GAP)
+                run(dynamics, memory, given, seen)
+                for i in range(n):
+                    missed = abs(step * seen[i] - _slope(between, i, GAP))
+                    worst = max(worst, GUARD * missed / accuracy[i])
             if not worst <= 1.0:
                 factor = 0.2 if not np.isfinite(worst) else max(0.2, 0.9 * worst**-0.2)
                 h = step * factor
@@ -108,21 +146,18 @@ def simulate(
             for i in range(n):
                 _extend(extremes, i, at[i], following[i], step * k[0, i], step * k[6, i])
             if path.outputs:
-                for i in range(n):  # at the end, then in the middle
-                    given[i] = following[i]
-                run(path, memory_path, given, rows[2])
-                for i in range(n):
-                    given[i] = 0.5 * (at[i] + following[i]) + 0.125 * step * (k[0, i] - k[6, i])
-                run(path, memory_path, given, rows[1])
-                for i in range(path.outputs):
-                    least[i] = min(least[i], _least(rows[0, i], rows[1, i], rows[2, i]))
-                    rows[0, i] = rows[2, i]
+                for part in range(1, PARTS + 1):
+                    for i in range(n):
+                        given[i] = _value(between, i, part / PARTS)
+                    run(path, memory_path, given, rows[part])
+                _least_of_step(path, memory_path, given, between, rows, slack, least)
+                rows[0] = rows[PARTS]
             time += step
             at[:] = following
             k[0] = k[6]
             growth = 5.0 if worst < 1e-4 else min(5.0, 0.9 * worst**-0.2)
             if not last or step * growth > h:
-                h = min(step * growth, interval)
+                h = min(step * growth, longest)
         x[number + 1] = at
     return taken
 
@@ -148,15 +183,93 @@ def _extend(
 
 
 @njit
-def _least(a: float, b: float, c: float) -> float:
-    """Least of the parabola through three equidistant values; -inf where one is no number."""
-    if not np.isfinite(a + b + c):
-        return -np.inf
-    lowest = min(a, min(b, c))
-    curvature, slope = a - 2.0 * b + c, 0.5 * (c - a)
-    if curvature > 0.0 and abs(slope) < curvature:
-        lowest = min(lowest, b - 0.5 * slope * slope / curvature)
-    return lowest
+def _polynomial(
+    a: np.ndarray, b: np.ndarray, step: float, k: np.ndarray, found: np.ndarray
+) -> None:
+    """The states within a step as a polynomial of order 4, written to `found`, shape (5, n)."""
+    for i in range(len(a)):
+        total = 0.0
+        for j in range(7):
+            total += DENSE[j] * k[j, i]
+        rise = b[i] - a[i]
+        found[0, i], found[1, i] = a[i], rise
+        found[2, i] = step * k[0, i] - rise
+        found[3, i] = rise - step * k[6, i] - found[2, i]
+        found[4, i] = step * total
+
+
+@njit
+def _value(c: np.ndarray, i: int, s: float) -> float:
+    """A state at share s of the step."""
+    r = 1.0 - s
+    return c[0, i] + s * (c[1, i] + r * (c[2, i] + s * (c[3, i] + r * c[4, i])))
+
+
+@njit
+def _slope(c: np.ndarray, i: int, s: float) -> float:
+    """Its derivative by the share."""
+    r = 1.0 - s
+    inner = c[3, i] + r * c[4, i]
+    middle, inner_slope = c[2, i] + s * inner, inner - s * c[4, i]
+    return c[1, i] + r * middle + s * (r * inner_slope - middle)
+
+
+@njit
+def _least_of_step(
+    path: Code,
+    memory: np.ndarray,
+    given: np.ndarray,
+    between: np.ndarray,
+    rows: np.ndarray,
+    slack: np.ndarray,
+    least: np.ndarray,
+) -> None:
+    """Lower `least` to the least of each row of `path` within a step.
+
+    Parts between samples are halved while a row may be lower in them, as far as its steepness
+    tells: lower than 0, and than the least so far, by more than the slack.
+
+    Source: Shubert, "A sequential method seeking the global maximum of a function", 1972.
+
+    Args:
+        path: Code of its tape.
+        memory, given: Of `path`; the first entries of `given` are overwritten.
+        between: The states within the step, see `_polynomial`.
+        rows: Samples, shape (PARTS + 1, n_path).
+        slack, least: As in `simulate`.
+    """
+    n, here = between.shape[1], np.empty(rows.shape[1])
+    ends, values = np.empty((DEEPEST + 2, 2)), np.empty((DEEPEST + 2, 2))
+    depth = np.empty(DEEPEST + 2, np.int64)
+    for r in range(rows.shape[1]):
+        steep = 0.0
+        for part in range(PARTS):
+            steep = max(steep, PARTS * abs(rows[part + 1, r] - rows[part, r]))
+        for part in range(PARTS):
+            ends[0, 0], ends[0, 1] = part / PARTS, (part + 1) / PARTS
+            values[0, 0], values[0, 1] = rows[part, r], rows[part + 1, r]
+            depth[0], left = 0, 1
+            while left:
+                left -= 1
+                a, b, f_a, f_b = ends[left, 0], ends[left, 1], values[left, 0], values[left, 1]
+                if not np.isfinite(f_a + f_b):
+                    least[r] = -np.inf
+                    continue
+                least[r] = min(least[r], min(f_a, f_b))
+                lowest = 0.5 * (f_a + f_b - STEEPER * steep * (b - a))
+                level = depth[left]
+                if lowest >= min(least[r], 0.0) - slack[r] or level == DEEPEST:
+                    continue
+                middle = 0.5 * (a + b)
+                for i in range(n):
+                    given[i] = _value(between, i, middle)
+                run(path, memory, given, here)
+                steep = max(steep, 2.0 * max(abs(here[r] - f_a), abs(here[r] - f_b)) / (b - a))
+                ends[left + 1, 0], ends[left + 1, 1] = middle, b
+                values[left + 1, 0], values[left + 1, 1] = here[r], f_b
+                ends[left, 1], values[left, 1] = middle, here[r]
+                depth[left], depth[left + 1] = level + 1, level + 1
+                left += 2
 
 
 @njit
