@@ -256,6 +256,7 @@ class FemExperiment(Experiment):
     def refinements(self) -> tuple[Refinement, ...]:
         """See Experiment: half the time step, and a finer mesh."""
         return refinements_of(self)
+
     def with_recording(self, change: Callable[[Recording], Recording]) -> FemExperiment:
         """See Experiment; the frame of the markers is kept."""
         other = copy(self)

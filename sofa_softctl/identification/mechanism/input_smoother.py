@@ -160,6 +160,7 @@ class InputSmoother:
             motion.rho, motion.shift, -errors, motion.drive, start, motion.trajectory
         )
         return other, judged
+
     def resumed(self, found: Smoothed, rho: np.ndarray) -> Motion:
         """The motion with the errors of one of a like model; deviations are fed back."""
         motion = found.motion
