@@ -124,8 +124,8 @@ def recording(plant: str, cause: str, multiple: float, rng: np.random.Generator)
     experiment, rho = problem.experiment(blank), np.array(list(robot.truth.values()))
     of_columns = cause in robot.columns
     if cause and not of_columns:
-        size = wrong(plant, cause, multiple).size
-        exact = _effect(experiment, cause).of(experiment).outputs(np.append(rho, size))
+        effect = _effect(experiment, cause)
+        exact = effect.of(experiment).outputs(np.append(rho, wrong(plant, cause, multiple).size))
     else:
         exact = experiment.outputs(rho)
     found = replace(
