@@ -51,9 +51,10 @@ CIRCLES = (
     ("runtime.derivatives", 2, "a derivative has parameters that know it"),
     ("runtime.equilibrium", 2, "a map has a curvature that knows it"),
     ("scene.rollout", 2, "a rollout starts a process, and the process rolls out"),
-    ("identification.fem", 4, "a problem has experiments with sensors that know it"),
-    ("identification.mechanism", 4, "a problem has experiments, two kinds, that know it"),
-    ("identification.report", 3, "a report has diagnostics that know it"),
+    ("identification", 3, "an experiment has effects and refinements, which make experiments"),
+    ("identification.fem", 6, "a problem has experiments, with effects and refinements of both"),
+    ("identification.mechanism", 6, "a problem has experiments, with effects and refinements"),
+    ("identification.report", 8, "a report has diagnostics of several kinds that know it"),
 )
 """Folder, most modules, and why: an object and what belongs to it, in one folder."""
 

@@ -182,7 +182,8 @@ def identify(
     from sofa_softctl._internal.sentences import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
     from sofa_softctl.identification.design.design import design_motion
-    from sofa_softctl.identification.effects.effect import matches
+    from sofa_softctl.identification.effect import matches
+    from sofa_softctl.identification.effects.generic import effects_of_problem
     from sofa_softctl.identification.effects.known import uncertain as known_within
     from sofa_softctl.identification.effects.selection import names_of, with_effects
     from sofa_softctl.identification.fitting.estimate import start_at
@@ -197,7 +198,7 @@ def identify(
     with files_sent(cluster, file) as files:
         wanted = load_problem(problem)
     if list_effects:
-        typer.echo(names_of(wanted.effects) or "none")
+        typer.echo(names_of(effects_of_problem(wanted)) or "none")
         return
     known = _pairs(uncertain, "--uncertain needs NAME=DEVIATION")
     own = [one.name for one in wanted.parameters]

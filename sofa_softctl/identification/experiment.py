@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,26 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.data.recording import Recording
-    from sofa_softctl.identification.effects.effect import Effect
-
-
-@dataclass(frozen=True)
-class Channel:
-    """One column of a recording."""
-
-    name: str
-    """As in the recording's header: 'b3', 'tip.x'."""
-    unit: str
-    """'m', 'mm', 'rad', 'N m', 'mN': of the numbers in memory."""
-    deviation: float = 1.0
-    """Standard deviation of its noise [unit]."""
-    largest: float = math.inf
-    """Largest plausible magnitude: larger numbers are refused as in wrong units [unit]."""
+    from sofa_softctl.identification.effect import Effect
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +102,12 @@ class Experiment(ABC):
         return getattr(getattr(self, "recording", None), "inputs", None)
 
     @property
-    def effects(self) -> tuple[Effect, ...]:
-        """Effects that could be switched on: by default gain, offset and delay of each signal."""
-        from sofa_softctl.identification.effects.generic import signal_effects
+    def effects(self) -> tuple[Effect, ...] | None:
+        """Effects that could be switched on, of which `effects_of` gives those that are not yet.
 
-        return signal_effects(self)
+        None, the default: gain, offset and delay of each signal.
+        """
+        return None
 
     @abstractmethod
     def outputs(self, rho: np.ndarray) -> np.ndarray:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.parameter import Parameter
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effects.effect import Effect
+    from sofa_softctl.identification.effect import Effect
 
 
 class Problem(ABC):
@@ -77,15 +78,13 @@ class Problem(ABC):
         not_in_scene = ()
 
     @property
-    def effects(self) -> tuple[Effect, ...]:
+    def effects(self) -> tuple[Effect, ...] | None:
         """Effects that could be switched on, as far as known without a recording.
 
-        By default gain, offset and delay of each signal. A problem whose experiments have others
-        returns them.
+        None, the default: gain, offset and delay of each signal. A problem whose experiments have
+        others returns them.
         """
-        from sofa_softctl.identification.effects.generic import effects_of_signals
-
-        return effects_of_signals(self.inputs, self.channels, self.parameters)
+        return None
 
     @abstractmethod
     def experiment(self, recording: Recording) -> Experiment:

@@ -74,13 +74,13 @@ def check_split(whole: Any, parts: Any) -> None:
         IdentificationError: Tetrahedra do not come from a loader, in its order; masses differ; or
             springs act on single nodes.
     """
-    for one, other in zip(whole.elastic, parts.elastic, strict=True):
+    for one, other in zip(whole.solids, parts.solids, strict=True):
         if not _in_eight(one, other):
             raise IdentificationError(
                 f"{one.describe()} has {len(one.elements)} tetrahedra that are not those of a mesh "
                 f"file, in its order, so that they cannot be split in eight. {ADVICE}"
             )
-    if not whole.elastic:
+    if not whole.solids:
         raise IdentificationError(f"The scene has no tetrahedra to be split in eight. {ADVICE}")
     masses = zip(whole.step.system.masses, parts.step.system.masses, strict=True)
     for one, other in masses:

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
+from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problem import Problem
 

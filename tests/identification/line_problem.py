@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
+from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problem import Problem
 

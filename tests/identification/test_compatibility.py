@@ -8,8 +8,9 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.compatibility import as_experiment, as_problem
-from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.data.files import read_recording
+from sofa_softctl.identification.effects.delay import Delayed
+from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problems.registry import load_problem
@@ -60,13 +61,13 @@ def test_a_bare_experiment_has_effects_of_its_sensors(noisy):
     """Of its inputs only where it has a recording and with_input_errors."""
     with pytest.warns(FutureWarning):
         one = as_experiment(Bare(noisy, REQUIRED))
-    assert [each.name for each in one.effects] == ["gain.tip", "offset.tip", "delay.tip"]
+    assert [each.name for each in effects_of(one)] == ["gain.tip", "offset.tip", "delay.tip"]
     rho = np.array([0.3, 2.0, 0.1])
-    shown = one.effects[1].of(one).outputs(rho)
+    shown = effects_of(one)[1].of(one).outputs(rho)
     np.testing.assert_allclose(shown, noisy.outputs(rho[:2]) + 0.1)
     with pytest.warns(FutureWarning):
         one = as_experiment(Bare(noisy, [*REQUIRED, "recording", "with_input_errors"]))
-    assert len(one.effects) == 6
+    assert len(effects_of(one)) == 6
 
 
 def test_a_bare_problem_is_loaded_read_with_and_sent_to_other_processes(tmp_path):

@@ -12,8 +12,8 @@ from scipy.optimize import root
 from sofa_softctl.bench.mujoco_plant.mjcf import mjcf
 from sofa_softctl.bench.mujoco_plant.robots import Robot
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.mechanism.signals import Settled
 
 STEP = 1e-4

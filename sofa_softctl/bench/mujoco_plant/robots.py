@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (
     Body,

@@ -26,7 +26,8 @@ from sofa_softctl.identification.causes.changed import changes
 from sofa_softctl.identification.causes.extended import with_effect
 from sofa_softctl.identification.causes.score import score
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.effects.effect import Effect
+from sofa_softctl.identification.effect import Effect
+from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
@@ -145,10 +146,10 @@ def _blank(robot: Plant) -> Recording:
 
 
 def _effect(experiment: Experiment, name: str) -> Effect:
-    for one in experiment.effects:
+    for one in effects_of(experiment):
         if one.name == name:
             return one
-    names = ", ".join(one.name for one in experiment.effects)
+    names = ", ".join(one.name for one in effects_of(experiment))
     raise IdentificationError(f"There is no effect '{name}'. There are: {names}.")
 
 

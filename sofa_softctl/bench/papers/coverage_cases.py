@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Scaled, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.bench.papers.coverage_cases import CHAIN, LOOP, Case, chain, driven, one_torque
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,6 @@ class Causes:
     """Tests of all effects, most significant first."""
     untested: dict[str, str]
     """Effects that could not be tested, and why."""
-    seconds: float
-    """Wall time [s]."""
 
     @property
     def first(self) -> Cause | None:
@@ -85,11 +82,10 @@ class Causes:
                 for one in self.scores
             ],
             "untested": self.untested,
-            "seconds": self.seconds,
         }
 
 
-NONE = Causes((), (), (), {}, 0.0)
+NONE = Causes((), (), (), {})
 """Nothing was tested."""
 
 
@@ -109,7 +105,6 @@ def find_causes(
         expected: Cost that noise leaves, of a model that is right [-].
         progress: Called with what is done.
     """
-    began = perf_counter()
     search = _Search(estimate, experiments, half_widths, expected, progress)
     search.test()
     found = search.ranked()
@@ -125,7 +120,7 @@ def find_causes(
         estimate.values(),
     )
     scores = tuple(one for one, _ in search.scores)
-    return Causes(found, unseen, scores, search.untested, perf_counter() - began)
+    return Causes(found, unseen, scores, search.untested)
 
 
 class _Search:

@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.experiment import Experiment
 
 Kind = Literal["inputs", "outputs"]
 

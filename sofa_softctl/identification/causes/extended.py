@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.effects.effect import Effect
+from sofa_softctl.identification.effect import Effect
+from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.joint_search import Lifted
@@ -41,7 +42,7 @@ class Extended:
 
 def effect_names(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[str, ...]:
     """Names of the effects of all experiments that are not switched on."""
-    names = [effect.name for one in experiments for effect in one.effects]
+    names = [effect.name for one in experiments for effect in effects_of(one)]
     return tuple(name for name in dict.fromkeys(names) if name not in estimate.names)
 
 
@@ -57,7 +58,7 @@ def with_effect(estimate: Estimate, experiments: Sequence[Experiment], name: str
         IdentificationError: It cannot be combined with unknown inputs.
         SimulationError: The model cannot be simulated.
     """
-    effects = [next((e for e in one.effects if e.name == name), None) for one in experiments]
+    effects = [next((e for e in effects_of(one) if e.name == name), None) for one in experiments]
     rho = np.append(estimate.rho, 0.0)
     extended = list[Experiment]()
     for given, fitted, effect in zip(

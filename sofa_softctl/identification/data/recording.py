@@ -10,12 +10,12 @@ import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.sampling import bridge, regular
 from sofa_softctl.identification.data.signal_checks import input_notes, sensor_notes
 from sofa_softctl.identification.data.table import TIME, Table, read_csv
 from sofa_softctl.identification.data.unit_checks import check_size
 from sofa_softctl.identification.data.units import factor
-from sofa_softctl.identification.experiment import Channel
 
 LARGEST = 1e30
 """Larger magnitudes are refused, in any unit."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.channel import Channel
 
 LEAST = 20
 """Least number of samples to test."""

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.units import alike
-from sofa_softctl.identification.experiment import Channel
 
 TIME = "time"
 """Name of the column of times."""

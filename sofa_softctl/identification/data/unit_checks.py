@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.units import SIZES, dimension, mistaken
-from sofa_softctl.identification.experiment import Channel
 
 TURNS = 10.0
 """Largest plausible angle of a channel without `largest`, in turns."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.problem import Problem
 
 ROOM = 0.1

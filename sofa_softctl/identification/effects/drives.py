@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.compatibility import as_experiment
-from sofa_softctl.identification.data.delay import even, shift
-from sofa_softctl.identification.effects.effect import Effect, check_signal
+from sofa_softctl.identification.effect import Effect, check_signal
+from sofa_softctl.identification.effects.delay import even, shift
 from sofa_softctl.identification.effects.wrapped import Wrapped
 from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter

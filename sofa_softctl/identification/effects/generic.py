@@ -6,17 +6,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl.identification.data.delay import even
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.effect import Effect
+from sofa_softctl.identification.effects.delay import even
 from sofa_softctl.identification.effects.drives import DriveDelay, DriveGain, DriveOffset
-from sofa_softctl.identification.effects.effect import Effect
 from sofa_softctl.identification.effects.sensors import SensorDelay, SensorGain, SensorOffset
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.problem import Problem
 
 LEAST_GAIN = -0.9
 """Lower bound of relative gains and masses [-]."""
 LATEST = 0.1
 """Largest delay, either way [s]."""
+
+
+def effects_of(experiment: Experiment) -> tuple[Effect, ...]:
+    """Effects of an experiment that could be switched on: its own, or those of its signals."""
+    given = experiment.effects
+    found = signal_effects(experiment) if given is None else given
+    return absent(found, experiment.parameters)
+
+
+def effects_of_problem(problem: Problem) -> tuple[Effect, ...]:
+    """The same of a problem, as far as known without a recording."""
+    given = problem.effects
+    if given is None:
+        return effects_of_signals(problem.inputs, problem.channels, problem.parameters)
+    return absent(given, problem.parameters)
 
 
 def signal_effects(experiment: Experiment) -> tuple[Effect, ...]:

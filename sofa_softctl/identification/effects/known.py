@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effects.effect import matches
+from sofa_softctl.identification.effect import matches
 from sofa_softctl.identification.parameter import Parameter, Prior
 
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.compatibility import as_experiment, as_problem
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.effects.effect import Effect, matches
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.effect import Effect, matches
+from sofa_softctl.identification.effects.generic import effects_of, effects_of_problem
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problem import Problem
 
@@ -30,7 +32,7 @@ def with_effects(problem: Problem, names: Sequence[str]) -> Problem:
         IdentificationError: No effect of the problem has such a name, or matches a pattern.
     """
     own = as_problem(problem)
-    return WithEffects(own, chosen(own.effects, names, own.name)) if names else own
+    return WithEffects(own, chosen(effects_of_problem(own), names, own.name)) if names else own
 
 
 def chosen(effects: Sequence[Effect], names: Sequence[str], where: str) -> tuple[Effect, ...]:
@@ -99,15 +101,14 @@ class WithEffects(Problem):
         return (*self.problem.not_in_scene, *(one.name for one in self.chosen))
 
     @property
-    def effects(self) -> tuple[Effect, ...]:
-        """The other effects of the problem."""
-        mine = {one.name for one in self.chosen}
-        return tuple(one for one in self.problem.effects if one.name not in mine)
+    def effects(self) -> tuple[Effect, ...] | None:
+        """Those of the problem."""
+        return self.problem.effects
 
     def experiment(self, recording: Recording) -> Experiment:
         """The problem's experiment with the effects, as it has them."""
         found = as_experiment(self.problem.experiment(recording))
-        known = {one.name: one for one in found.effects}
+        known = {one.name: one for one in effects_of(found)}
         for one in self.chosen:
             found = known.get(one.name, one).of(found)
         return found

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.identification.data.delay import Delayed
-from sofa_softctl.identification.effects.effect import Effect, check_signal
+from sofa_softctl.identification.effect import Effect, check_signal
+from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.effects.wrapped import Wrapped
 from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter

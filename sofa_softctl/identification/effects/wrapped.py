@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.compatibility import as_experiment
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.data.recording import Recording
-    from sofa_softctl.identification.effects.effect import Effect
+    from sofa_softctl.identification.effect import Effect
 
 
 class Wrapped(Experiment):
@@ -111,9 +112,9 @@ class Wrapped(Experiment):
         return self.experiment.recorded_inputs
 
     @property
-    def effects(self) -> tuple[Effect, ...]:
-        """Those of the experiment, but the own one."""
-        return tuple(one for one in self.experiment.effects if one.name != self.own.name)
+    def effects(self) -> tuple[Effect, ...] | None:
+        """As of the experiment."""
+        return self.experiment.effects
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
         """Predicted outputs, shape (n_times, n_outputs)."""

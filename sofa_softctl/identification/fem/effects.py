@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effects.effect import Effect
+from sofa_softctl.identification.effect import Effect
 from sofa_softctl.identification.effects.generic import LEAST_GAIN, absent
 from sofa_softctl.identification.effects.wrapped import Wrapped
 from sofa_softctl.identification.experiment import Experiment

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
 from sofa_softctl.identification.fem.regions import check_regions, uncovered
@@ -32,7 +32,7 @@ from sofa_softctl.scene.step_model import StepDerivative, StepModel
 from sofa_softctl.units import Units, symbol
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effects.effect import Effect
+    from sofa_softctl.identification.effect import Effect
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.compatibility import as_experiment
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.parameter import Parameter
 
 

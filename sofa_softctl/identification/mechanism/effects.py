@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effects.effect import Effect
+from sofa_softctl.identification.effect import Effect
 from sofa_softctl.identification.effects.generic import (
     LEAST_GAIN,
     absent,

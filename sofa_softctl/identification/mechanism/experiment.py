@@ -11,12 +11,13 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.delay import even
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.interpolation import cubic, held, linear
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
+from sofa_softctl.identification.effects.delay import even
 from sofa_softctl.identification.effects.sensors import SensorDelay
-from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
+from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.arrays import Drive
 from sofa_softctl.identification.mechanism.refinements import refinements_of
@@ -27,7 +28,7 @@ from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.refinement import Refinement
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effects.effect import Effect
+    from sofa_softctl.identification.effect import Effect
     from sofa_softctl.identification.mechanism.problem import MechanismProblem
     from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
 

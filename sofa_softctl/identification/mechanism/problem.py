@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.signals import (
@@ -25,7 +25,7 @@ from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problem import Problem
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effects.effect import Effect
+    from sofa_softctl.identification.effect import Effect
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.mechanism.parts import Distance, Number, Point
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.experiment import Channel, Experiment, PulledBack
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.parameter import Parameter
 

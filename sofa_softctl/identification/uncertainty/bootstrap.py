@@ -22,8 +22,9 @@ from scipy import stats
 
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.compatibility import as_experiment
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import EVALUATIONS, Estimate
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.residual import StackedResidual

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual

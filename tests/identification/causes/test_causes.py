@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.parameter import Parameter

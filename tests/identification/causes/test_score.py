@@ -8,6 +8,7 @@ import pytest
 from sofa_softctl.identification.causes.extended import effect_names, with_effect, with_fixed
 from sofa_softctl.identification.causes.refit import refit
 from sofa_softctl.identification.causes.score import score
+from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate
 
 
@@ -87,7 +88,7 @@ def test_a_fixed_parameter_is_tested_and_its_value_found(models):
 def test_a_bound_leaves_one_side_to_be_tested(models):
     one = shown(models.lag(1), 0.03)
     found = estimate([one])
-    (effect,) = [each for each in one.effects if each.name == "offset.tip"]
+    (effect,) = [each for each in effects_of(one) if each.name == "offset.tip"]
     assert effect.parameter.lower < 0.0
     extended = with_effect(found, [one], "offset.tip")
     parameters = (

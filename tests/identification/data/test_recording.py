@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.files import read_mcap, read_recording
 from sofa_softctl.identification.data.recording import Recording, read_csv_recording
 from sofa_softctl.identification.data.table import read_csv, template
 from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.data.units import SIZES, factor, nearest
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.problems.loop.problem import LoopProblem
 from sofa_softctl.record.writer import RecordWriter
 

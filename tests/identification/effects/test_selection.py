@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.effects.generic import effects_of_problem
 from sofa_softctl.identification.effects.known import uncertain
 from sofa_softctl.identification.effects.selection import with_effects
 from sofa_softctl.identification.fitting.estimate import estimate
@@ -35,7 +36,7 @@ def test_effects_are_switched_on_by_names_and_patterns_in_their_own_order(models
     one = problem.experiment(models.lag().recording)
     assert [each.name for each in one.parameters] == names
     assert problem.rate == 50.0 and problem.channels == models.LagProblem().channels
-    assert "offset.tip" not in {each.name for each in problem.effects}
+    assert "offset.tip" not in {each.name for each in effects_of_problem(problem)}
     own = models.LagProblem()
     assert with_effects(own, []) is own
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate
 
 NAMES = [f"{kind}.{name}" for name in ("tip", "drive") for kind in ("gain", "offset", "delay")]
@@ -14,15 +15,15 @@ NAMES = [f"{kind}.{name}" for name in ("tip", "drive") for kind in ("gain", "off
 def switched(one, *names):
     """An experiment with effects, in the order of the names."""
     for name in names:
-        one = next(each for each in one.effects if each.name == name).of(one)
+        one = next(each for each in effects_of(one) if each.name == name).of(one)
     return one
 
 
 def test_any_experiment_has_gain_offset_and_delay_of_each_signal(models):
-    assert sorted(each.name for each in models.lag().effects) == sorted(NAMES)
-    free = {each.name for each in models.swing().effects}
+    assert sorted(each.name for each in effects_of(models.lag())) == sorted(NAMES)
+    free = {each.name for each in effects_of(models.swing())}
     assert free == {"gain.x", "offset.x", "delay.x"}  # it has no input
-    units = {each.name: each.parameter.unit for each in models.lag().effects}
+    units = {each.name: each.parameter.unit for each in effects_of(models.lag())}
     assert units["offset.tip"] == "mm" and units["offset.drive"] == "V"
     assert units["delay.drive"] == "s" and units["gain.drive"] == "-"
 
@@ -112,7 +113,9 @@ def test_sensor_and_motor_errors_are_found_with_the_other_parameters(models):
 
 def test_an_effect_that_an_experiment_cannot_have_is_refused(models):
     one = models.lag()
-    offset, gain = (next(e for e in one.effects if e.name == n) for n in ("offset.tip", NAMES[3]))
+    offset, gain = (
+        next(e for e in effects_of(one) if e.name == n) for n in ("offset.tip", NAMES[3])
+    )
     with pytest.raises(IdentificationError, match="has a parameter 'offset.tip' already"):
         offset.of(offset.of(one))
     with pytest.raises(IdentificationError, match="no output 'tip'. Known: x"):
@@ -122,4 +125,4 @@ def test_an_effect_that_an_experiment_cannot_have_is_refused(models):
     time = one.time.copy()
     time[5] += 1e-3
     uneven = replace(one, recording=replace(one.recording, time=time))
-    assert "delay.tip" not in {each.name for each in uneven.effects}
+    assert "delay.tip" not in {each.name for each in effects_of(uneven)}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.effects.generic import effects_of, effects_of_problem
 from sofa_softctl.identification.fem.parameter import total_mass, young_modulus
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import Drive, Marker
@@ -36,16 +37,16 @@ def run(problem):
 
 def switched(one, *names):
     for name in names:
-        one = next(each for each in one.effects if each.name == name).of(one)
+        one = next(each for each in effects_of(one) if each.name == name).of(one)
     return one
 
 
 def test_a_scene_has_effects_on_masses_damping_and_signals(run, problem):
-    names = {each.name for each in run.effects}
+    names = {each.name for each in effects_of(run)}
     assert {*NAMES, "delay.left"} <= names
-    assert names == {each.name for each in problem.effects}
+    assert names == {each.name for each in effects_of_problem(problem)}
     mass = FemProblem(**{**vars_of(problem), "parameters": (total_mass(start=0.1),)})
-    assert not any(each.name.startswith("mass.") for each in mass.effects)
+    assert not any(each.name.startswith("mass.") for each in effects_of(mass))
 
 
 def vars_of(problem):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.data.delay import Delayed
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.effects.delay import Delayed
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.multistart import spread_starts

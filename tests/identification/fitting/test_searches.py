@@ -13,7 +13,8 @@ import pytest
 
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.errors import IdentificationError, SimulationError, WorkerError
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.minima import distinct_minima
 from sofa_softctl.identification.parameter import Parameter

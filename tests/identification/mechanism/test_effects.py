@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.delay import Delayed
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
+from sofa_softctl.identification.effects.delay import Delayed
+from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (
@@ -166,7 +167,7 @@ def recording(made):
 
 def switched(one, *names):
     for name in names:
-        one = next(each for each in one.effects if each.name == name).of(one)
+        one = next(each for each in effects_of(one) if each.name == name).of(one)
     return one
 
 
@@ -255,9 +256,9 @@ def test_effects_go_into_experiments_that_are_wrapped():
 
 def test_what_a_mechanism_cannot_have_is_refused():
     one = problem().experiment(recording(problem()))
-    names = {each.name for each in one.effects}
+    names = {each.name for each in effects_of(one)}
     assert {*SIZES} <= names and "hold.tip.x" not in names
-    fed = {each.name for each in fed_back().effects}
+    fed = {each.name for each in effects_of(fed_back())}
     assert {"offset.angle_a", "gain.torque_a"} <= fed and "delay.angle_a" not in fed
     assert not any(".tip" in name for name in fed)  # computed, not seen
     wrong = replace(problem(), offset={"torqe": "stiffness"})
@@ -309,7 +310,7 @@ def test_an_effect_on_unknown_inputs_is_that_on_their_experiment():
     made = problem()
     exact = made.experiment(recording(made))
     one = measured(made, exact, RHO, 2).with_unknown_inputs()
-    assert {"friction.a", "offset.torque"} <= {each.name for each in one.effects}
+    assert {"friction.a", "offset.torque"} <= {each.name for each in effects_of(one)}
     heavy = switched(one, "mass.a")
     rho = np.append(RHO, 0.0)
     np.testing.assert_allclose(heavy.outputs(rho), one.outputs(RHO), atol=1e-12)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (

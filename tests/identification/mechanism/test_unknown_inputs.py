@@ -9,8 +9,8 @@ from scipy.optimize import least_squares
 
 from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
 from sofa_softctl.errors import SimulationError
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.fitting import unknown_inputs
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Output, Settled

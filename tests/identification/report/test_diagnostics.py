@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.outliers import outliers
 from sofa_softctl.identification.parameter import Parameter

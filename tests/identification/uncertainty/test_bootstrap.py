@@ -8,7 +8,8 @@ import pytest
 from sofa_softctl._internal.executors.local import LocalExecutor
 from sofa_softctl.bench.papers.coverage_cases import CHAIN, TORQUE_NOISE, chain, driven, one_torque
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Parameter, Prior
 from sofa_softctl.identification.report.report import make_report

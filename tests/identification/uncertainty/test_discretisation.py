@@ -9,8 +9,9 @@ import pytest
 
 from sofa_softctl.bench.papers.coverage_cases import CHAIN, chain, driven, one_torque
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.delay import Delayed
-from sofa_softctl.identification.experiment import Channel, Experiment
+from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.effects.delay import Delayed
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.parameter import Parameter

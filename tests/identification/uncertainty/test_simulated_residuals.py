@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
-from sofa_softctl.identification.data.delay import Delayed
 from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper

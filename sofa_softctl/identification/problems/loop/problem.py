@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Channel
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Number, Point
@@ -27,7 +27,7 @@ from sofa_softctl.identification.problems.loop.model import LINKS, STIFFNESSES, 
 from sofa_softctl.identification.problems.loop.recording import ANGLE_NOISE, TORQUE_NOISE
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effects.effect import Effect
+    from sofa_softctl.identification.effect import Effect
 
 DT = 0.01
 """Sample period of recordings, and time step of models of up to 12 links [s]."""

@@ -13,7 +13,8 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.parameter import Parameter
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.experiment import Channel, Experiment
+    from sofa_softctl.identification.channel import Channel
+    from sofa_softctl.identification.experiment import Experiment
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic
-from sofa_softctl.identification.effects.effect import check_signal
+from sofa_softctl.identification.effect import check_signal
 from sofa_softctl.identification.effects.wrapped import Wrapped
 from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.parameter import Parameter

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.delay import Delayed
+from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Parameter
 
