@@ -24,6 +24,7 @@ from sofa_softctl.library.task_chain import TaskChain
 HERE = Path(__file__).parent
 PROBLEMS = {
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("crane", "fast_load", "obstacle")},
+    **{name: f"{HERE}/library_problems.py:{name}" for name in ("pillar", "rib")},
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("spring_arm", "arm_4")},
     "flexible_cart": "flexible_cart",
     "elastic_arm": "elastic_arm",

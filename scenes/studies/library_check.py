@@ -17,6 +17,8 @@ from sofa_softctl.library.ocp.problem import Motion
 
 ACCURACY = 1e-10
 """Relative tolerance of an integration; absolute: a hundredth of it."""
+FINE = 40
+"""Least number of steps of an interval: forces that last less could be jumped over."""
 SAMPLES = 41
 """Instants of an interval at which limits are looked at, its ends included."""
 NEAR = 0.02
@@ -134,6 +136,7 @@ class Checker:
             rtol=ACCURACY,
             atol=0.01 * ACCURACY,
             dense_output=True,
+            max_step=interval / FINE,
         )
         if not found.success:
             raise RuntimeError(f"'{self.problem.name}' at {p}: {found.message}")

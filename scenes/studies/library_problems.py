@@ -3,6 +3,8 @@
 crane       the trolley of docs/how-to/build-a-library.md; the rope hardly leaves the vertical
 fast_load   a load that swings at 20 to 40 Hz on a slow drive: plans hardly see that
 obstacle    a vehicle with drag that passes beside a round obstacle: an inequality `path`
+pillar      a vehicle passes a pillar of 30 mm, narrower than its way in an interval: `path`
+rib         a slide crosses a rib of 5 mm, whose force lasts a twentieth of an interval
 spring_arm  a link with payload and a spring whose stiffness and rest are optimised: `design`
 arm_2 ... arm_5  two links that lift a load in a vertical plane, with 2 to 5 parameters
 
@@ -139,6 +141,63 @@ def obstacle():
         terminal_tolerances=[0.01, 0.01, 0.05, 0.05],
         error_unit="m",
         horizon=2.0,
+    )
+
+
+def pillar():
+    """Straight to the other side, around a pillar that plans of few intervals jump over."""
+    return OptimalControlProblem(
+        name="pillar",
+        states=[
+            Variable("x [m]"),
+            Variable("y [m]"),
+            Variable("speed along x [m/s]", -3.0, 3.0),
+            Variable("speed along y [m/s]", -3.0, 3.0),
+        ],
+        inputs=[Variable(f"push along {axis} [m/s²]", -9.0, 9.0) for axis in "xy"],
+        parameters=[
+            Parameter("y at the end [m]", -0.2, 0.2),
+            Parameter("x of the pillar [m]", 0.3, 0.7),
+            Parameter("its y [m]", -0.1, 0.1),
+        ],
+        dynamics=lambda x, u, z, p: [x[2], x[3], u[0], u[1]],
+        initial=lambda z, p: [0.0, 0.0, 0.0, 0.0],
+        terminal=lambda x, z, p: [x[0] - 1.0, x[1] - p[0], x[2], x[3]],
+        path=lambda x, u, z, p: [
+            casadi.sqrt((x[0] - p[1]) ** 2 + (x[1] - p[2]) ** 2 + 1e-8) - 0.03
+        ],
+        cost=lambda x, u, z, p: u[0] ** 2 + u[1] ** 2,
+        error=lambda x, z, p: casadi.fmax(casadi.fabs(x[0] - 1.0), casadi.fabs(x[1] - p[0])),
+        tolerance=0.01,
+        terminal_tolerances=[0.01, 0.01, 0.05, 0.05],
+        error_unit="m",
+        horizon=1.0,
+        intervals=12,
+        steps=2,
+    )
+
+
+def rib():
+    """It pushes back with 60 N/kg within 5 mm, where the slide passes at more than 1 m/s."""
+    return OptimalControlProblem(
+        name="rib",
+        states=[Variable("x [m]"), Variable("speed [m/s]", -3.0, 3.0)],
+        inputs=[Variable("push [m/s²]", -9.0, 9.0)],
+        parameters=[Parameter("distance [m]", 0.7, 1.0), Parameter("x of the rib [m]", 0.25, 0.5)],
+        dynamics=lambda x, u, z, p: [
+            x[1],
+            u[0] - 60.0 * casadi.exp(-(((x[0] - p[1]) / 0.005) ** 2)),
+        ],
+        initial=lambda z, p: [0.0, 0.0],
+        terminal=lambda x, z, p: [x[0] - p[0], x[1]],
+        cost=lambda x, u, z, p: u[0] ** 2,
+        error=lambda x, z, p: casadi.fabs(x[0] - p[0]),
+        tolerance=0.01,
+        terminal_tolerances=[0.01, 0.05],
+        error_unit="m",
+        horizon=1.0,
+        intervals=15,
+        steps=3,
     )
 
 
@@ -280,6 +339,8 @@ PROBLEMS = {
     "crane": crane,
     "fast_load": fast_load,
     "obstacle": obstacle,
+    "pillar": pillar,
+    "rib": rib,
     "spring_arm": spring_arm,
     **{f"arm_{count}": partial(arm, count) for count in (2, 3, 4, 5)},
 }
