@@ -271,7 +271,7 @@ def test_a_recorded_scene_is_identified_and_its_values_are_told_as_a_command(tmp
     session = Session(scene, backend="embedded", parameters={"base": 450.0})
     with session.recording(record):
         session.step(110)
-    line = run(scene, "--data", record).strip().splitlines()[-1]
+    line = run(scene, "--data", record, "--no-budget").strip().splitlines()[-1]
     found = dict(re.findall(r"--set (\w+)=([\d.]+)", line))
     assert line.startswith(f"The scene with what was found: softctl run {scene}")
     assert float(found["base"]) == pytest.approx(450.0, rel=0.01)

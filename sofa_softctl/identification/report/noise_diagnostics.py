@@ -44,7 +44,7 @@ def on_noise(report: Report) -> list[Diagnostic]:
     intervals = f" Intervals are {side}." if side else ""
     ordered = sorted(found, key=lambda one: -max(one.share, 1.0 / one.share))
     far = max(ordered[0].share, 1.0 / ordered[0].share) > NEAR
-    level: Level = "bad" if far else "look"
+    level: Level = "bad" if far and "too small" in sides else "look"  # too wide is still true
     texts = [_sentence(one, report) for one in ordered[:NAMED]]
     texts[0] += intervals
     if ordered[NAMED:]:

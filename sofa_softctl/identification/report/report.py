@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.identification.causes.causes import NONE, Causes, find_causes
+from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
@@ -204,6 +205,9 @@ def make_report(
             derivatives for each effect that it may leave out, and fits with those that it does.
         progress: Called with what is done.
     """
+    experiments, hold_out = (
+        [as_experiment(one) for one in each] for each in (experiments, hold_out)
+    )
     validations = validate(estimate, hold_out)
     held_out = [one.fit for one in validations]
     expected = expected_residuals(estimate, experiments, hold_out, held_out)

@@ -64,7 +64,9 @@ def test_algorithm_1_ends_after_so_many_tasks_in_a_row(program):
 def test_algorithm_1_adds_a_motion_where_the_error_is_too_large_and_counts_anew():
     """Of an error that is too large for all ways back, whatever the motion: about half the tasks,
     so that three in a row are known after some."""
-    program = Program(replace(cart(force=100.0), tolerance=0.0, error=lambda x, z, p: -p[0]))
+    program = Program(
+        replace(cart(force=100.0), tolerance=0.0, error=lambda x, z, p: abs(p[0]) - p[0])
+    )
     built = build_as_paper(program, successes=3, seed=4)
     tasks, known = FreshTasks(program.problem, 1_000_004), []
     while known[-3:] != 3 * [True]:

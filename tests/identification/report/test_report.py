@@ -72,10 +72,10 @@ def test_directions_bounds_and_noise_that_is_too_large_are_reported(models):
     told = texts(make_report("swing", estimate([swing]), [swing]), "bad")
     assert "0.58 k + 0.58 c + 0.58 m is not identifiable from these data (each rela" in told
     loud = models.lag(1, channels=(replace(models.PLACE, deviation=0.2),))
-    told = texts(make_report("lag", estimate([loud]), [loud]), "bad")
+    told = texts(make_report("lag", estimate([loud]), [loud]), "look")
     assert "tip: the declared noise, 0.2 mm, is too large: residuals are 0.093 of what" in told
     assert "Declare 0.019 mm, or let noise be estimated" in told
-    assert told.endswith("Intervals are too wide.")
+    assert "Intervals are too wide." in told
     one = models.lag(1)
     short = (replace(models.TAU, start=0.2, upper=0.25), models.GAIN)
     told = texts(make_report("lag", estimate([one], short), [one]), "look")
