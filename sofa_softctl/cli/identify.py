@@ -427,7 +427,7 @@ def _experiments(
     return found
 
 
-def _show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool) -> None:
+def _show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
     """The command that runs the scene with what was found, and what it leaves out."""
     mark = " (\u2717 not to be trusted)" if doubted else ""
     values, missing = problem.scene_values(rho), problem.not_in_scene
