@@ -216,11 +216,14 @@ def test_silence_of_the_feedback_is_a_timeout(own):
 
 def test_a_server_that_does_not_read_is_a_timeout(own):
     device = RosbridgeDevice("arm", port=own.port, topic="/commands")
-    device.open(CHANNELS)
+    many = [ChannelSetup(c, f"joint {c}", -1.0, 1.0, 2.0, 0.0) for c in range(2000)]
+    values = np.random.default_rng(0).uniform(-1.0, 1.0, 2000)  # 40 kB a message
+    device.open(many)
     own.process.send_signal(signal.SIGSTOP)
     with pytest.raises(DeviceTimeoutError, match="does not read what is sent"):
-        for number in range(200_000):
-            send(device, 0.1, 0.2, number=number)
+        for number in range(5_000):  # 200 MB, more than the kernel keeps
+            send(device, *values, number=number)
+            time.sleep(1e-3)  # the thread that sends gets its turn
     own.process.send_signal(signal.SIGCONT)
     device.close()
 
