@@ -317,6 +317,21 @@ def test_a_missing_truncated_damaged_or_newer_file_is_told(program, tmp_path):
     database.close()
 
 
+@pytest.mark.parametrize(("table", "what"), [("entries", "motion"), ("trials", "record of trials")])
+def test_a_record_in_the_place_of_another_is_damage(program, tmp_path, table, what):
+    """Each is whole, so that nothing but its checksum tells."""
+    path = tmp_path / "a"
+    builder = made(path, program)
+    for _ in range(2):
+        builder.keep(builder.round())
+    builder.file.close()
+    with sqlite3.connect(path) as database:
+        database.execute(f"UPDATE {table} SET data = (SELECT data FROM {table} ORDER BY id DESC)")
+    database.close()
+    with pytest.raises(LibraryError, match=f"is damaged: its {what} 1 cannot be read"):
+        load(path)
+
+
 def contents(path):
     """All that a file holds, as bytes and JSON."""
     with LibraryFile(path) as file:

@@ -11,6 +11,7 @@ from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Parameter
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
+from sofa_softctl.library.trials import Trial, Trials
 from sofa_softctl.qp.problem import no_answer
 from sofa_softctl.qp.solvers import qp_solvers
 from sofa_softctl.qp.solvers.daqp import KeptDaqp
@@ -41,6 +42,7 @@ def test_a_query_gives_the_optimum_for_a_linear_robot(carts, program):
     ):
         answer = carts.query(p)
         assert answer.status.ok and answer.correction is correction and answer.message == ""
+        assert answer.shifts == answer.steps == 0  # these would hide a wrong adaptation
         np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=2e-6)
         np.testing.assert_array_equal(answer.motion.u, answer.v[program.u_at])
         np.testing.assert_array_equal(answer.motion.x, answer.v[program.x_at])
@@ -50,6 +52,7 @@ def test_mirrored_motions_are_found_and_mirrored_back(carts):
     answer, other = carts.query([-0.38, 0.02]), carts.query([0.38, -0.02])
     assert answer.mirrored and not other.mirrored
     assert answer.nearest == other.nearest == 1
+    assert answer.shifts == answer.steps == 0
     np.testing.assert_allclose(answer.v, -other.v, atol=1e-12)
     lone = TrajectoryLibrary(replace(carts.model, mirror=None), carts.entries)
     assert lone.query([-0.38, 0.02]).nearest == 0
@@ -118,6 +121,27 @@ def test_an_answer_of_another_qp_solver_is_verified_and_said(carts, monkeypatch)
     assert other.message.startswith("daqp: answer rejected (too late), KKT residual inf.")
     assert other.message.endswith("proxqp answered in place of daqp.")
     np.testing.assert_allclose(other.v, own.v, atol=1e-4)
+
+
+def test_a_motion_that_costs_too_much_is_rejected(carts):
+    """Its forces are right; the optimum is said to cost half of it, and a tenth more is allowed."""
+    cheap = replace(carts.entries[1], cost=0.5 * carts.entries[1].cost)
+    answer = TrajectoryLibrary(carts.model, [cheap]).query(cheap.p)
+    failed = [each.name for each in answer.report.criteria if not each.passed]
+    assert answer.status is Status.REJECTED and failed == ["cost"]
+    assert carts.query(cheap.p).status.ok
+
+
+def test_a_task_is_outside_where_none_passed_before(carts):
+    """A trial 0.1 m from the second motion passed: up to there, on both sides and mirrored."""
+    carts.learn(Trials.of([Trial(np.array([0.3, 0.0]), 1, 0.0, 1, True)], 2))
+    for distance in (0.4, 0.31, -0.49):
+        assert not carts.query([distance, 0.0]).outside
+    for distance in (0.29, -0.52, 0.6):
+        assert carts.query([distance, 0.0]).outside
+    said = "No motion of the library has passed a test at such parameters before."
+    assert said in carts.query([0.99, 0.0]).message
+    assert said not in carts.query([0.29, 0.0]).message  # it passes now
 
 
 def test_parameters_beyond_the_range_are_said(carts):
