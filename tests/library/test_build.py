@@ -20,7 +20,7 @@ from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.build import Builder
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
-from sofa_softctl.library.stopping import Window, tasks_wanted
+from sofa_softctl.library.stopping import Presumed, Window, tasks_wanted
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
 from sofa_softctl.library.task_chain import TaskChain
 from sofa_softctl.library.verify import verify
@@ -210,6 +210,16 @@ def test_tasks_without_a_motion_are_learnt_whenever_the_file_is_written(tmp_path
     assert one.presumed.wrong <= 0.2 * (one.presumed.solved + one.presumed.unsolved)
     assert one.presumed == other.presumed and one.skipped == other.skipped
     same(one.library, other.library)
+
+
+def test_what_was_presumed_in_vain_counts(program, tmp_path, monkeypatch):
+    """All tasks are presumed to have no motion, all are solved, and all have one."""
+    monkeypatch.setattr(Builder, "_presumed", lambda builder, unknown: [True] * len(unknown))
+    monkeypatch.setattr("sofa_softctl.library.build.SOLVED", 1.0)
+    builder = made(tmp_path / "a", program)
+    builder.round()
+    assert builder.counts.solved == 8 and builder.counts.infeasible == 0
+    assert builder.presumed == Presumed(unsolved=0, solved=8, wrong=8)
 
 
 def test_a_worker_that_dies_is_told_and_the_library_is_kept(program, tmp_path):

@@ -8,7 +8,8 @@ import pytest
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.answer import Correction
 from sofa_softctl.library.library import TrajectoryLibrary
-from sofa_softctl.library.ocp.problem import Parameter
+from sofa_softctl.library.ocp.formulas import casadi as imported
+from sofa_softctl.library.ocp.problem import Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
 from sofa_softctl.library.trials import Trial, Trials
@@ -200,6 +201,47 @@ def test_where_the_adapted_motion_fails_it_is_corrected(arm_program, arm_entry):
     assert again.error == pytest.approx(answer.error, abs=1e-7)
 
 
+@pytest.fixture(scope="module")
+def pole(make_cart):
+    """A pendulum with a spring whose stiffness is a constant of the motion: nonlinear."""
+    casadi = imported()
+    return Program(
+        make_cart(
+            force=50.0,
+            design=[Variable("stiffness", 1.0, 9.0)],
+            dynamics=lambda x, u, z, p: [x[1], u[0] - 9.81 * casadi.sin(x[0]) - z[0] * x[0]],
+            cost=lambda x, u, z, p: u[0] ** 2 + (z[0] - 5.0) ** 2,
+            tolerance=0.01,
+            terminal_tolerances=[0.01, 0.05],
+            steps=4,
+        )
+    )
+
+
+def test_a_shift_takes_away_what_the_simulation_missed(pole):
+    """Second order: one is enough, also for the mirrored task, where the linear motion misses."""
+    library = TrajectoryLibrary(pole.model, [entry_at(pole, 0.2, 0.1)])
+    p = np.array([0.95, 0.4])
+    for q in (p, -p):
+        blind, answer = library.query(q, check=False), library.query(q)
+        missed = pole.model.simulate(blind.motion, q).error
+        assert answer.status.ok and (answer.shifts, answer.steps) == (1, 0)
+        assert answer.mirrored == (q[0] < 0.0) and answer.error < 0.3 * missed
+        assert missed > pole.model.tolerance
+
+
+def test_a_step_for_a_mirrored_task_is_the_mirrored_step(pole):
+    """Inputs and states change their signs, the stiffness does not."""
+    own = entry_at(pole, 0.2, 0.1)
+    library = TrajectoryLibrary(pole.model, [replace(own, v_p=1e-3 * own.v_p)])
+    p = np.array([0.6, 0.3])
+    one, other = library.query(p), library.query(-p)
+    assert one.steps > 0 and other.mirrored and not one.mirrored
+    np.testing.assert_allclose(other.motion.u, -one.motion.u, atol=1e-6)
+    np.testing.assert_allclose(other.motion.z, one.motion.z, atol=1e-6)
+    assert abs(one.motion.z[0] - pole.model.motion(own.v).z[0]) > 1e-3
+
+
 def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, program):
     """An entry whose limits leave no room: the next one answers."""
     qp = carts.entries[1].qp
@@ -208,7 +250,9 @@ def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, progr
     library = TrajectoryLibrary(carts.model, [carts.entries[0], narrow, carts.entries[2]])
     answer = library.query([0.42, 0.0])
     assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
-    assert answer.status.ok
+    assert answer.status.ok and answer.nearest != 1
+    assert (answer.trial.nearest, answer.trial.entry) == (1, answer.nearest)
+    assert answer.trial.passed and answer.trial.error > answer.error
 
 
 def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
