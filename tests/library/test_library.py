@@ -243,12 +243,12 @@ def test_a_step_for_a_mirrored_task_is_the_mirrored_step(pole):
 
 
 def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, program):
-    """An entry whose limits leave no room: the next one answers."""
+    """An entry whose limits leave no room: the next one answers, where no step corrects it."""
     qp = carts.entries[1].qp
     narrow = replace(carts.entries[1], qp=replace(qp, lower=0.0 * qp.lower, upper=0.0 * qp.upper))
     narrow = replace(narrow, mu_p=narrow.mu_p, v_p=1e3 + narrow.v_p)  # so that the QP is asked
     library = TrajectoryLibrary(carts.model, [carts.entries[0], narrow, carts.entries[2]])
-    answer = library.query([0.42, 0.0])
+    answer = library.query([0.42, 0.0], steps=0)
     assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
     assert answer.status.ok and answer.nearest != 1
     assert (answer.trial.nearest, answer.trial.entry) == (1, answer.nearest)
