@@ -15,6 +15,7 @@ import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport, Criterion
 from sofa_softctl.errors import LibraryError
+from sofa_softctl.library.ocp.kernels.formulas import Code
 from sofa_softctl.library.ocp.kernels.motions import mean, simulate
 from sofa_softctl.library.ocp.problem import Motion, Parameter, Variable
 from sofa_softctl.library.ocp.tape import Tape
@@ -209,8 +210,7 @@ class Model:
         x, extremes = np.empty((len(u) + 1, len(x0))), np.empty((2, len(x0)))
         least = np.empty(tapes["path"].code.outputs)
         steps = simulate(
-            tapes["dynamics"].code,
-            tapes["path"].code,
+            *self._sorted,
             x0,
             u,
             z,
@@ -236,6 +236,12 @@ class Model:
             error=self._error(x[-1], z, p),
             cost=self.cost(found, p),
         )
+
+    @cached_property
+    def _sorted(self) -> tuple[Code, Code]:
+        """Codes of dynamics and path for `simulate`."""
+        sizes = len(self.states), len(self.inputs)
+        return self.tapes["dynamics"].sorted(*sizes), self.tapes["path"].sorted(*sizes)
 
     def _error(self, end: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
         """Magnitude of the error at a final state; NaN: the problem has none."""

@@ -125,6 +125,42 @@ class Tape:
         run_slopes(code, self._memory, turns, np.ascontiguousarray(given), along, out, found)
         return found
 
+    def sorted(self, states: int, inputs: int) -> Code:
+        """The code of a tape of (x, u, z, p), sorted by what operations depend on.
+
+        First come those of z and p alone, then those of u, then those of x. Each has a place of its
+        own in memory, so that while u stays the last ones can be evaluated alone.
+
+        Raises:
+            LibraryError: An operation has an argument that none before it gives.
+        """
+        code, level, rows = self.code, list[int](), []
+        place = dict[int, int]()
+        try:
+            for kind, to, a, b in code.rows.tolist():
+                name = OPERATIONS[kind]
+                if name == "CONST":
+                    level.append(0)
+                elif name == "INPUT":
+                    level.append(2 if a < states else int(a < states + inputs))
+                elif name == "OUTPUT":
+                    level.append(2)
+                    rows.append((kind, to, place[a], place[a]))
+                    continue
+                else:
+                    a, b = place[a], place[b]
+                    level.append(max(level[a], level[b]))
+                place[to] = len(rows)
+                rows.append((kind, len(rows), a, b))
+        except KeyError as error:
+            raise LibraryError("The formulas are damaged: an argument has no value.") from error
+        order = np.argsort(level, kind="stable")
+        starts = np.searchsorted(np.sort(level), [1, 2]).tolist()
+        table = np.array(rows, np.int64).reshape(-1, 4)[order]
+        return code._replace(
+            rows=table, memory=max(len(rows), 1), by_inputs=starts[0], by_states=starts[1]
+        )
+
     def depends(self, first: int, last: int) -> np.ndarray:
         """Whether results depend on the arguments first to last - 1, shape (outputs,)."""
         touched, found = np.zeros(self.code.memory, bool), np.zeros(self.code.outputs, bool)
@@ -167,6 +203,10 @@ class Tape:
     def digest(self) -> str:
         """Digest of operations and constants."""
         code, found = self.code, sha256()
-        for array in (code.rows, code.constants, np.array(code[2:], np.int64)):
+        for array in (
+            code.rows,
+            code.constants,
+            np.array([code.memory, code.inputs, code.outputs], np.int64),
+        ):
             found.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
         return found.hexdigest()

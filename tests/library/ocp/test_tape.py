@@ -6,6 +6,7 @@ import pytest
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.formulas import formulas
+from sofa_softctl.library.ocp.kernels.formulas import run
 from sofa_softctl.library.ocp.tape import Tape
 from sofa_softctl.library.problems.registry import load_problem
 
@@ -85,6 +86,22 @@ def test_results_depend_on_what_they_are_made_of():
     tape = Tape.of(casadi.Function("f", [x], [casadi.vertcat(x[0] * x[1], casadi.sin(x[2]), 1.0)]))
     assert tape.depends(0, 2).tolist() == [True, False, False]
     assert tape.depends(2, 3).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("name", ["elastic_arm", "flexible_cart"])
+def test_a_sorted_tape_can_be_evaluated_from_where_inputs_or_states_come_in(name):
+    problem, rng = load_problem(name), np.random.default_rng(0)
+    n, m = len(problem.states), len(problem.inputs)
+    for function in (formulas(problem)[key] for key in ("dynamics", "path")):
+        tape = Tape.of(function)
+        code = tape.sorted(n, m)
+        assert not code.outputs or 0 < code.by_inputs <= code.by_states < len(code.rows)
+        given, out = rng.uniform(0.1, 0.6, tape.code.inputs), np.zeros(tape.code.outputs)
+        memory = np.full(code.memory, np.nan)
+        for first, changed in ((0, 0), (code.by_inputs, n + m), (code.by_states, n)):
+            given[:changed] += 0.1
+            run(code, memory, given, out, first)
+            np.testing.assert_array_equal(out, tape(given))
 
 
 def test_a_tape_is_read_as_it_was_written_and_damage_is_found():

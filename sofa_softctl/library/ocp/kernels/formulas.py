@@ -25,14 +25,21 @@ class Code(NamedTuple):
     """Number of arguments."""
     outputs: int
     """Number of results."""
+    by_inputs: int = 0
+    """First operation whose result depends on inputs or states; see `Tape.sorted`."""
+    by_states: int = 0
+    """First one whose result depends on states, or is a result of the tape."""
 
 
 @njit
-def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray) -> None:
-    """Evaluate a tape: results `out` of the arguments `given`."""
+def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray, first: int = 0) -> None:
+    """Evaluate a tape: results `out` of the arguments `given`.
+
+    From operation `first` on alone where those before it have their results in `memory`.
+    """
     rows, constants = code.rows, code.constants
     w = memory
-    for k in range(len(rows)):
+    for k in range(first, len(rows)):
         kind, to, i, j = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3]
         if kind == 0:
             w[to] = constants[i]

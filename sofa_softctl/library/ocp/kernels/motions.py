@@ -70,7 +70,7 @@ def simulate(
     narrower than a sixteenth of an interval alone can be overlooked.
 
     Args:
-        dynamics, path: Codes of tapes of (x, u, z, p).
+        dynamics, path: Codes of tapes of (x, u, z, p), sorted by these.
         x0: Initial state, shape (n,).
         u: Inputs, each constant for its interval, shape (N, m).
         z, p: Constants and parameters.
@@ -104,9 +104,9 @@ def simulate(
         given[n : n + m] = u[number]
         time = 0.0
         given[:n] = at
-        run(dynamics, memory, given, k[0])
+        run(dynamics, memory, given, k[0], dynamics.by_inputs if number else 0)
         if path.outputs:
-            run(path, memory_path, given, rows[0])
+            run(path, memory_path, given, rows[0], path.by_inputs if number else 0)
         while time < interval * (1.0 - 1e-12):
             taken += 1
             if taken > MOST_STEPS:
@@ -119,7 +119,7 @@ def simulate(
                     for j in range(stage):
                         total += STAGES[stage, j] * k[j, i]
                     given[i] = at[i] + step * total
-                run(dynamics, memory, given, k[stage])
+                run(dynamics, memory, given, k[stage], dynamics.by_states)
             worst = 0.0
             for i in range(n):
                 following[i] = given[i]
@@ -133,7 +133,7 @@ def simulate(
                 _polynomial(at, following, step, k, between)
                 for i in range(n):
                     given[i] = _value(between, i, GAP)
-                run(dynamics, memory, given, seen)
+                run(dynamics, memory, given, seen, dynamics.by_states)
                 for i in range(n):
                     missed = abs(step * seen[i] - _slope(between, i, GAP))
                     worst = max(worst, GUARD * missed / accuracy[i])
@@ -149,7 +149,7 @@ def simulate(
                 for part in range(1, PARTS + 1):
                     for i in range(n):
                         given[i] = _value(between, i, part / PARTS)
-                    run(path, memory_path, given, rows[part])
+                    run(path, memory_path, given, rows[part], path.by_states)
                 _least_of_step(path, memory_path, given, between, rows, slack, least)
                 rows[0] = rows[PARTS]
             time += step
@@ -232,8 +232,9 @@ def _least_of_step(
     Source: Shubert, "A sequential method seeking the global maximum of a function", 1972.
 
     Args:
-        path: Code of its tape.
-        memory, given: Of `path`; the first entries of `given` are overwritten.
+        path: Code of its tape, sorted.
+        memory, given: Of `path`, evaluated with these inputs before; the first entries of `given`
+            are overwritten.
         between: The states within the step, see `_polynomial`.
         rows: Samples, shape (PARTS + 1, n_path).
         slack, least: As in `simulate`.
@@ -263,7 +264,7 @@ def _least_of_step(
                 middle = 0.5 * (a + b)
                 for i in range(n):
                     given[i] = _value(between, i, middle)
-                run(path, memory, given, here)
+                run(path, memory, given, here, path.by_states)
                 steep = max(steep, 2.0 * max(abs(here[r] - f_a), abs(here[r] - f_b)) / (b - a))
                 ends[left + 1, 0], ends[left + 1, 1] = middle, b
                 values[left + 1, 0], values[left + 1, 1] = here[r], f_b
