@@ -5,7 +5,6 @@ Each run is an estimate from new noise and a new start, up to a factor of two of
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.executors.again import GOES_ON, in_order, lost_workers
+from sofa_softctl._internal.executors.again import in_order
 from sofa_softctl.bench.papers.cause_cases import MULTIPLES, PLANTS, recording, wrong
-from sofa_softctl.bench.papers.rows import whole_rows
+from sofa_softctl.bench.papers.rows import completed_rows
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.report.report import Report, make_report
@@ -129,23 +128,11 @@ def measure_causes(
             raise IdentificationError(
                 f"There is no plant '{name}'. There are: {', '.join(PLANTS)}."
             )
-    done = {_key(row): row for row in whole_rows(path, HEADER)}
     wanted = [run for seed in seeds for plant in plants for run in runs(plant, seed)]
-    left = [run for run in wanted if run not in done]
-    count = len(wanted) - len(left)
-    with lost_workers(GOES_ON), path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, HEADER, lineterminator="\n")
-        if not done:
-            file.truncate(0)
-            writer.writeheader()
-        for run, row in zip(left, in_order(executor, _done, left), strict=True):
-            done[run] = row
-            writer.writerow(row)
-            file.flush()
-            count += 1
-            if progress is not None:
-                progress(count)
-    return Study(tuple(done[run] for run in wanted))
+    rows = completed_rows(
+        path, HEADER, wanted, _key, lambda left: in_order(executor, _done, left), progress
+    )
+    return Study(tuple(rows))
 
 
 def runs(plant: str, seed: int) -> list[Run]:

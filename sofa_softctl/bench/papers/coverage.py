@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.executors.again import GOES_ON, in_order, lost_workers
+from sofa_softctl._internal.executors.again import in_order
 from sofa_softctl.bench.papers.coverage_cases import CASES, Case
 from sofa_softctl.bench.papers.coverage_mismatch import MISMATCHED
-from sofa_softctl.bench.papers.rows import whole_rows
+from sofa_softctl.bench.papers.rows import completed_rows
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
@@ -123,32 +122,23 @@ def measure_coverage(
     for name in cases:
         if name not in known:
             raise IdentificationError(f"There is no case '{name}'. There are: {', '.join(known)}.")
-    header = _header(known)
-    done = {(row["case"], int(row["seed"])): row for row in whole_rows(path, header)}
     wanted = [(case, seed) for seed in range(repetitions) for case in cases]
-    left = [each for each in wanted if each not in done]
-    count = len(wanted) - len(left)
-    with lost_workers(GOES_ON), path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, header, lineterminator="\n")
-        if not done:
-            file.truncate(0)
-            writer.writeheader()
-        tasks = (
-            [case for case, _ in left],
-            [known[case] for case, _ in left],
-            [seed for _, seed in left],
-        )
-        for each, row in zip(left, in_order(executor, _repeat, *tasks), strict=True):
-            done[each] = row
-            writer.writerow(row)
-            file.flush()
-            count += 1
-            if progress is not None:
-                progress(count)
+
+    def work(left: list[tuple[str, int]]) -> Iterator[dict[str, str]]:
+        names = [name for name, _ in left]
+        seeds = [seed for _, seed in left]
+        return in_order(executor, _repeat, names, [known[name] for name in names], seeds)
+
+    rows = completed_rows(path, _header(known), wanted, _key, work, progress)
+    done = dict(zip(wanted, rows, strict=True))
     return [
         _coverage(name, known[name], [done[name, seed] for seed in range(repetitions)])
         for name in cases
     ]
+
+
+def _key(row: dict[str, str]) -> tuple[str, int]:
+    return row["case"], int(row["seed"])
 
 
 def _coverage(name: str, case: Case, rows: list[dict[str, str]]) -> Coverage:

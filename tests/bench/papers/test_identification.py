@@ -76,7 +76,7 @@ def test_starts_and_noise_are_other_ones_each_time(tmp_path):
 
 def test_the_papers_experiment_is_repeated_and_shown(tmp_path, capsys, drawn, check_readable):
     """The small model on the first 2 s, in which the loop is stretched and pressed."""
-    study = measure_identification(links=(6,), duration=2.0)
+    study = measure_identification(links=(6,), duration=2.0, iterations=20)
     (fit,) = study.fits
     assert fit.coordinates == 19
     assert fit.descent.iterates[-1].cost < 0.9 * fit.descent.iterates[0].cost
