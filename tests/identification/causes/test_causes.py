@@ -10,6 +10,8 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.causes.better import better_without
 from sofa_softctl.identification.causes.cause import measured
 from sofa_softctl.identification.causes.changed import changed, changes
+from sofa_softctl.identification.causes.hidden import hidden
+from sofa_softctl.identification.causes.score import Score
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
@@ -83,6 +85,20 @@ def test_what_the_data_could_not_show_is_said(models, capsys):
     show(made, None, quiet=False, as_json=False)
     assert "What these data could not show:" in capsys.readouterr().out
     assert "What these data could not show" in page(made)
+
+
+def test_an_effect_that_is_a_fitted_parameter_by_another_name_is_not_listed():
+    """Damping beside a damper's adds to it; damping that acts on k as well is told."""
+
+    def listed(*slopes):
+        effect = Parameter("damping.b", 0.0, "N s/m")
+        one = Score(effect, np.nan, np.inf, np.array(slopes), 0.0, 1.0)
+        units = {"c": "N s/m", "k": "N/m"}
+        found = hidden([one], 1e-3, {"c": 0.1, "k": 1.0}, units, {"c": 2.0, "k": 50.0})
+        return [each.parameter for each in found]
+
+    assert listed(1.0, 1e-9) == []
+    assert listed(1.0, 1.0) == ["c"] and listed(0.5, 0.0) == ["c"]
 
 
 def test_a_reversed_column_is_named_and_derivatives_are_not_blamed(models):
