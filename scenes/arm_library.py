@@ -28,6 +28,7 @@ import os
 import numpy as np
 
 from sofa_softctl import LibraryController, Sofa, add_constraint_solver, parameters_from_argv
+from sofa_softctl.errors import SceneError
 from sofa_softctl.library import (
     ChainCorrection,
     ChainModel,
@@ -122,6 +123,14 @@ class Ramp(Sofa.Core.Controller):
             self.line.value.value = [tension * dt]  # SOFA's cables take impulses
 
 
+def numbers(name, text):
+    """Numbers of a parameter of the scene."""
+    try:
+        return [float(each) for each in text.split()]
+    except ValueError:
+        raise SceneError(f"{name} must be numbers with spaces between; got '{text}'.") from None
+
+
 def settle(start):
     """Time until the first motion: the tension is brought to that of its start slowly."""
     return 2.5 if start else 0.25
@@ -147,15 +156,15 @@ def createScene(
     times = 0.8 * settled * share
     tensions = start * share**3 * (10.0 + share * (6.0 * share - 15.0))
     if not library:
-        begins = settled + PERIOD * np.arange(len(ends.split()))
-        lasts = [start, *(float(each) for each in ends.split())]
+        lasts = [start, *numbers("ends", ends)]
+        begins = settled + PERIOD * np.arange(len(lasts) - 1)
         times = [*times, *np.column_stack([begins, begins + max(rise, DT)]).ravel()]
         tensions = [*tensions, *np.column_stack([lasts[:-1], lasts[1:]]).ravel()]
     root.addObject(Ramp(name="ramp", root=root, line=line, times=times, tensions=tensions))
     if not library:
         return root
 
-    targets = [float(each) for each in goals.split()]
+    targets = numbers("goals", goals)
 
     def task(time):
         """Each goal at its time, from the tension that holds the arm now."""

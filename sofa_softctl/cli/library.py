@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -169,7 +170,7 @@ def build(
 )
 def query(
     library: LibraryPath,
-    parameters: Annotated[list[float], typer.Argument(help="One number for each parameter.")],
+    parameters: Annotated[list[str], typer.Argument(help="One number for each parameter.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Inputs and states over time.")
     ] = None,
@@ -189,13 +190,14 @@ def query(
 
     check_outputs(reads=[library], plot=plot, out=out)
     known = load(library)
-    known.query(parameters)  # sets up what later ones have ready: their time is shown
-    answer = known.query(parameters)
+    p = _numbers(library, [each.name for each in known.model.parameters], parameters)
+    known.query(p)  # sets up what later ones have ready: their time is shown
+    answer = known.query(p)
     ok = answer.status.ok and not answer.beyond
     if out is not None and ok:
         write_csv(out, known, answer)
     if plot is not None:
-        plots.save_answer_plot(plot, answer, known.query(parameters, refine=False), known)
+        plots.save_answer_plot(plot, answer, known.query(p, refine=False), known)
     tables.show_answer(known, answer, as_json=as_json)
     raise typer.Exit(ExitStatus.DONE if ok else ExitStatus.NOT_REACHED)
 
@@ -300,6 +302,27 @@ def export(
         print_json({"written": str(out), "motions": len(known)})
     elif not quiet:
         typer.echo(f"{len(known)} motions: {out}")
+
+
+def _numbers(library: Path, names: list[str], words: list[str]) -> list[float]:
+    """Parameters of a library from words; UsageError, with its name, for one that is no number."""
+    if len(words) != len(names):
+        raise UsageError(
+            f"{library}: expected {len(names)} numbers, for {', '.join(names)}. Got {len(words)}: "
+            f"{' '.join(words)}."
+        )
+    found = []
+    for number, (name, word) in enumerate(zip(names, words, strict=True), 1):
+        try:
+            found.append(float(word))
+        except ValueError:
+            found.append(math.nan)
+        if not math.isfinite(found[-1]):
+            raise UsageError(
+                f"{library}: parameter {number}, {name}, must be a finite number. Got: '{word}'. "
+                f"Give one number each for {', '.join(names)}."
+            )
+    return found
 
 
 def _check_seed(file: Any, seed: int | None) -> None:

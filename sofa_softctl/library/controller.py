@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.library.answer import Answer
+from sofa_softctl.library.controller_summary import LibrarySummary
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
@@ -16,6 +17,7 @@ from sofa_softctl.library.storage import load
 from sofa_softctl.scene import options
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.report import History
 
 Task = Callable[[float], Any]
 """time -> parameters p of a motion to begin now, or None."""
@@ -36,7 +38,7 @@ class LibraryController(SceneController):
 
     Stock components alone: cables whose valueType is "force". After a motion, and where the library
     has no executable answer, or none within the problem's range, the lines hold their forces, and
-    `message` gives the reason.
+    `message` gives the reason; the summary of a run says so, with the verdict `HELD`.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
@@ -103,6 +105,7 @@ class LibraryController(SceneController):
     def reset(self) -> None:
         """Forget the motion and its outputs; lines pull as at first."""
         self.keep(motion=None, begun=0.0, failed=False)
+        self.keep(executed=0, held=0, first_held=(0.0, ""))
         for line, value in zip(self.lines, self.at_first, strict=False):
             line.value.value = value
         self.outputs["effort"].value = np.zeros(len(self.lines))
@@ -113,11 +116,18 @@ class LibraryController(SceneController):
 
     def snapshot(self) -> dict[str, Any]:
         """State that persists over steps."""
-        return {"motion": self.motion, "begun": self.begun}
+        names = ("motion", "begun", "executed", "held", "first_held")
+        return {name: self.__dict__[name] for name in names}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a `snapshot`."""
         self.keep(**snapshot)
+
+    def summary(self, history: History) -> LibrarySummary:
+        """See SceneController."""
+        del history
+        held_at, message = self.first_held
+        return LibrarySummary(self.getPathName(), self.executed, self.held, held_at, message)
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
@@ -150,11 +160,16 @@ class LibraryController(SceneController):
         held = HELD if refused and answer.status.ok else ""
         self.outputs["status"].value = answer.status.name
         self.outputs["correction"].value = answer.correction.name
-        self.outputs["message"].value = f"{answer.message} {held}".strip()
+        message = f"{answer.message} {held}".strip()
+        self.outputs["message"].value = message
         self.outputs["error"].value = [answer.error]
         self.outputs["answer_time"].value = [answer.seconds]
         if answer.status.ok and not refused:
-            self.keep(motion=answer.motion, begun=now)
+            self.keep(motion=answer.motion, begun=now, executed=self.executed + 1)
+            return
+        if not self.held:
+            self.keep(first_held=(now, message))
+        self.keep(held=self.held + 1)
 
     def hold(self) -> None:
         """Hold the forces: they are in the lines' own `value`."""

@@ -20,7 +20,7 @@ from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.build import Builder
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
-from sofa_softctl.library.stopping import Window, tasks_wanted
+from sofa_softctl.library.stopping import Presumed, Window, tasks_wanted
 from sofa_softctl.library.storage import FORMAT, LibraryFile, load
 from sofa_softctl.library.task_chain import TaskChain
 from sofa_softctl.library.verify import verify
@@ -212,6 +212,16 @@ def test_tasks_without_a_motion_are_learnt_whenever_the_file_is_written(tmp_path
     same(one.library, other.library)
 
 
+def test_what_was_presumed_in_vain_counts(program, tmp_path, monkeypatch):
+    """All tasks are presumed to have no motion, all are solved, and all have one."""
+    monkeypatch.setattr(Builder, "_presumed", lambda builder, unknown: [True] * len(unknown))
+    monkeypatch.setattr("sofa_softctl.library.build.SOLVED", 1.0)
+    builder = made(tmp_path / "a", program)
+    builder.round()
+    assert builder.counts.solved == 8 and builder.counts.infeasible == 0
+    assert builder.presumed == Presumed(unsolved=0, solved=8, wrong=8)
+
+
 def test_a_worker_that_dies_is_told_and_the_library_is_kept(program, tmp_path):
     builder = made(tmp_path / "a", program)
     builder.keep(builder.round())
@@ -315,6 +325,21 @@ def test_a_missing_truncated_damaged_or_newer_file_is_told(program, tmp_path):
         with pytest.raises(LibraryError, match=f"has format {version}, .* {advice}"):
             load(path)
     database.close()
+
+
+@pytest.mark.parametrize(("table", "what"), [("entries", "motion"), ("trials", "record of trials")])
+def test_a_record_in_the_place_of_another_is_damage(program, tmp_path, table, what):
+    """Each is whole, so that nothing but its checksum tells."""
+    path = tmp_path / "a"
+    builder = made(path, program)
+    for _ in range(2):
+        builder.keep(builder.round())
+    builder.file.close()
+    with sqlite3.connect(path) as database:
+        database.execute(f"UPDATE {table} SET data = (SELECT data FROM {table} ORDER BY id DESC)")
+    database.close()
+    with pytest.raises(LibraryError, match=f"is damaged: its {what} 1 cannot be read"):
+        load(path)
 
 
 def contents(path):

@@ -118,6 +118,21 @@ def test_a_motion_is_asked_for_and_written(built, tmp_path):
     assert "Beyond the problem's range" in run(*words, status=3) and not beyond.exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["abc", "1"], r"parameter 1, start \[rad\], must be a finite number. Got: 'abc'."),
+        (["0.3", "1,5"], r"parameter 2, end \[rad\], must be a finite number. Got: '1,5'."),
+        (["nan", "1"], r"parameter 1, start \[rad\], .* Got: 'nan'. Give one number each for"),
+        (["0.3"], r"expected 2 numbers, for start \[rad\], end \[rad\]. Got 1: 0.3."),
+        (["0.3", "0.5", "0.7"], r"expected 2 numbers, .* Got 3: 0.3 0.5 0.7."),
+    ],
+)
+def test_a_parameter_that_is_no_number_is_named(built, words, said):
+    with pytest.raises(UsageError, match=f"^{built[0]}: {said}"):
+        run("query", built[0], *words)
+
+
 def test_an_answer_that_is_rejected_is_not_written(built, tmp_path):
     """40 rad in 1.5 s: what the torque's limits leave ends elsewhere."""
     path = tmp_path / "m.csv"

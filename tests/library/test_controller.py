@@ -9,6 +9,7 @@ from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
+from sofa_softctl.status import Verdict
 
 find_backend("embedded")
 
@@ -132,6 +133,29 @@ def test_what_is_beyond_the_problems_range_is_held_and_said(carts):
     message = session.root.library.message.value
     assert "Beyond the problem's range: speed [m/s] = -0.52" in message
     assert "not executed. Ask for less, build a wider library, or give extrapolate" in message
+
+
+def test_a_run_says_what_was_held_and_when(carts):
+    """Three tasks, of which the second has no motion: HELD, with the reason. A snapshot before it
+    knows of none."""
+    asked = {0.0: 0.5, 1.0: 0.99, 1.05: 0.4}
+    session = scene(
+        carts, lambda time: [asked[round(time, 3)], 0.0] if round(time, 3) in asked else None
+    )
+    (lead,) = session.controllers
+    assert lead.summary(None).report({"time": "s"}).lines[0].text.startswith("The library was not")
+    session.step(20)
+    before, kept = lead.summary(None), session.snapshot()
+    assert (before.executed, before.held, before.verdict, before.message) == (1, 0, None, "")
+    session.step(4)
+    found = lead.summary(None)
+    assert (found.executed, found.held, found.verdict) == (2, 1, Verdict.HELD)
+    (line,) = found.report({"time": "s"}).lines
+    assert line.level == "doubt" and line.text.startswith(
+        "2 of 3 answers of the library executed. At 1 s the lines held their forces: Not accepted"
+    )
+    session.restore(kept)
+    assert lead.summary(None) == before
 
 
 def test_what_is_beyond_the_range_is_executed_if_one_wants_to(carts):

@@ -8,9 +8,11 @@ import pytest
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.answer import Correction
 from sofa_softctl.library.library import TrajectoryLibrary
-from sofa_softctl.library.ocp.problem import Parameter
+from sofa_softctl.library.ocp.formulas import casadi as imported
+from sofa_softctl.library.ocp.problem import Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
+from sofa_softctl.library.trials import Trial, Trials
 from sofa_softctl.qp.problem import no_answer
 from sofa_softctl.qp.solvers import qp_solvers
 from sofa_softctl.qp.solvers.daqp import KeptDaqp
@@ -41,6 +43,7 @@ def test_a_query_gives_the_optimum_for_a_linear_robot(carts, program):
     ):
         answer = carts.query(p)
         assert answer.status.ok and answer.correction is correction and answer.message == ""
+        assert answer.shifts == answer.steps == 0  # these would hide a wrong adaptation
         np.testing.assert_allclose(answer.v, program.solve(np.array(p)).v, atol=2e-6)
         np.testing.assert_array_equal(answer.motion.u, answer.v[program.u_at])
         np.testing.assert_array_equal(answer.motion.x, answer.v[program.x_at])
@@ -50,6 +53,7 @@ def test_mirrored_motions_are_found_and_mirrored_back(carts):
     answer, other = carts.query([-0.38, 0.02]), carts.query([0.38, -0.02])
     assert answer.mirrored and not other.mirrored
     assert answer.nearest == other.nearest == 1
+    assert answer.shifts == answer.steps == 0
     np.testing.assert_allclose(answer.v, -other.v, atol=1e-12)
     lone = TrajectoryLibrary(replace(carts.model, mirror=None), carts.entries)
     assert lone.query([-0.38, 0.02]).nearest == 0
@@ -120,6 +124,27 @@ def test_an_answer_of_another_qp_solver_is_verified_and_said(carts, monkeypatch)
     np.testing.assert_allclose(other.v, own.v, atol=1e-4)
 
 
+def test_a_motion_that_costs_too_much_is_rejected(carts):
+    """Its forces are right; the optimum is said to cost half of it, and a tenth more is allowed."""
+    cheap = replace(carts.entries[1], cost=0.5 * carts.entries[1].cost)
+    answer = TrajectoryLibrary(carts.model, [cheap]).query(cheap.p)
+    failed = [each.name for each in answer.report.criteria if not each.passed]
+    assert answer.status is Status.REJECTED and failed == ["cost"]
+    assert carts.query(cheap.p).status.ok
+
+
+def test_a_task_is_outside_where_none_passed_before(carts):
+    """A trial 0.1 m from the second motion passed: up to there, on both sides and mirrored."""
+    carts.learn(Trials.of([Trial(np.array([0.3, 0.0]), 1, 0.0, 1, True)], 2))
+    for distance in (0.4, 0.31, -0.49):
+        assert not carts.query([distance, 0.0]).outside
+    for distance in (0.29, -0.52, 0.6):
+        assert carts.query([distance, 0.0]).outside
+    said = "No motion of the library has passed a test at such parameters before."
+    assert said in carts.query([0.99, 0.0]).message
+    assert said not in carts.query([0.29, 0.0]).message  # it passes now
+
+
 def test_parameters_beyond_the_range_are_said(carts):
     answer = carts.query([0.2, 0.7])
     assert len(answer.beyond) == 1
@@ -176,15 +201,58 @@ def test_where_the_adapted_motion_fails_it_is_corrected(arm_program, arm_entry):
     assert again.error == pytest.approx(answer.error, abs=1e-7)
 
 
+@pytest.fixture(scope="module")
+def pole(make_cart):
+    """A pendulum with a spring whose stiffness is a constant of the motion: nonlinear."""
+    casadi = imported()
+    return Program(
+        make_cart(
+            force=50.0,
+            design=[Variable("stiffness", 1.0, 9.0)],
+            dynamics=lambda x, u, z, p: [x[1], u[0] - 9.81 * casadi.sin(x[0]) - z[0] * x[0]],
+            cost=lambda x, u, z, p: u[0] ** 2 + (z[0] - 5.0) ** 2,
+            tolerance=0.01,
+            terminal_tolerances=[0.01, 0.05],
+            steps=4,
+        )
+    )
+
+
+def test_a_shift_takes_away_what_the_simulation_missed(pole):
+    """Second order: one is enough, also for the mirrored task, where the linear motion misses."""
+    library = TrajectoryLibrary(pole.model, [entry_at(pole, 0.2, 0.1)])
+    p = np.array([0.95, 0.4])
+    for q in (p, -p):
+        blind, answer = library.query(q, check=False), library.query(q)
+        missed = pole.model.simulate(blind.motion, q).error
+        assert answer.status.ok and (answer.shifts, answer.steps) == (1, 0)
+        assert answer.mirrored == (q[0] < 0.0) and answer.error < 0.3 * missed
+        assert missed > pole.model.tolerance
+
+
+def test_a_step_for_a_mirrored_task_is_the_mirrored_step(pole):
+    """Inputs and states change their signs, the stiffness does not."""
+    own = entry_at(pole, 0.2, 0.1)
+    library = TrajectoryLibrary(pole.model, [replace(own, v_p=1e-3 * own.v_p)])
+    p = np.array([0.6, 0.3])
+    one, other = library.query(p), library.query(-p)
+    assert one.steps > 0 and other.mirrored and not one.mirrored
+    np.testing.assert_allclose(other.motion.u, -one.motion.u, atol=1e-6)
+    np.testing.assert_allclose(other.motion.z, one.motion.z, atol=1e-6)
+    assert abs(one.motion.z[0] - pole.model.motion(own.v).z[0]) > 1e-3
+
+
 def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, program):
-    """An entry whose limits leave no room: the next one answers."""
+    """An entry whose limits leave no room: the next one answers, where no step corrects it."""
     qp = carts.entries[1].qp
     narrow = replace(carts.entries[1], qp=replace(qp, lower=0.0 * qp.lower, upper=0.0 * qp.upper))
     narrow = replace(narrow, mu_p=narrow.mu_p, v_p=1e3 + narrow.v_p)  # so that the QP is asked
     library = TrajectoryLibrary(carts.model, [carts.entries[0], narrow, carts.entries[2]])
-    answer = library.query([0.42, 0.0])
+    answer = library.query([0.42, 0.0], steps=0)
     assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
-    assert answer.status.ok
+    assert answer.status.ok and answer.nearest != 1
+    assert (answer.trial.nearest, answer.trial.entry) == (1, answer.nearest)
+    assert answer.trial.passed and answer.trial.error > answer.error
 
 
 def test_inequalities_along_the_path_and_their_parameters_count(make_cart):

@@ -42,6 +42,7 @@ def test_tasks_that_were_presumed_to_have_no_motion_count_by_those_checked():
     may have one."""
     share = 1.0 - 0.025 ** (1.0 / 20.0)
     assert Presumed(unsolved=80, solved=20).bound(1000) == pytest.approx(0.08 * share)
-    assert Presumed(unsolved=80, solved=20, wrong=2).bound(1000) > 0.08 * 0.12
+    bound = Presumed(unsolved=80, solved=20, wrong=2).bound(1000) / 0.08
+    assert binom.cdf(2, 20, bound) == pytest.approx(0.025)
     assert Presumed(unsolved=80).bound(1000) == 0.08
     assert Presumed().bound(0) == 0.0
