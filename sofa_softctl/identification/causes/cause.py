@@ -26,7 +26,9 @@ WORDS = {
 SMALL = 0.5
 """Shifts below this many half-widths of the intervals are of no consequence [-]."""
 MOST = 0.9
-"""A cause that explains this share of what noise leaves open explains it [-]."""
+"""A cause that explains this share of what noise leaves open explains it [-]..."""
+LEFT = 2.0
+"""... unless it leaves more than this multiple of the noise: the rest has another reason [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,8 @@ class Cause:
     """Decrease of the cost with it [-]."""
     explained: float
     """Share of the cost above what noise explains that it takes away, 1 if all [-]."""
+    left: float
+    """RMS residual with it, in that of noise [-]."""
     shifts: dict[str, float]
     """Change of each parameter with it [its unit]."""
     half_widths: dict[str, float]
@@ -64,6 +68,11 @@ class Cause:
     def matters(self) -> bool:
         """Whether a parameter changes by a good part of its interval."""
         return any(not abs(one) < SMALL for one in self.half_widths.values())
+
+    @property
+    def suffices(self) -> bool:
+        """Whether it leaves little but noise."""
+        return self.explained >= MOST and self.left <= LEFT
 
     @property
     def what(self) -> str:
@@ -84,13 +93,15 @@ class Cause:
     def advice(self) -> str:
         """What to do to have it in the model."""
         if self.kind == "columns":
-            return "correct the recording"
+            return "correct the recording" if self.suffices else "check the recording"
         return f"leave out --fix {self.name}" if self.kind == "fixed" else f"--with {self.name}"
 
     @property
     def sentence(self) -> str:
         """What it explains, and what to do."""
-        share = "it" if self.explained >= MOST else f"{self.explained:.0%} of it"
+        share = "it" if self.suffices else f"{self.explained:.0%} of it"
+        if self.explained >= MOST and not self.suffices:
+            share = f"most of it, and leaves {self.left:.2g} times the noise"
         if self.kind == "columns":
             text = f"{self.what}, which explains {share}: {self.advice}."
         elif self.kind == "fixed":
@@ -103,8 +114,8 @@ class Cause:
 
     @property
     def largest_shift(self) -> str:
-        """The parameter that changes most, such as 'k1 by -2.7 %'; empty: there is none."""
-        if not self.half_widths:
+        """The parameter that changes most, of those with an interval; empty: there is none."""
+        if not any(self.half_widths.values()):
             return ""
         name = max(self.half_widths, key=lambda one: abs(self.half_widths[one]))
         by, widths = self.shifts[name], abs(self.half_widths[name])
@@ -126,6 +137,7 @@ def measured(value: float, half: float, unit: str) -> str:
     """A number with its interval, such as '0.12 ± 0.01 N m' or '-3.2 ± 0.1 %'."""
     if unit in ("", "-") and abs(value) < 10.0:
         value, half, unit = 100.0 * value, 100.0 * half, "%"
+    unit = "" if unit == "1" else unit
     spread = f" ± {half:.2g}" if np.isfinite(half) else ""
     return f"{value:.3g}{spread} {unit}".strip()
 

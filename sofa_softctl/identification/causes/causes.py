@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.errors import IdentificationError, SimulationError
+from sofa_softctl.identification.causes.better import Better, better_without
 from sofa_softctl.identification.causes.cause import Cause, Kind
 from sofa_softctl.identification.causes.columns import fits_of_changes
 from sofa_softctl.identification.causes.extended import (
@@ -59,6 +60,10 @@ class Causes:
     """Tests of all effects, most significant first."""
     untested: dict[str, str]
     """Effects that could not be tested, and why."""
+    better: Better | None = None
+    """A better fit of the same model: the estimate is a local minimum, where causes are not judged.
+
+    None: none was found."""
 
     @property
     def first(self) -> Cause | None:
@@ -82,6 +87,7 @@ class Causes:
                 for one in self.scores
             ],
             "untested": self.untested,
+            "better_fit": None if self.better is None else vars(self.better),
         }
 
 
@@ -108,6 +114,8 @@ def find_causes(
     search = _Search(estimate, experiments, half_widths, expected, progress)
     search.test()
     found = search.ranked()
+    better = better_without(found[0], estimate, experiments) if search.far and found else None
+    found = () if better else found
     level = DOUBT_IN_ALL / max(len(search.scores), 1)
     named = {one.name for one in found}
     known = np.isfinite(half_widths)
@@ -120,7 +128,7 @@ def find_causes(
         estimate.values(),
     )
     scores = tuple(one for one, _ in search.scores)
-    return Causes(found, unseen, scores, search.untested)
+    return Causes(found, unseen, scores, search.untested, better)
 
 
 class _Search:
@@ -238,6 +246,7 @@ class _Search:
             p_value=min(1.0, tests * float(stats.chi2.sf(max(decrease, 0.0) / variance, 1))),
             decrease=float(decrease),
             explained=1.0,
+            left=float(np.sqrt(end.cost / self.expected)),
             shifts={one: by for one, (by, _) in shifts.items()},
             half_widths={one: by for one, (_, by) in shifts.items()},
             **size | others,

@@ -9,7 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
 
@@ -63,6 +65,22 @@ def _of(kind: Kind, channels: Sequence[Channel]) -> Iterator[Change]:
 
 
 def changed(experiments: Sequence[Experiment], change: Change) -> list[Experiment] | None:
-    """The experiments of the changed recordings; None: not possible."""
-    found = [one.with_recording(change.of) for one in experiments]
+    """The experiments of the changed recordings; None: not possible.
+
+    Raises:
+        IdentificationError: An experiment's `with_recording` takes its argument for a recording.
+    """
+    found = [_changed(one, change) for one in experiments]
     return None if None in found else [one for one in found if one is not None]
+
+
+def _changed(one: Experiment, change: Change) -> Experiment | None:
+    found = one.with_recording(change.of)
+    try:
+        return None if found is None else as_experiment(found)
+    except IdentificationError as error:
+        raise IdentificationError(
+            f"with_recording of {type(one).__name__} gave no experiment. Its argument is a "
+            "function, which changes a recording: return "
+            "replace(self, recording=change(self.recording))."
+        ) from error

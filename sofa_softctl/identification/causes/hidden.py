@@ -14,6 +14,8 @@ from sofa_softctl.identification.causes.score import Score
 
 LEAST = 2.0
 """Effects are listed that shift a parameter by so many half-widths before they are seen [-]."""
+ALIKE = 1e-4
+"""An effect that adds to one parameter, and changes others by less, is that parameter [-]."""
 PLAUSIBLE = 3.0
 """Larger effects, in their typical size, are not plausible [-]."""
 LISTED = 4
@@ -99,6 +101,9 @@ def hidden(
         harmful, seen = 1.0 / ratios[worst], reach * one.deviation
         if seen < LEAST * harmful or not _plausible(one, harmful):
             continue
+        same = units[worst] == one.parameter.unit and abs(slopes[worst] - 1.0) < ALIKE
+        if same and all(by < ALIKE * ratios[worst] for at, by in ratios.items() if at != worst):
+            continue  # it is that parameter by another name, such as damping beside a damper's
         unit, shift = one.parameter.unit, half_widths[worst]
         found.append(
             (

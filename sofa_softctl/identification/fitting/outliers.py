@@ -71,12 +71,15 @@ def _off(r: np.ndarray) -> np.ndarray:
     """Distance of outliers from the median of their neighbours, else 0, shape (n,)."""
     if len(r) < LEAST:
         return np.zeros(len(r))
-    padded = np.pad(r, SIDE, mode="reflect")
+    padded = np.pad(r, SIDE, constant_values=np.nan)
     shifts = [k for k in range(2 * SIDE + 1) if k != SIDE]
     near = np.stack([padded[k : k + len(r)] for k in shifts])  # (4, n)
-    off = r - np.median(near, axis=0)
+    off = r - np.nanmedian(near, axis=0)
     usual = max(1.0, 1.4826 * float(np.median(np.abs(off))))
-    alone = np.abs(r - near).min(axis=0)  # after a step one side is as far off as the sample
+    before, after = near[:SIDE], near[SIDE:]
+    ahead = np.stack([2.0 * before[-1] - before[-2], 2.0 * after[0] - after[1]])
+    # after a step one side is as far off as the sample, on a slope the line through one side
+    alone = np.nanmin(np.abs(r - np.concatenate([near, ahead])), axis=0)
     found: np.ndarray = np.where(np.minimum(alone, np.abs(off)) > FAR * usual, off, 0.0)
     return found
 

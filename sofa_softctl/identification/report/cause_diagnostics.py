@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 def on_causes(report: Report) -> list[Diagnostic]:
     """The likeliest cause, with what it does to the parameters."""
     first, wrong = report.causes.first, any(not one.right for one in report.residuals)
+    if report.causes.better is not None:
+        return [Diagnostic("bad", report.causes.better.sentence)]
     if first is None:
         tests = len(report.causes.scores)
         if not wrong or not tests:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 WORSE = 1.5
 """Held-out errors above this multiple of the fitted ones are reported."""
+HALF = 0.5
+"""Causes that explain less of what is left come after how the search ended [-]."""
 FAR = 3.0
 """Residuals above this many deviations are reported where the search converged."""
 SEVERITY = {"bad": 0, "look": 1, "good": 2}
@@ -35,7 +37,9 @@ SEVERITY = {"bad": 0, "look": 1, "good": 2}
 def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     """All diagnostics, most severe first."""
     estimate = report.estimate
-    found = [*on_causes(report), _on_search(report), *on_starts(estimate)]
+    causes, ended = on_causes(report), _on_search(report)
+    found = [ended, *causes] if _not_at_the_end(report) else [*causes, ended]
+    found += on_starts(estimate)
     found += [Diagnostic("look", _at_bound(estimate, name)) for name in estimate.at_bound]
     found += [Diagnostic("look", _unobservable(estimate, name)) for name in estimate.unobservable]
     found += [_blind(one) for one in report.trust.blind]
@@ -54,6 +58,14 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     return tuple(sorted(found, key=lambda one: SEVERITY[one.level]))
 
 
+def _not_at_the_end(report: Report) -> bool:
+    """Whether how the search ended says more than a cause that leaves much: it comes first then."""
+    first, ok = report.causes.first, report.estimate.status.ok
+    if first is None or first.suffices:
+        return False
+    return not ok or first.explained < HALF
+
+
 def _on_search(report: Report) -> Diagnostic:
     """The end of the search, and whether residuals are far above the noise."""
     estimate = report.estimate
@@ -66,7 +78,8 @@ def _on_search(report: Report) -> Diagnostic:
     count = len(estimate.searches)
     if count == 1 or estimate.method == METHOD:
         advice = "" if estimate.method == METHOD else " Try --starts 8."
-        return Diagnostic("look", f"{text}: a local minimum, or the model is wrong.{advice}")
+        level: Level = "bad" if _not_at_the_end(report) else "look"
+        return Diagnostic(level, f"{text}: a local minimum, or the model is wrong.{advice}")
     same = estimate.minima[0].count if estimate.minima else 1
     return Diagnostic(
         "look",

@@ -6,6 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.causes.better import better_without
+from sofa_softctl.identification.causes.cause import measured
+from sofa_softctl.identification.causes.changed import changed, changes
+from sofa_softctl.identification.causes.hidden import hidden
+from sofa_softctl.identification.causes.score import Score
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
@@ -64,6 +70,11 @@ def test_a_cause_without_consequence_is_no_alarm(models):
     assert calm.verdict.level == "look" and "It is of no consequence" in texts(calm)
 
 
+def test_numbers_without_a_unit_are_told_without_one():
+    assert measured(0.3, 0.01, "1") == "0.3 ± 0.01"
+    assert measured(0.03, 0.01, "") == "3 ± 1 %"
+
+
 def test_what_the_data_could_not_show_is_said(models, capsys):
     made = reported(models.lag(1))
     names = [one.name for one in made.causes.hidden]
@@ -74,6 +85,20 @@ def test_what_the_data_could_not_show_is_said(models, capsys):
     show(made, None, quiet=False, as_json=False)
     assert "What these data could not show:" in capsys.readouterr().out
     assert "What these data could not show" in page(made)
+
+
+def test_an_effect_that_is_a_fitted_parameter_by_another_name_is_not_listed():
+    """Damping beside a damper's adds to it; damping that acts on k as well is told."""
+
+    def listed(*slopes):
+        effect = Parameter("damping.b", 0.0, "N s/m")
+        one = Score(effect, np.nan, np.inf, np.array(slopes), 0.0, 1.0)
+        units = {"c": "N s/m", "k": "N/m"}
+        found = hidden([one], 1e-3, {"c": 0.1, "k": 1.0}, units, {"c": 2.0, "k": 50.0})
+        return [each.parameter for each in found]
+
+    assert listed(1.0, 1e-9) == []
+    assert listed(1.0, 1.0) == ["c"] and listed(0.5, 0.0) == ["c"]
 
 
 def test_a_reversed_column_is_named_and_derivatives_are_not_blamed(models):
@@ -90,6 +115,76 @@ def test_a_reversed_column_is_named_and_derivatives_are_not_blamed(models):
     assert "which explains it: correct the recording." in made.verdict.text
     assert "not exact" not in texts(made)
     assert made.estimate.rho + list(first.shifts.values()) == pytest.approx([0.3, 2.0], rel=0.01)
+
+
+def test_a_cause_that_leaves_more_than_noise_does_not_explain_it_and_a_poor_one_comes_second(
+    models,
+):
+    made = reported(shown(models.lag(1), 0.05))
+    first = made.causes.first
+
+    def told(**changed):
+        found = (replace(first, **changed),)
+        return replace(made, causes=replace(made.causes, found=found)).verdict.text
+
+    assert "explains it: --with offset.tip" in told(left=1.1)
+    assert "explains most of it, and leaves 30 times the noise: --with" in told(left=30.0)
+    columns = told(left=30.0, kind="columns", text="tip has the other sign", change=np.nan)
+    assert "leaves 30 times the noise: check the recording." in columns
+    wave = shown(models.lag(1), np.sin(9.0 * models.lag(1).time)[:, None])
+    poor = reported(wave)
+    assert poor.causes.found and poor.causes.first.explained < 0.5
+    assert poor.verdict.text.startswith("Not to be trusted: The search converged to residuals of")
+
+
+def test_shifts_of_parameters_without_an_interval_are_not_counted_in_half_widths(models):
+    first = reported(shown(models.lag(1), 0.05)).causes.first
+    assert "half-widths of its interval" in first.largest_shift
+    unknown = replace(first, half_widths={"tau": 0.0, "gain": -0.0})
+    assert unknown.largest_shift == ""
+
+
+class Wave(Experiment):
+    """y = sin(w t), measured with w = 10 / s: a fit has a minimum at every other count of waves."""
+
+    name, inputs, channels = "wave", (), (Channel("y", "mm", deviation=0.01),)
+    parameters = (Parameter("w", 16.0, "1/s", lower=5.0, upper=20.0),)
+    time = np.linspace(0.0, 3.0, 151)
+    measured = np.sin(10.0 * time)[:, None]
+
+    def outputs(self, rho):
+        return np.sin(rho[0] * self.time)[:, None]
+
+    def sensitivities(self, rho):
+        return self.outputs(rho), (self.time * np.cos(rho[0] * self.time))[:, None, None]
+
+
+def test_a_fit_that_leaves_a_local_minimum_is_no_cause():
+    """From where a cause leads, the model alone gets to the data: its parameters were wrong."""
+    one = Wave()
+    made = reported(one)
+    at, first = made.estimate.rho[0], made.causes.first
+    assert abs(at - 10.0) > 3.0 and made.causes.better is None
+    near = replace(first, shifts={"w": 9.8 - at}, decrease=made.estimate.cost)
+    better = better_without(near, made.estimate, [one])
+    assert better.parameters["w"] == pytest.approx(10.0, abs=1e-6)
+    assert better_without(replace(near, shifts={"w": 0.0}), made.estimate, [one]) is None
+    told = replace(made, causes=replace(made.causes, found=(), better=better))
+    assert "the search ended at a local minimum. Start there: --set-start w=10." in (
+        told.verdict.text
+    )
+    assert replace(better, rms=100.0).sentence.endswith("ended at a local minimum. Try --starts 8.")
+    json.dumps(told.to_dict(), allow_nan=False)
+
+
+def test_a_changed_recording_that_is_taken_for_one_is_explained(models):
+    class Wrong(models.Lag):
+        def with_recording(self, recording):
+            return replace(self, recording=recording)
+
+    (change, *_) = changes(Wrong(models.lag(1).recording))
+    with pytest.raises(IdentificationError, match="^with_recording of Wrong .* is a function, "):
+        changed([Wrong(models.lag(1).recording)], change)
 
 
 TIME = np.linspace(0.0, 6.0, 241)

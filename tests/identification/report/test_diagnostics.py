@@ -47,8 +47,8 @@ class Wave(Experiment):
 def test_a_local_minimum_is_reported_and_other_starts_are_listed(capsys):
     data = [Wave()]
     made = make_report("wave", estimate(data), data)
-    assert "The search converged to residuals of" in texts(made, "look")
-    assert "a local minimum, or the model is wrong. Try --starts 8." in texts(made, "look")
+    assert made.verdict.text.startswith("Not to be trusted: The search converged to residuals of")
+    assert "a local minimum, or the model is wrong. Try --starts 8." in made.verdict.text
     made = make_report("wave", estimate(data, starts=9, seed=1), data)
     show(made, None, quiet=False, as_json=False)
     told = capsys.readouterr().out
@@ -125,6 +125,18 @@ def test_a_single_wrong_sample_is_named_and_neighbours_and_steps_are_not(models)
     y[100:] += 2.0  # a step of 100 deviations
     (fit,) = estimate([with_outputs(one, y)]).fits
     assert outliers(fit) == ()
+
+
+def test_ends_and_corners_of_a_smooth_misfit_are_no_wrong_samples(models):
+    """A triangle that rises by 100 deviations a sample, as a model leaves that is wrong."""
+    (fit,) = estimate([models.lag(3)]).fits
+    ramp = np.abs(np.arange(len(fit.time)) % 80 - 40.0)[:, None]
+    assert outliers(replace(fit, measured=fit.outputs + 2.0 * ramp)) == ()
+    for row in (0, 1, len(ramp) - 1):
+        measured = fit.measured.copy()
+        measured[row] += 2.0
+        (one,) = outliers(replace(fit, measured=measured))
+        assert one.row == row
 
 
 def test_noise_has_no_wrong_samples_and_missing_ones_do_no_harm(models):
