@@ -28,7 +28,10 @@ SMALL = 0.5
 MOST = 0.9
 """A cause that explains this share of what noise leaves open explains it [-]..."""
 LEFT = 2.0
-"""... unless it leaves more than this multiple of the noise: the rest has another reason [-]."""
+"""... unless it leaves more than this multiple of the noise..."""
+KEPT = 0.2
+"""... or this share of what samples have in common with those before: the rest has another reason,
+such as noise that is not white [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,9 @@ class Cause:
     """Change of each parameter with it [its unit]."""
     half_widths: dict[str, float]
     """These changes in half-widths of the parameters' intervals without it [-]."""
+    kept: float = 0.0
+    """Share of the residuals' covariance from sample to sample that is left with it, 0 where it is
+    that of white noise, or was not looked at [-]."""
     alike: tuple[str, ...] = ()
     """Other causes that fit as well: the data cannot tell which."""
 
@@ -70,9 +76,14 @@ class Cause:
         return any(not abs(one) < SMALL for one in self.half_widths.values())
 
     @property
+    def beside(self) -> bool:
+        """Whether it fits what something else has left in the residuals, such as coloured noise."""
+        return self.kept > KEPT
+
+    @property
     def suffices(self) -> bool:
         """Whether it leaves little but noise."""
-        return self.explained >= MOST and self.left <= LEFT
+        return self.explained >= MOST and self.left <= LEFT and not self.beside
 
     @property
     def what(self) -> str:
@@ -99,8 +110,14 @@ class Cause:
     @property
     def sentence(self) -> str:
         """What it explains, and what to do."""
+        if self.beside:
+            return (
+                "Successive residuals have something in common that no tested effect explains: "
+                f"perhaps the noise is not white. The likeliest, {self.what} of {self.size}, "
+                f"leaves {self.kept:.0%} of it."
+            )
         share = "it" if self.suffices else f"{self.explained:.0%} of it"
-        if self.explained >= MOST and not self.suffices:
+        if self.explained >= MOST and self.left > LEFT:
             share = f"most of it, and leaves {self.left:.2g} times the noise"
         if self.kind == "columns":
             text = f"{self.what}, which explains {share}: {self.advice}."

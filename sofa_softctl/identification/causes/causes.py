@@ -30,6 +30,7 @@ from sofa_softctl.identification.causes.score import Score, score
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
+from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 
 DOUBT_IN_ALL = 2e-2
 """Level of significance of all tests of causes together."""
@@ -40,6 +41,8 @@ FITTED, FITTED_FAR = 4, 10
 ALIKE = 6.0
 """Causes whose costs differ by less fit alike: the better one is e^3 = 20 times as likely. In units
 of the residuals' variance, where that is above 1."""
+CORRELATED = 3.0
+"""Covariance of successive residuals above which it is none of white noise, in its deviations."""
 CLOSE = 3.0
 """A cost that is above that of noise by so many of its standard deviations is explained [-]."""
 HALF = float(stats.norm.ppf(0.975))
@@ -146,6 +149,7 @@ class _Search:
         self.half_widths, self.expected, self.progress = half_widths, expected, progress
         self.scores: list[tuple[Score, Extended]] = []
         self.untested: dict[str, str] = {}
+        self._ends: dict[str, tuple[StackedResidual, np.ndarray]] = {}
         self.far = estimate.cost > FAR * expected or not estimate.status.ok
 
     def test(self) -> None:
@@ -168,6 +172,10 @@ class _Search:
         level = DOUBT_IN_ALL
         found = sorted((one for one in found if one.p_value < level), key=lambda one: -one.decrease)
         found = [replace(one, explained=self._explained(one, found[0])) for one in found]
+        found[:1] = [replace(one, kept=self._kept(one)) for one in found[:1]]
+        if found and found[0].beside:
+            share = max(0.0, 1.0 - found[0].kept)
+            found = [replace(one, explained=share * one.explained) for one in found]
         best = [one for one in found if found[0].decrease - one.decrease <= self._alike(found[0])]
         names = tuple(one.name for one in best)
         return tuple(
@@ -184,6 +192,22 @@ class _Search:
         if left > CLOSE * np.sqrt(2.0 * self.expected):
             above = max(above, self.estimate.cost - self.expected)
         return float(min(1.0, max(0.0, one.decrease) / above))
+
+    def _kept(self, one: Cause) -> float:
+        """See `Cause.kept`; not where noise of inputs makes residuals that are not white.
+
+        Far from the noise, what is left of the cost says as much.
+        """
+        experiments = self.estimate.experiments
+        white = not any(
+            each.unknowns or any(c.deviation for c in each.inputs) for each in experiments
+        )
+        if self.far or not white or one.name not in self._ends:
+            return 0.0
+        misfit, rho = self._ends[one.name]
+        before, chance = covariance(self.estimate.fits)
+        after, _ = covariance(misfit.fits(rho))
+        return after / before if min(before, after) > CORRELATED * chance else 0.0
 
     def _say(self, text: str) -> None:
         if self.progress is not None:
@@ -202,7 +226,9 @@ class _Search:
         for one, extended in likely[: FITTED_FAR if self.far else FITTED]:
             self._say(f"fitting {one.name}")
             try:
-                found.append(self._effect(one, extended, refit(extended, one)))
+                fit = refit(extended, one)
+                found.append(self._effect(one, extended, fit))
+                self._ends[one.name] = extended.misfit, fit.found.rho
             except SimulationError as error:
                 self.untested[one.name] = str(error)
         return found
@@ -251,3 +277,10 @@ class _Search:
             half_widths={one: by for one, (_, by) in shifts.items()},
             **size | others,
         )
+
+
+def covariance(fits: Sequence[Fit]) -> tuple[float, float]:
+    """Sum of products of successive residuals, and its standard deviation of white noise [-]."""
+    products = [one.residuals[1:] * one.residuals[:-1] for one in fits]
+    count = sum(int(np.isfinite(each).sum()) for each in products)
+    return sum(float(np.nansum(each)) for each in products), float(np.sqrt(count))

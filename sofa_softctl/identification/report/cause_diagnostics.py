@@ -22,6 +22,8 @@ def on_causes(report: Report) -> list[Diagnostic]:
             return []
         text = f"None of {tests} effects that the model may leave out fits better than noise."
         return [Diagnostic("look", text)]
+    if first.beside:
+        return [Diagnostic("bad", first.sentence)]
     if wrong or first.matters or not report.estimate.status.ok:
         return [Diagnostic("bad", f"{first.sentence}{_bias(first)}")]
     text = (

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.causes.better import better_without
@@ -68,6 +69,18 @@ def test_a_cause_without_consequence_is_no_alarm(models):
     cause = replace(first, half_widths={"tau": 0.1}, shifts={"tau": 1e-4})
     calm = replace(made, causes=replace(made.causes, found=(cause,)))
     assert calm.verdict.level == "look" and "It is of no consequence" in texts(calm)
+
+
+def test_noise_that_is_not_white_is_not_called_an_effect(models):
+    """Of a first-order process, with the deviation that is declared: an offset fits some of it, and
+    leaves four fifths of what successive samples have in common."""
+    one, white = models.lag(204), np.random.default_rng(4).standard_normal(201)
+    coloured = lfilter([np.sqrt(1.0 - 0.95**2)], [1.0, -0.95], white)
+    made = reported(shown(one, one.channels[0].deviation * coloured[:, None]))
+    first = made.causes.first
+    assert first.p_value < 0.02 and 0.5 < first.kept < 1.0 and first.explained < 0.2
+    assert made.verdict.level == "bad" and "--with" not in made.verdict.text
+    assert "perhaps the noise is not white. The likeliest, an offset of" in made.verdict.text
 
 
 def test_numbers_without_a_unit_are_told_without_one():
