@@ -1,4 +1,4 @@
-"""What drives a step: cables and cavities together, in the order in which they are given."""
+"""What drives and hinders a step: cables and cavities, in the order given, then contacts."""
 
 from __future__ import annotations
 
@@ -8,96 +8,123 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.cavity import Cavity
+from sofa_softctl.runtime.behavior.collision import ContactDetection
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.derivatives.cables import Lines
 from sofa_softctl.runtime.derivatives.cavities import Cavities
+from sofa_softctl.runtime.derivatives.contacts import Contacts
 
 
 class Drives:
-    """Constraint rows H of cables and cavities, their multipliers lam and displacements delta.
+    """Constraint rows H of cables, cavities and contacts, multipliers lam, displacements delta.
 
     Of a cable lam is h times its tension and delta = L0 - L; of a cavity lam is h times its
-    pressure and delta = V - V0. `measure` sets them at a position.
+    pressure and delta = V - V0; of a contact lam is h times its force and delta its gap, of which
+    0 or more is imposed. `measure` sets them at a position, k of the first two and as many contacts
+    as there are.
 
     Args:
         system: That of the states on which they act.
         constraints: Cables and cavities.
+        pipelines: What finds contacts.
 
     Raises:
         SceneError: one hangs on a body that turns, or on another system.
     """
 
-    def __init__(self, system: MechanicalSystem, constraints: Sequence[Cable | Cavity]) -> None:
+    def __init__(
+        self,
+        system: MechanicalSystem,
+        constraints: Sequence[Cable | Cavity],
+        pipelines: Sequence[ContactDetection] = (),
+    ) -> None:
         self.constraints = list(constraints)
+        self.contacts = Contacts(system, pipelines)
         cables = [one for one in self.constraints if isinstance(one, Cable)]
         self.lines = Lines(system, cables)
         self.cavities = Cavities(system, [c for c in self.constraints if isinstance(c, Cavity)])
         is_cable = np.array([isinstance(one, Cable) for one in self.constraints], dtype=bool)
         self._first, self._second = np.flatnonzero(is_cable), np.flatnonzero(~is_cable)
         """Places of cables and of cavities."""
-        self.one_sided = np.array(
+        self.limited = np.array(
             [c.only_pulls if isinstance(c, Cable) else c.only_inflates for c in self.constraints],
             dtype=bool,
         )
-        """Whether each only pulls, or only inflates; bool, shape (k,)."""
+        """Whether each cable or cavity only pulls, or only inflates; bool, shape (k,)."""
 
     def __len__(self) -> int:
-        """Number of cables and cavities."""
+        """Number k of cables and cavities."""
         return len(self.constraints)
 
     def measure(self, x: np.ndarray) -> None:
-        """Take their geometry at x, shape (n, 3)."""
+        """Take their geometry at x, shape (n, 3), to which the states of the scene were set."""
         self.lines.measure(x)
         self.cavities.measure(x)
+        self.contacts.measure(x)
+
+    def with_contacts(self, of_drives: np.ndarray, of_contacts: float) -> np.ndarray:
+        """Values of cables and cavities, last axis, with one more for each contact."""
+        shape = (*of_drives.shape[:-1], len(self.contacts))
+        return np.concatenate([of_drives, np.full(shape, of_contacts, of_drives.dtype)], axis=-1)
+
+    @property
+    def one_sided(self) -> np.ndarray:
+        """`limited`, and contacts, which only push; bool, shape (k + contacts,)."""
+        return self.with_contacts(self.limited, True)
 
     @property
     def sizes(self) -> np.ndarray:
         """Length of each cable [length] and volume of each cavity [length^3], shape (k,)."""
-        return self._joined(self.lines.lengths, self.cavities.volumes)
+        return self._joined(self.lines.lengths, self.cavities.volumes, np.empty(0))
 
     @property
     def displacement(self) -> np.ndarray:
-        """Delta of each: L0 - L [length] or V - V0 [length^3], shape (k,)."""
+        """Delta: L0 - L [length], V - V0 [length^3] or gap [length], shape (k + contacts,)."""
         pulled = self.lines.initial - self.lines.lengths
-        return self._joined(pulled, self.cavities.volumes - self.cavities.initial)
+        blown = self.cavities.volumes - self.cavities.initial
+        return self._joined(pulled, blown, self.contacts.gap)
 
     def push(self, lam: np.ndarray) -> np.ndarray:
         """H^T lam, 0 where nodes are held, shape (n, 3)."""
-        pulled, blown = self._parts(lam)
-        return self.lines.push(pulled) + self.cavities.push(blown)
+        pulled, blown, pressed = self._parts(lam)
+        return self.lines.push(pulled) + self.cavities.push(blown) + self.contacts.push(pressed)
 
     def rows(self, v: np.ndarray) -> np.ndarray:
-        """H v, shape (k,); v must be 0 where nodes are held."""
-        return self._joined(self.lines.rows(v), self.cavities.rows(v))
+        """H v, shape (k + contacts,); v must be 0 where nodes are held."""
+        return self._joined(self.lines.rows(v), self.cavities.rows(v), self.contacts.rows(v))
 
     def displaced(self, dx: np.ndarray) -> np.ndarray:
-        """How delta changes with the positions by dx, shape (k,)."""
-        return self._joined(self.lines.rows(dx), self.cavities.grown(dx))
+        """How delta changes with the positions by dx, shape (k + contacts,)."""
+        return self._joined(self.lines.rows(dx), self.cavities.grown(dx), self.contacts.rows(dx))
 
     def displaced_transposed(self, mu: np.ndarray) -> np.ndarray:
         """d(mu . delta)/dx, 0 where nodes are held, shape (n, 3)."""
-        pulled, blown = self._parts(mu)
-        return self.lines.push(pulled) + self.cavities.grown_transposed(blown)
+        pulled, blown, pressed = self._parts(mu)
+        grown = self.cavities.grown_transposed(blown)
+        return self.lines.push(pulled) + grown + self.contacts.push(pressed)
 
     def turned(self, lam: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """d(H^T lam) when the positions change by dx, both of shape (n, 3)."""
-        pulled, blown = self._parts(lam)
-        return self.lines.turned(pulled, dx) + self.cavities.turned(blown, dx)
+        pulled, blown, pressed = self._parts(lam)
+        turned = self.lines.turned(pulled, dx) + self.cavities.turned(blown, dx)
+        return turned + self.contacts.turned(pressed, dx)
 
     def turned_transposed(self, lam: np.ndarray, y: np.ndarray) -> np.ndarray:
         """d(y . H^T lam)/dx, both of shape (n, 3)."""
-        pulled, blown = self._parts(lam)
-        return self.lines.turned(pulled, y) + self.cavities.turned_transposed(blown, y)
+        pulled, blown, pressed = self._parts(lam)
+        turned = self.lines.turned(pulled, y) + self.cavities.turned_transposed(blown, y)
+        return turned + self.contacts.turned(pressed, y)
 
     def rows_turned(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """dH w when the positions change by dx, both of shape (n, 3); shape (k,)."""
-        return self._joined(self.lines.rows_turned(dx, w), self.cavities.rows_turned(dx, w))
+        """dH w when the positions change by dx, both of shape (n, 3); shape (k + contacts,)."""
+        parts = (self.lines, self.cavities, self.contacts)
+        return self._joined(*(one.rows_turned(dx, w) for one in parts))
 
     def curve(self, lam: np.ndarray, w: np.ndarray, weight: float) -> None:
         """Prepare `add_curved`; see `Lines.curved`. The weight is that of cables alone."""
-        self._blown = self._parts(lam)[1]
+        pulled, self._blown, self._pressed = self._parts(lam)
         if len(self._first):
-            self._blocks = self.lines.curved(self._parts(lam)[0], w, weight)
+            self._blocks = self.lines.curved(pulled, w, weight)
 
     def add_curved(self, dx: np.ndarray, out: np.ndarray, *, transposed: bool = False) -> None:
         """out += d(H^T lam + weight d(H^T lam)/dx w) for dx, both of shape (p, n, 3)."""
@@ -107,12 +134,17 @@ class Drives:
             turn = self.cavities.turned_transposed if transposed else self.cavities.turned
             for one, own in zip(dx, out, strict=True):
                 own += turn(self._blown, one)
+        if self._pressed.any():
+            for one, own in zip(dx, out, strict=True):
+                own += self.contacts.turned(self._pressed, one)  # symmetric
 
-    def _joined(self, of_lines: np.ndarray, of_cavities: np.ndarray) -> np.ndarray:
+    def _joined(
+        self, of_lines: np.ndarray, of_cavities: np.ndarray, of_contacts: np.ndarray
+    ) -> np.ndarray:
         found = np.empty(len(self.constraints))
         found[self._first], found[self._second] = of_lines, of_cavities
-        return found
+        return np.concatenate([found, of_contacts])
 
-    def _parts(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Entries of cables and of cavities."""
-        return values[self._first], values[self._second]
+    def _parts(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Entries of cables, of cavities and of contacts."""
+        return values[self._first], values[self._second], values[len(self.constraints) :]

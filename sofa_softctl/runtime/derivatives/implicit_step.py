@@ -33,9 +33,9 @@ class StepState:
     w: np.ndarray
     """Velocities at its end [length/time], shape (n, 3); positions there are x + h w."""
     lam: np.ndarray
-    """Multiplier of each drive, h times its tension or pressure, shape (k,)."""
+    """Multiplier of each drive and contact, h times its tension, pressure or force, (k + c,)."""
     held: np.ndarray
-    """Drives whose displacement was imposed, cables only if taut; bool, shape (k,)."""
+    """Those whose displacement was imposed, cables and contacts only if taut; bool, (k + c,)."""
 
 
 class ImplicitStep:
@@ -91,13 +91,12 @@ class ImplicitStep:
         self.force_fields = [one for one in self.system.force_fields if id(one) not in own]
         self.ode: Any = self.system.solver
         self.linear = self.system.linear_solver.require_direct("derivatives of a step")
-        self.drives = Drives(self.system, driven)
+        self.drives = Drives(self.system, driven, loop.pipelines)
         count = len(self.drives)
         self.imposed = np.array(imposed if imposed is not None else [False] * count, dtype=bool)
         cables = len(self.drives.lines.cables)
         if self.stiffness and (self.imposed.any() or not len(self.stiffness) == count == cables):
             raise ValueError("stiffness: give one force field for each cable, driven by tension.")
-        self.one_sided = self.drives.one_sided
         self.x0 = np.concatenate([s._data["position"].get() for s in self.system.states])
         self.v0 = np.concatenate([s._data["velocity"].get() for s in self.system.states])
         self.system.project(self.v0)
@@ -156,19 +155,21 @@ class ImplicitStep:
         Raises:
             DivergedError: the state is no longer finite.
         """
-        lam = np.where(self.imposed, 0.0, self.h * drive)
-        b = self.mass_product(v) + self.h * self.force + self.drives.push(lam)
+        drives = self.drives
+        lam = drives.with_contacts(np.where(self.imposed, 0.0, self.h * drive), 0.0)
+        b = self.mass_product(v) + self.h * self.force + drives.push(lam)
         self.system.project(b)
         w = self.solve(b)
-        held = self.imposed.copy()
+        held, one_sided = drives.with_contacts(self.imposed, True), drives.one_sided
+        held[len(drives) :] = drives.contacts.moves
         if held.any():
             Y, W = self.compliance(held)
-            missing = (drive - self.drives.displacement)[held]
-            missing -= self.h * self.drives.rows(w)[held]
-            found = _multipliers(W, missing, self.one_sided[held])
+            missing = (drives.with_contacts(drive, 0.0) - drives.displacement)[held]
+            missing -= self.h * drives.rows(w)[held]
+            found = _multipliers(W, missing, one_sided[held])
             w = w + np.tensordot(found, Y, axes=1)
             lam[held] = found
-            held[held] = (found != 0.0) | ~self.one_sided[held]
+            held[held] = (found != 0.0) | ~one_sided[held]
         if not np.isfinite(w).all():
             bad = ~np.isfinite(w).all(axis=1)
             raise DivergedError.of("The robot", 0.0, self.h, bad.tolist())

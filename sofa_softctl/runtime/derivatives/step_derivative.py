@@ -104,7 +104,7 @@ class StepDerivative:
         step, taken, drives = self.step, self.taken, self.step.drives
         found = np.zeros((len(drives), *taken.x.shape))
         for k in np.flatnonzero(~step.imposed):
-            one = np.zeros(len(drives))
+            one = np.zeros(len(taken.lam))
             one[k] = taken.h
             found[k] = drives.push(one)
             if step.stiffness:
@@ -117,10 +117,11 @@ class StepDerivative:
         """d(lam) of held drives, shape (p, q): W d(lam) = d(drive) - d(delta) - h (H dw + dH w)."""
         taken, drives = self.taken, self.step.drives
         missing = np.empty((len(dx), int(taken.held.sum())))
+        given = None if drive is None else drives.with_contacts(drive, 0.0)
         for k, (moved, faster) in enumerate(zip(dx, w, strict=True)):
             turned = drives.rows_turned(moved, taken.w)
             found = -drives.displaced(moved) - taken.h * (drives.rows(faster) + turned)
-            missing[k] = (found if drive is None else found + drive[k])[taken.held]
+            missing[k] = (found if given is None else found + given[k])[taken.held]
         return np.linalg.solve(self._W, missing.T).T
 
     # -- backward ---------------------------------------------------------------------------------
@@ -148,10 +149,10 @@ class StepDerivative:
         g = after.v + taken.h * after.x
         g[step.system.fixed] = 0.0
         y = step.solve(g)
-        by_drive = np.zeros(len(drives))
+        by_drive = np.zeros(len(taken.lam))
         by_x = after.x.copy()
         if taken.held.any():
-            mu = np.zeros(len(drives))
+            mu = np.zeros(len(taken.lam))
             mu[taken.held] = np.linalg.solve(self._W, drives.rows(y)[taken.held])
             y = y - taken.h * np.tensordot(mu[taken.held], self._Y, axes=1)
             by_x -= drives.displaced_transposed(mu)
@@ -163,14 +164,14 @@ class StepDerivative:
         by_effort = taken.h * drives.rows(y)
         if step.stiffness:
             by_effort += taken.h * step.curving * drives.rows_turned(taken.w, y)
-        by_drive += np.where(step.imposed, 0.0, by_effort)
+        by_drive += np.where(drives.with_contacts(step.imposed, True), 0.0, by_effort)
         sums.rayleigh_mass += float(np.vdot(y, self.by_rayleigh_mass()))
         sums.rayleigh_stiffness += float(np.vdot(y, self.by_rayleigh_stiffness()))
         for mass in step.system.masses:
             sums.mass[id(mass)] += float(np.vdot(y, self.by_mass(mass)))
         by_x[step.system.fixed] = 0.0
         by_v = step.mass_product(y)
-        return Cotangent(by_x, by_v), by_drive
+        return Cotangent(by_x, by_v), by_drive[: len(drives)]
 
     def collect(self, sums: Sums) -> np.ndarray:
         """Derivatives by the parameters, shape (p,)."""

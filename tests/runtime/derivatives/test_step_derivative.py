@@ -300,7 +300,7 @@ def test_the_matrix_of_the_step_turns_and_its_derivative_counts(build, monkeypat
 def test_slack_cables_do_not_push(build):
     """With minForce=0 a cable that is let out goes slack: no force, no derivative by its length."""
     root, step, derivative = build("displacement")
-    step.one_sided[:] = True
+    step.drives.limited[:] = True
     drive = np.tile([3.0, -4.0], (STEPS, 1))
     taken, _, _ = simulate(step, drive)
     assert taken[-1].lam[0] > 0.0 and taken[-1].lam[1] == 0.0

@@ -85,6 +85,10 @@ def add_contacts(node):
         root.addObject(kind)
     root.addObject("CollisionResponse", response="FrictionContactConstraint")
     root.addObject("LocalMinDistance", alarmDistance=1.0, contactDistance=0.5)
+    node.addObject("PointCollisionModel", name="skin")
+    below = root.addChild("below")
+    below.addObject("MechanicalObject", position=[[0.0, -9.0, 40.0]])
+    below.addObject("PointCollisionModel", name="pin", moving=False, simulated=False)
 
 
 def add_body(node):
@@ -129,7 +133,10 @@ def add_body(node):
             "RestShapeSpringsForceField '/beam/skin/springs' acts on MechanicalObject "
             "'/beam/skin/MechanicalObject', which follows another state: put it on the state",
         ),
-        (add_contacts, "finds contacts, for which derivatives of a step are not known: leave"),
+        (
+            add_contacts,
+            "gives friction to PointCollisionModel '/beam/skin' and PointCollisionModel '/below",
+        ),
         (
             add("PositionConstraint", name="push", useDirections=[1, 0, 0], value=[1.0]),
             "PositionConstraint '/beam/push' is a constraint that is neither a cable nor a cavity",

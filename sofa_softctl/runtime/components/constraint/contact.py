@@ -104,12 +104,17 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         total: np.ndarray = np.einsum("pk,pkc->pc", weights, moved)
         return total
 
+    @property
+    def distance(self) -> np.ndarray:
+        """From the first points to the second, along the normals [length], shape (p,)."""
+        apart = self.near.point[:, 1] - self.near.point[:, 0]
+        found: np.ndarray = np.einsum("pc,pc->p", apart, self.frames[:, 0])
+        return found
+
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
         moves = [self._motion(side) for side in (0, 1)]
-        apart = self.near.point[:, 1] - self.near.point[:, 0]
-        along = np.einsum("pc,pc->p", apart, self.frames[:, 0])
-        gap = along - self.contact_distance
+        gap = self.distance - self.contact_distance
         slide = np.einsum("prc,pc->pr", self.frames, moves[1] - moves[0])  # (p, 3)
         free = gap + slide[:, 0]
         size = sum(np.linalg.norm(move, axis=1) for move in moves)
@@ -123,6 +128,27 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         """See LagrangianConstraint."""
         kind, mu = (COULOMB, self.mu.get()) if self.rows_each == 3 else (UNILATERAL, 0.0)
         return np.tile(row_parameters(kind, mu), (self.row_count, 1))
+
+    def check_differentiable(self) -> None:
+        """Check that the derivative of a time step is known with these contacts.
+
+        Raises:
+            SceneError: They have friction, or do not push along the shortest way.
+        """
+        names = " and ".join(model.describe() for model in self.models)
+        if self.mu.get() > 0.0:
+            raise self.fault(
+                f"has friction, mu={self.mu.get():g}, between {names}: derivatives of a step are "
+                "known for contacts without. Give mu=0 to the response where friction hardly "
+                "matters, or leave these collisions out."
+            )
+        apart = self.near.point[:, 1] - self.near.point[:, 0]
+        aside = apart - self.distance[:, None] * self.near.normal
+        if (np.abs(aside) > 1e-6 * np.abs(self.distance)[:, None] + 1e-12).any():
+            raise self.fault(
+                f"pushes between {names} along the normal of a surface, not along the shortest "
+                "way: derivatives of a step are known for that alone. Leave useSurfaceNormals out."
+            )
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """See LagrangianConstraint."""
