@@ -24,11 +24,3 @@ class ContactDetection(Component):
     def detect(self) -> None:
         """Find the contacts of this step."""
         raise NotImplementedError
-
-    def check_differentiable(self) -> None:
-        """Check that the derivative of a time step is known with its contacts.
-
-        Raises:
-            SceneError: It is not, such as with friction.
-        """
-        raise self.fault("finds contacts, for which derivatives of a step are not known.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,18 @@ from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.derivatives.cables import Lines
 from sofa_softctl.runtime.derivatives.cavities import Cavities
 from sofa_softctl.runtime.derivatives.contacts import Contacts
+from sofa_softctl.runtime.derivatives.multipliers import Rough
+
+
+class Curve(NamedTuple):
+    """What the directions of a step's rows do to its residual."""
+
+    pulled: np.ndarray
+    """Of cables, see `Lines.curved`, shape (s, 3, 3)."""
+    blown: np.ndarray
+    """Multipliers of cavities."""
+    pressed: np.ndarray
+    """Multipliers of contacts."""
 
 
 class Drives:
@@ -20,8 +33,8 @@ class Drives:
 
     Of a cable lam is h times its tension and delta = L0 - L; of a cavity lam is h times its
     pressure and delta = V - V0; of a contact lam is h times its force and delta its gap, of which
-    0 or more is imposed. `measure` sets them at a position, k of the first two and as many contacts
-    as there are.
+    0 or more is imposed, and with friction there are rows along two tangents. `measure` sets them
+    at a position: k of cables and cavities, and as many rows as the contacts there have.
 
     Args:
         system: That of the states on which they act.
@@ -63,14 +76,26 @@ class Drives:
         self.contacts.measure(x)
 
     def with_contacts(self, of_drives: np.ndarray, of_contacts: float) -> np.ndarray:
-        """Values of cables and cavities, last axis, with one more for each contact."""
+        """Values of cables and cavities, last axis, with one more for each row of contacts."""
         shape = (*of_drives.shape[:-1], len(self.contacts))
         return np.concatenate([of_drives, np.full(shape, of_contacts, of_drives.dtype)], axis=-1)
 
     @property
     def one_sided(self) -> np.ndarray:
-        """`limited`, and contacts, which only push; bool, shape (k + contacts,)."""
-        return self.with_contacts(self.limited, True)
+        """`limited`, and normals of contacts, which only push; bool, shape (k + rows,)."""
+        return np.concatenate([self.limited, self.contacts.axis == 0])
+
+    @property
+    def moves(self) -> np.ndarray:
+        """Whether something moves along each row, of contacts alone; bool, shape (k + rows,)."""
+        return np.concatenate([np.ones(len(self), dtype=bool), self.contacts.moves])
+
+    @property
+    def rough(self) -> Rough:
+        """Contacts with friction that move."""
+        contacts = self.contacts
+        chosen = (contacts.mu > 0.0) & contacts.moves[contacts.first]
+        return Rough(contacts.first[chosen] + len(self), contacts.mu[chosen])
 
     @property
     def sizes(self) -> np.ndarray:
@@ -79,7 +104,7 @@ class Drives:
 
     @property
     def displacement(self) -> np.ndarray:
-        """Delta: L0 - L [length], V - V0 [length^3] or gap [length], shape (k + contacts,)."""
+        """Delta: L0 - L [length], V - V0 [length^3] or gap [length], shape (k + rows,)."""
         pulled = self.lines.initial - self.lines.lengths
         blown = self.cavities.volumes - self.cavities.initial
         return self._joined(pulled, blown, self.contacts.gap)
@@ -90,18 +115,19 @@ class Drives:
         return self.lines.push(pulled) + self.cavities.push(blown) + self.contacts.push(pressed)
 
     def rows(self, v: np.ndarray) -> np.ndarray:
-        """H v, shape (k + contacts,); v must be 0 where nodes are held."""
+        """H v, shape (k + rows,); v must be 0 where nodes are held."""
         return self._joined(self.lines.rows(v), self.cavities.rows(v), self.contacts.rows(v))
 
     def displaced(self, dx: np.ndarray) -> np.ndarray:
-        """How delta changes with the positions by dx, shape (k + contacts,)."""
-        return self._joined(self.lines.rows(dx), self.cavities.grown(dx), self.contacts.rows(dx))
+        """How delta changes with the positions by dx, shape (k + rows,)."""
+        wider = self.contacts.widened(dx)
+        return self._joined(self.lines.rows(dx), self.cavities.grown(dx), wider)
 
     def displaced_transposed(self, mu: np.ndarray) -> np.ndarray:
         """d(mu . delta)/dx, 0 where nodes are held, shape (n, 3)."""
         pulled, blown, pressed = self._parts(mu)
         grown = self.cavities.grown_transposed(blown)
-        return self.lines.push(pulled) + grown + self.contacts.push(pressed)
+        return self.lines.push(pulled) + grown + self.contacts.widened_transposed(pressed)
 
     def turned(self, lam: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """d(H^T lam) when the positions change by dx, both of shape (n, 3)."""
@@ -113,30 +139,30 @@ class Drives:
         """d(y . H^T lam)/dx, both of shape (n, 3)."""
         pulled, blown, pressed = self._parts(lam)
         turned = self.lines.turned(pulled, y) + self.cavities.turned_transposed(blown, y)
-        return turned + self.contacts.turned(pressed, y)
+        return turned + self.contacts.turned_transposed(pressed, y)
 
     def rows_turned(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """dH w when the positions change by dx, both of shape (n, 3); shape (k + contacts,)."""
+        """dH w when the positions change by dx, both of shape (n, 3); shape (k + rows,)."""
         parts = (self.lines, self.cavities, self.contacts)
         return self._joined(*(one.rows_turned(dx, w) for one in parts))
 
-    def curve(self, lam: np.ndarray, w: np.ndarray, weight: float) -> None:
+    def curve(self, lam: np.ndarray, w: np.ndarray, weight: float) -> Curve:
         """Prepare `add_curved`; see `Lines.curved`. The weight is that of cables alone."""
-        pulled, self._blown, self._pressed = self._parts(lam)
-        if len(self._first):
-            self._blocks = self.lines.curved(pulled, w, weight)
+        pulled, blown, pressed = self._parts(lam)
+        return Curve(self.lines.curved(pulled, w, weight), blown, pressed)
 
-    def add_curved(self, dx: np.ndarray, out: np.ndarray, *, transposed: bool = False) -> None:
+    def add_curved(
+        self, curve: Curve, dx: np.ndarray, out: np.ndarray, *, transposed: bool = False
+    ) -> None:
         """out += d(H^T lam + weight d(H^T lam)/dx w) for dx, both of shape (p, n, 3)."""
         if len(self._first):
-            self.lines.add_curved(self._blocks, dx, out)  # symmetric
-        if len(self._second):
-            turn = self.cavities.turned_transposed if transposed else self.cavities.turned
-            for one, own in zip(dx, out, strict=True):
-                own += turn(self._blown, one)
-        if self._pressed.any():
-            for one, own in zip(dx, out, strict=True):
-                own += self.contacts.turned(self._pressed, one)  # symmetric
+            self.lines.add_curved(curve.pulled, dx, out)  # symmetric
+        others = ((self.cavities, curve.blown), (self.contacts, curve.pressed))
+        for part, lam in others:
+            if lam.any():
+                turn = part.turned_transposed if transposed else part.turned
+                for one, own in zip(dx, out, strict=True):
+                    own += turn(lam, one)
 
     def _joined(
         self, of_lines: np.ndarray, of_cavities: np.ndarray, of_contacts: np.ndarray

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.optimize as optimize
 
 from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.runtime.behavior.cable import Cable
@@ -15,7 +14,9 @@ from sofa_softctl.runtime.behavior.cavity import Cavity
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.derivatives.closing import Closing, closing_of
 from sofa_softctl.runtime.derivatives.drives import Drives
+from sofa_softctl.runtime.derivatives.multipliers import multipliers
 from sofa_softctl.runtime.derivatives.supported import check_step
 from sofa_softctl.runtime.simulation.simulation import loop_of
 
@@ -36,6 +37,10 @@ class StepState:
     """Multiplier of each drive and contact, h times its tension, pressure or force, (k + c,)."""
     held: np.ndarray
     """Those whose displacement was imposed, cables and contacts only if taut; bool, (k + c,)."""
+    slip: np.ndarray
+    """delta of each row, less what was imposed: of tangents, how far contacts slid, (k + c,)."""
+    closing: Closing | None = None
+    """What the free motion slid before gaps closed; None: there is no friction."""
 
 
 class ImplicitStep:
@@ -47,7 +52,8 @@ class ImplicitStep:
     are driven by tension or pressure, lam = h T, or by displacement: delta + h H w = what is
     imposed at the end of the step, delta = L0 - L of a cable, V - V0 of a cavity. H is that at the
     start of the step, as in SOFA. Cables that are not driven are slack, cavities have no pressure,
-    scripts are not run, and limits do not count: what is given is what acted.
+    scripts are not run, and limits do not count: what is given is what acted. Contacts are those
+    that the scene's pipeline finds at the start of the step, with friction, see `multipliers`.
 
     With `stiffness` the step is linearised in the directions of the cables too: A has
     h (h + beta) T d2L/dx2 of each cable, T its tension in this step.
@@ -157,23 +163,34 @@ class ImplicitStep:
         """
         drives = self.drives
         lam = drives.with_contacts(np.where(self.imposed, 0.0, self.h * drive), 0.0)
-        b = self.mass_product(v) + self.h * self.force + drives.push(lam)
+        b = self.mass_product(v) + self.h * self.force
         self.system.project(b)
-        w = self.solve(b)
-        held, one_sided = drives.with_contacts(self.imposed, True), drives.one_sided
-        held[len(drives) :] = drives.contacts.moves
+        closing = None
+        if len(drives.rough.first):
+            if self.stiffness:
+                raise SceneError(
+                    "LineStiffness and contacts with friction act together: derivatives of a step "
+                    "are known with one of them. Give mu=0, or leave LineStiffness out."
+                )
+            closing = closing_of(drives.contacts, self.solve(b), self.h)
+        w = self.solve(b + drives.push(lam))
+        held, slip = drives.with_contacts(self.imposed, True) & drives.moves, np.zeros(len(lam))
         if held.any():
             Y, W = self.compliance(held)
-            missing = (drives.with_contacts(drive, 0.0) - drives.displacement)[held]
-            missing -= self.h * drives.rows(w)[held]
-            found = _multipliers(W, missing, one_sided[held])
+            missing = drives.with_contacts(drive, 0.0) - drives.displacement
+            missing -= self.h * drives.rows(w)
+            if closing is not None:
+                missing[len(drives) :] -= closing.drift
+            found, holds = multipliers(
+                W, missing[held], drives.one_sided[held], drives.rough.among(held)
+            )
             w = w + np.tensordot(found, Y, axes=1)
-            lam[held] = found
-            held[held] = (found != 0.0) | ~one_sided[held]
+            lam[held], slip[held] = found, W @ found - missing[held]
+            held[held] = holds
         if not np.isfinite(w).all():
             bad = ~np.isfinite(w).all(axis=1)
             raise DivergedError.of("The robot", 0.0, self.h, bad.tolist())
-        return StepState(self.h, self.x, v, w, lam, held)
+        return StepState(self.h, self.x, v, w, lam, held, slip, closing)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """A^-1 b, shape (n, 3); b must be 0 where nodes are held. A is symmetric."""
@@ -207,15 +224,3 @@ class ImplicitStep:
             part = self.system.part(v, field.state)
             field.add_product(self.system.part(out, field.state), part, 1.0)
         return out
-
-
-def _multipliers(W: np.ndarray, missing: np.ndarray, one_sided: np.ndarray) -> np.ndarray:
-    """W lam = missing; where drives only pull, lam >= 0 and W lam >= missing, one of them equal."""
-    lam: np.ndarray = np.linalg.solve(W, missing)
-    if not (lam[one_sided] < 0.0).any():
-        return lam
-    L = np.linalg.cholesky(0.5 * (W + W.T))  # |L^T lam - L^-1 missing| is least where that holds
-    lower = np.where(one_sided, 0.0, -np.inf)
-    target = np.linalg.solve(L, missing)
-    found = optimize.lsq_linear(L.T, target, (lower, np.inf), method="bvls", tol=1e-14)
-    return np.where(one_sided & (found.active_mask != 0), 0.0, found.x)

@@ -8,7 +8,8 @@ so that A dw = dr at constant w. A holds the step's stiffness K, which may leave
 -df/dx: the force fields' terms differentiate both f and K. With the stiffness of the cables r has
 the term (h + beta) d(H^T lam)/dx w, for what A has. Where a displacement is imposed, lam follows
 from c = h H(x) w + delta(x), which joins r as a second equation; delta is L0 - L of a cable, V - V0
-of a cavity.
+of a cavity, the gap of a contact. Contacts stay in their modes: they stick, slide or are open, see
+`multipliers`; rows along tangents have what the free motion slid before gaps closed, see `closing`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep, StepState
+from sofa_softctl.runtime.derivatives.multipliers import modes_of
 from sofa_softctl.runtime.derivatives.parameters import StepParameter, Sums
 
 
@@ -71,9 +73,17 @@ class StepDerivative:
         self.taken = taken
         for rows, term in self._terms.values():
             term.at(taken.x[rows], taken.w[rows], taken.h, self.step.beta)
-        self.step.drives.curve(taken.lam, taken.w, self.step.curving)
+        drives = self.step.drives
+        self._curve = drives.curve(taken.lam, taken.w, self.step.curving)
         if taken.held.any():
             self._Y, self._W = self.step.compliance(taken.held)
+            self._modes = modes_of(taken.held, taken.lam, taken.slip, drives.rough)
+        self._free: StepDerivative | None = None
+        if taken.closing is not None and taken.closing.matters:
+            still, none = np.zeros_like(taken.lam), np.zeros_like(taken.held)
+            free = StepState(taken.h, taken.x, taken.v, taken.closing.free, still, none, still)
+            self._free = StepDerivative(self.step, self.parameters)
+            self._free.at(free, again=False)
 
     # -- forward ----------------------------------------------------------------------------------
 
@@ -90,13 +100,13 @@ class StepDerivative:
             term.add_by_positions(before.x[:, rows], r[:, rows])
         for k, parameter in enumerate(self.parameters):
             r[k] += parameter.residual(self)
-        drives.add_curved(before.x, r)
+        drives.add_curved(self._curve, before.x, r)
         if drive is not None:
             r += np.tensordot(drive, self._by_efforts(), axes=1)
         r[:, step.system.fixed] = 0.0
         w = step.solve_each(r)
         if taken.held.any():
-            w = w + np.tensordot(self._multipliers_forward(before.x, w, drive), self._Y, axes=1)
+            w = w + np.tensordot(self._multipliers_forward(before, w, drive), self._Y, axes=1)
         return Tangent(before.x + taken.h * w, w)
 
     def _by_efforts(self) -> np.ndarray:
@@ -112,17 +122,27 @@ class StepDerivative:
         return found
 
     def _multipliers_forward(
-        self, dx: np.ndarray, w: np.ndarray, drive: np.ndarray | None
+        self, before: Tangent, w: np.ndarray, drive: np.ndarray | None
     ) -> np.ndarray:
-        """d(lam) of held drives, shape (p, q): W d(lam) = d(drive) - d(delta) - h (H dw + dH w)."""
+        """d(lam) of held rows, shape (p, q), from d(drive) - d(delta) - h (H dw + dH w) - de."""
         taken, drives = self.taken, self.step.drives
-        missing = np.empty((len(dx), int(taken.held.sum())))
+        missing = np.empty((len(w), int(taken.held.sum())))
         given = None if drive is None else drives.with_contacts(drive, 0.0)
-        for k, (moved, faster) in enumerate(zip(dx, w, strict=True)):
+        free = None if self._free is None else self._free.forward(before).v
+        for k, (moved, faster) in enumerate(zip(before.x, w, strict=True)):
             turned = drives.rows_turned(moved, taken.w)
             found = -drives.displaced(moved) - taken.h * (drives.rows(faster) + turned)
+            if free is not None:
+                found[len(drives) :] -= self._drift_forward(moved, free[k])
             missing[k] = (found if given is None else found + given[k])[taken.held]
-        return np.linalg.solve(self._W, missing.T).T
+        return self._modes.solve(self._W, missing.T).T
+
+    def _drift_forward(self, dx: np.ndarray, of_free: np.ndarray) -> np.ndarray:
+        """de of rows of contacts, see `Closing`, shape (rows,)."""
+        contacts, closing = self.step.drives.contacts, self.taken.closing
+        assert closing is not None
+        changed = contacts.rows_turned(dx, closing.free) + contacts.rows(of_free)
+        return closing.forward(contacts.widened(dx), changed)
 
     # -- backward ---------------------------------------------------------------------------------
 
@@ -150,17 +170,21 @@ class StepDerivative:
         g[step.system.fixed] = 0.0
         y = step.solve(g)
         by_drive = np.zeros(len(taken.lam))
-        by_x = after.x.copy()
+        by_x, by_v = after.x.copy(), np.zeros_like(after.v)
         if taken.held.any():
             mu = np.zeros(len(taken.lam))
-            mu[taken.held] = np.linalg.solve(self._W, drives.rows(y)[taken.held])
+            mu[taken.held] = self._modes.solve_transposed(self._W, drives.rows(y)[taken.held])
             y = y - taken.h * np.tensordot(mu[taken.held], self._Y, axes=1)
             by_x -= drives.displaced_transposed(mu)
             by_x -= taken.h * drives.turned_transposed(mu, taken.w)
             by_drive += mu
+            if self._free is not None:
+                of_free = self._drift_backward(mu[len(drives) :], sums)
+                by_x -= of_free.x
+                by_v -= of_free.v
         for key, (rows, term) in self._terms.items():
             term.add_transposed(y[rows], by_x[rows], sums.stiffness[key])
-        drives.add_curved(y[None], by_x[None], transposed=True)
+        drives.add_curved(self._curve, y[None], by_x[None], transposed=True)
         by_effort = taken.h * drives.rows(y)
         if step.stiffness:
             by_effort += taken.h * step.curving * drives.rows_turned(taken.w, y)
@@ -170,8 +194,21 @@ class StepDerivative:
         for mass in step.system.masses:
             sums.mass[id(mass)] += float(np.vdot(y, self.by_mass(mass)))
         by_x[step.system.fixed] = 0.0
-        by_v = step.mass_product(y)
+        by_v += step.mass_product(y)
         return Cotangent(by_x, by_v), by_drive[: len(drives)]
+
+    def _drift_backward(self, mu: np.ndarray, sums: Sums) -> Cotangent:
+        """Derivatives of mu . e by the state at the start; `sums` get less, e counts negative."""
+        contacts, closing = self.step.drives.contacts, self.taken.closing
+        assert closing is not None and self._free is not None
+        by_gap, by_free = closing.backward(mu)
+        own = self._free.sums()
+        zero = np.zeros_like(closing.free)
+        found, _ = self._free.backward(Cotangent(zero, contacts.push(by_free)), own)
+        sums.subtract(own)
+        by_x = contacts.widened_transposed(by_gap)
+        by_x += contacts.turned_transposed(by_free, closing.free)
+        return Cotangent(by_x + found.x, found.v)
 
     def collect(self, sums: Sums) -> np.ndarray:
         """Derivatives by the parameters, shape (p,)."""

@@ -21,7 +21,7 @@ def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = 
 
     Raises:
         SceneError: A component's derivative is not known, a state is not of points, a force field
-            or mass has a damping of its own or acts on a mapped state, or contacts have friction.
+            or mass has a damping of its own or acts on a mapped state.
     """
     system.solver.check_differentiable()
     for state in system.states:
@@ -44,8 +44,6 @@ def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = 
                 "damping to the integrator."
             )
         _check_independent(mass, system)
-    for pipeline in loop.pipelines:
-        pipeline.check_differentiable()
     for node in loop.root.walk():
         for constraint in node.of("constraint"):
             constraint.check_differentiable()

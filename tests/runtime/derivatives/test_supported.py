@@ -79,18 +79,6 @@ def add_mapped_springs(node):
     child.addObject("BarycentricMapping")
 
 
-def add_contacts(node):
-    root = node.getRoot()
-    for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
-        root.addObject(kind)
-    root.addObject("CollisionResponse", response="FrictionContactConstraint")
-    root.addObject("LocalMinDistance", alarmDistance=1.0, contactDistance=0.5)
-    node.addObject("PointCollisionModel", name="skin")
-    below = root.addChild("below")
-    below.addObject("MechanicalObject", position=[[0.0, -9.0, 40.0]])
-    below.addObject("PointCollisionModel", name="pin", moving=False, simulated=False)
-
-
 def add_body(node):
     body = node.addChild("body")
     body.addObject("MechanicalObject", name="dofs", template="Rigid3", position=[[0] * 6 + [1]])
@@ -132,10 +120,6 @@ def add_body(node):
             add_mapped_springs,
             "RestShapeSpringsForceField '/beam/skin/springs' acts on MechanicalObject "
             "'/beam/skin/MechanicalObject', which follows another state: put it on the state",
-        ),
-        (
-            add_contacts,
-            "gives friction to PointCollisionModel '/beam/skin' and PointCollisionModel '/below",
         ),
         (
             add("PositionConstraint", name="push", useDirections=[1, 0, 0], value=[1.0]),

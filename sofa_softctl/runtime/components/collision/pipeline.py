@@ -129,21 +129,6 @@ class CollisionPipeline(ContactDetection):
         for listener in self._listeners:
             listener.hear(self.contacts)
 
-    def check_differentiable(self) -> None:
-        """See ContactDetection: without friction it is known."""
-        if not self._models:
-            return
-        response: CollisionResponse = self._part("collision response")
-        for j, second in enumerate(self._models):
-            for first in self._models[: j + 1]:
-                if self._may_push(first, second) and response.friction_between(first, second):
-                    raise response.fault(
-                        f"gives friction to {first.describe()} and {second.describe()}: "
-                        "derivatives of a step are known for contacts without. Give "
-                        "responseParams='mu=0' where friction hardly matters, or leave these "
-                        "collisions out."
-                    )
-
     def _may_push(self, first: CollisionModel, second: CollisionModel) -> bool:
         response: CollisionResponse = self._part("collision response")
         both = first.active.get() and second.active.get() and first.touches(second)

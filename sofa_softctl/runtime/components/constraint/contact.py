@@ -12,6 +12,7 @@ from sofa_softctl.runtime.core.data.types import Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
+from sofa_softctl.runtime.kernels.contact.share import share_in_contact
 
 
 class UnilateralLagrangianConstraint(LagrangianConstraint):
@@ -119,7 +120,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         free = gap + slide[:, 0]
         size = sum(np.linalg.norm(move, axis=1) for move in moves)
         self.free_slide = slide[:, 1:].copy()
-        slide *= _share_in_contact(gap, free, size)[:, None]
+        slide *= share_in_contact(gap, free, size)[:, None]
         slide[:, 0] = free
         found: np.ndarray = slide[:, : self.rows_each].ravel()
         return found
@@ -133,15 +134,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         """Check that the derivative of a time step is known with these contacts.
 
         Raises:
-            SceneError: They have friction, or do not push along the shortest way.
+            SceneError: They do not push along the shortest way.
         """
         names = " and ".join(model.describe() for model in self.models)
-        if self.mu.get() > 0.0:
-            raise self.fault(
-                f"has friction, mu={self.mu.get():g}, between {names}: derivatives of a step are "
-                "known for contacts without. Give mu=0 to the response where friction hardly "
-                "matters, or leave these collisions out."
-            )
         apart = self.near.point[:, 1] - self.near.point[:, 0]
         aside = apart - self.distance[:, None] * self.near.normal
         if (np.abs(aside) > 1e-6 * np.abs(self.distance)[:, None] + 1e-12).any():
@@ -172,20 +167,3 @@ def frames(normal: np.ndarray) -> np.ndarray:
         size = np.linalg.norm(s, axis=1, keepdims=True)
     s = s / size
     return np.stack([normal, -np.cross(normal, s), s], axis=1)
-
-
-def _share_in_contact(gap: np.ndarray, free: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Share of the step during which a contact is closed in the free motion, shape (p,).
-
-    Args:
-        gap: Gap at the start of the step [length], shape (p,).
-        free: Gap after the free motion [length], shape (p,).
-        size: How far both points move [length], shape (p,).
-    """
-    resting = (np.abs(gap) < 1e-5 * size) & (np.abs(free) < 1e-5 * size)
-    changes = np.abs(gap - free) > 0.001 * gap
-    with np.errstate(divide="ignore", invalid="ignore"):
-        closes_at = gap / (gap - free)
-    crosses = (closes_at > 0.0) & (closes_at < 1.0)
-    moving = np.where(crosses, 1.0 - closes_at, (free < 0.0).astype(float))
-    return np.where(~resting & changes, moving, 1.0)
