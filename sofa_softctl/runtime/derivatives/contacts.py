@@ -45,13 +45,12 @@ class Contacts:
         """Number of rows at the position of `measure`."""
         return len(self.contact)
 
-    def measure(self, x: np.ndarray) -> None:
-        """Find the contacts at x, shape (n, 3), to which the states of the scene were set.
+    def measure(self) -> None:
+        """Find the contacts at the positions that the states of the scene have.
 
         Raises:
             SceneError: The derivative of a contact is not known.
         """
-        del x
         if not self.pipelines:
             return
         self.system.propagate()
@@ -102,37 +101,37 @@ class Contacts:
 
     def _take(self, found: list[_Touching]) -> None:
         joined = _joined([_NONE, *found])
-        counts = [len(each.gap) for each in found]
         empty = sparse.csr_array((0, self.system.size))
         stacked = sparse.vstack([empty, *(each.block for each in found)], format="csr")
-        self.B = sparse.csr_array(stacked[_interleaved(counts)])
+        self.B = sparse.csr_array(stacked[_interleaved([len(each.gap) for each in found])])
         self.BT = self.B.T.tocsr()
-        self.mu = joined.mu
-        """Coefficient of friction of each contact, shape (c,)."""
+        self.weight, self.mu = joined.weight, joined.mu
+        """Weights of corners, shape (c, 2, 3), and coefficients of friction, shape (c,)."""
         each = np.where(self.mu > 0.0, 3, 1)
         self.first = np.cumsum([0, *each])[:-1]
-        """Its first row, shape (c,)."""
+        """First row of each contact, shape (c,)."""
         self.contact = np.repeat(np.arange(len(each)), each)
         """Contact of each row, shape (k,)."""
         self.axis = np.arange(len(self.contact)) - self.first[self.contact]
         """0 along the normal, 1 and 2 along the tangents, shape (k,)."""
         self.gap = np.where(self.axis == 0, joined.gap[self.contact], 0.0)
         """Gap of rows along normals [length], 0 of others, shape (k,)."""
-        self.weight = joined.weight
-        signed = joined.weight * SIGN[:, None]
+        self._direct(joined)
+
+    def _direct(self, joined: _Touching) -> None:
+        """Rows by the corners, with their derivatives."""
         frame = joined.frame[self.contact, self.axis]
-        self._rows = np.einsum("ksc,ka->ksca", signed[self.contact], frame).reshape(-1, SIZE)
+        weight = (joined.weight * SIGN[:, None])[self.contact]
+        self._rows = np.einsum("ksc,ka->ksca", weight, frame).reshape(-1, SIZE)
         free = abs(self.B) @ (~self.system.fixed).astype(float)
-        free = free.reshape(len(each), SIZE)[self.contact]
+        free = free.reshape(len(self.mu), SIZE)[self.contact]
         self.moves = (free * self._rows != 0.0).any(axis=1)
         """Whether anything moves along each row, bool, shape (k,)."""
         slopes = _slopes(joined.place, joined.weight, joined.frame[:, 0], joined.distance)
-        turned = _frames_turned(joined.frame, slopes.normal)  # (c, 3, 18, 3)
-        changed = np.einsum("kjsc,ka->kscaj", slopes.weight[self.contact], frame)
-        changed += np.einsum(
-            "ksc,kja->kscaj", joined.weight[self.contact], turned[self.contact, self.axis]
-        )
-        changed *= SIGN[:, None, None, None]
+        turned = _frames_turned(joined.frame, slopes.normal)[self.contact, self.axis]
+        slid = (slopes.weight * SIGN[:, None])[self.contact]
+        changed = np.einsum("kjsc,ka->kscaj", slid, frame)
+        changed += np.einsum("ksc,kja->kscaj", weight, turned)
         self._curved = changed.reshape(-1, SIZE, SIZE)
         """Derivative of each row by all corners, shape (k, 18, 18)."""
 
@@ -182,6 +181,8 @@ class Contacts:
 
     def _onto_nodes(self, force: np.ndarray) -> np.ndarray:
         """Forces on the nodes from those of rows, (k, 18), 0 where nodes are held, (n, 3)."""
+        if not len(self):
+            return np.zeros((self.system.size, 3))
         total = np.zeros((len(self.mu), SIZE))
         np.add.at(total, self.contact, force)
         found: np.ndarray = self.BT @ total.reshape(-1, 3)

@@ -73,7 +73,7 @@ class Drives:
         """Take their geometry at x, shape (n, 3), to which the states of the scene were set."""
         self.lines.measure(x)
         self.cavities.measure(x)
-        self.contacts.measure(x)
+        self.contacts.measure()
 
     def with_contacts(self, of_drives: np.ndarray, of_contacts: float) -> np.ndarray:
         """Values of cables and cavities, last axis, with one more for each row of contacts."""
