@@ -7,9 +7,8 @@ BIN := .venv/bin
 demo: .venv/.demo
 	$(BIN)/softctl run scenes/trunk.py --force --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
 
-# Each process begins with tests of its own: few kernels are compiled by both.
 test: .venv/.dev
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto
 
 # Under other BLAS kernels, processors, threads and rest shapes: about an hour on one core.
 test-rounding: .venv/.dev

@@ -249,13 +249,21 @@ class Stream:
             raise DeviceFailedError(f"{self.robot.name}: the stream is finished.")
         if self._link.closed:
             raise self._failed(self._ended())
-        if monotonic() - self._heard > ANSWERS_WITHIN + 2.0 / self.robot.stream.rate:
+        if self._silent:
+            self._receive()  # perhaps it was this process that paused: then there are messages
+            if not self._silent or self._link.closed:
+                return self._check()
             raise self._failed(
                 DeviceTimeoutError(
                     f"{self.robot.name}: the device process has said nothing for "
                     f"{monotonic() - self._heard:.2g} s: it is paused, or a device hangs."
                 )
             )
+
+    @property
+    def _silent(self) -> bool:
+        """Whether the process has said nothing for longer than it may."""
+        return monotonic() - self._heard > ANSWERS_WITHIN + 2.0 / self.robot.stream.rate
 
     def _failed(self, error: DeviceError) -> DeviceError:
         if self.statistics is None and self._link.closed:

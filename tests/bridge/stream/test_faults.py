@@ -301,6 +301,16 @@ def test_a_device_process_that_was_paused_does_not_move_on(record):
     assert gaps.max() < 0.5, "something was written after the pause"
 
 
+def test_a_scene_that_was_paused_itself_reads_before_it_calls_the_device_process_silent(record):
+    """Stopped between reading and looking at the clock, it finds messages when it goes on."""
+    stream = Stream(robot_of(record))
+    drive(stream, 25)
+    time.sleep(0.05)  # several periods: something was said
+    stream._heard -= 10.0  # as if so much time had passed since it read
+    stream._check()
+    stream.finish()
+
+
 def test_a_device_process_that_does_not_answer_is_found_and_killed(record):
     stream = Stream(robot_of(record))
     drive(stream, 25)
