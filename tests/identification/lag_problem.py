@@ -1,4 +1,4 @@
-"""Two models in closed form: a lag that an input drives, and a mass on a spring.
+"""Models in closed form: a lag that an input drives, a mass on a spring, and a wave.
 
 Their derivatives are written down, or taken by complex steps, which are exact to the last digit.
 """
@@ -171,3 +171,18 @@ def swing(seed=None, *, place=0.0, load=0.0, seconds=3.0, truth=SWING_TRUTH, nam
 
 
 PROBLEMS = {"lag": LagProblem}
+
+
+class Wave(Experiment):
+    """y = sin(w t), measured with w = 10 / s: a fit has a minimum at every other count of waves."""
+
+    name, inputs, channels = "wave", (), (Channel("y", "mm", deviation=0.01),)
+    parameters = (Parameter("w", 16.0, "1/s", lower=5.0, upper=20.0),)
+    time = np.linspace(0.0, 3.0, 151)
+    measured = np.sin(10.0 * time)[:, None]
+
+    def outputs(self, rho):
+        return np.sin(rho[0] * self.time)[:, None]
+
+    def sensitivities(self, rho):
+        return self.outputs(rho), (self.time * np.cos(rho[0] * self.time))[:, None, None]

@@ -131,7 +131,10 @@ def multipliers(
         change = -np.linalg.solve(modes.D + modes.G @ W[np.ix_(held, held)], rest)
         lam[held] += change
         if np.abs(W[np.ix_(held, held)] @ change).max(initial=0.0) <= EXACT * size:
-            return lam, held
+            apart = (W @ lam - missing)[one_sided]
+            if (lam[one_sided] >= 0.0).all() and (apart >= -SWEPT * size).all():
+                return lam, held
+            break
     raise SimulationError("no modes of the contacts were found in which friction holds.")
 
 

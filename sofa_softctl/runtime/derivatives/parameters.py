@@ -35,15 +35,6 @@ class Sums:
     rayleigh_stiffness: float = 0.0
     """By the integrator's rayleighStiffness."""
 
-    def subtract(self, other: Sums) -> None:
-        """Take other sums of the same step away."""
-        for key, value in other.stiffness.items():
-            self.stiffness[key] -= value
-        for key, part in other.mass.items():
-            self.mass[key] -= part
-        self.rayleigh_mass -= other.rayleigh_mass
-        self.rayleigh_stiffness -= other.rayleigh_stiffness
-
 
 class StepParameter(Protocol):
     """One number on which steps depend."""

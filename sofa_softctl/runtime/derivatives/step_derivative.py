@@ -179,9 +179,9 @@ class StepDerivative:
             by_x -= taken.h * drives.turned_transposed(mu, taken.w)
             by_drive += mu
             if self._free is not None:
-                of_free = self._drift_backward(mu[len(drives) :], sums)
-                by_x -= of_free.x
-                by_v -= of_free.v
+                of_free = self._drift_backward(-mu[len(drives) :], sums)
+                by_x += of_free.x
+                by_v += of_free.v
         for key, (rows, term) in self._terms.items():
             term.add_transposed(y[rows], by_x[rows], sums.stiffness[key])
         drives.add_curved(self._curve, y[None], by_x[None], transposed=True)
@@ -198,14 +198,12 @@ class StepDerivative:
         return Cotangent(by_x, by_v), by_drive[: len(drives)]
 
     def _drift_backward(self, mu: np.ndarray, sums: Sums) -> Cotangent:
-        """Derivatives of mu . e by the state at the start; `sums` get less, e counts negative."""
+        """Derivatives of mu . e by the state at the start; `sums` get its share."""
         contacts, closing = self.step.drives.contacts, self.taken.closing
         assert closing is not None and self._free is not None
         by_gap, by_free = closing.backward(mu)
-        own = self._free.sums()
         zero = np.zeros_like(closing.free)
-        found, _ = self._free.backward(Cotangent(zero, contacts.push(by_free)), own)
-        sums.subtract(own)
+        found, _ = self._free.backward(Cotangent(zero, contacts.push(by_free)), sums)
         by_x = contacts.widened_transposed(by_gap)
         by_x += contacts.turned_transposed(by_free, closing.free)
         return Cotangent(by_x + found.x, found.v)

@@ -22,6 +22,7 @@ from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.view.report.identification import page
 from sofa_softctl.view.terminal.identification import show
+from tests.identification.lag_problem import Wave
 
 
 def shown(one, added):
@@ -155,21 +156,6 @@ def test_shifts_of_parameters_without_an_interval_are_not_counted_in_half_widths
     assert "half-widths of its interval" in first.largest_shift
     unknown = replace(first, half_widths={"tau": 0.0, "gain": -0.0})
     assert unknown.largest_shift == ""
-
-
-class Wave(Experiment):
-    """y = sin(w t), measured with w = 10 / s: a fit has a minimum at every other count of waves."""
-
-    name, inputs, channels = "wave", (), (Channel("y", "mm", deviation=0.01),)
-    parameters = (Parameter("w", 16.0, "1/s", lower=5.0, upper=20.0),)
-    time = np.linspace(0.0, 3.0, 151)
-    measured = np.sin(10.0 * time)[:, None]
-
-    def outputs(self, rho):
-        return np.sin(rho[0] * self.time)[:, None]
-
-    def sensitivities(self, rho):
-        return self.outputs(rho), (self.time * np.cos(rho[0] * self.time))[:, None, None]
 
 
 def test_a_fit_that_leaves_a_local_minimum_is_no_cause():

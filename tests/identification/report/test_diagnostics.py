@@ -7,11 +7,8 @@ import pytest
 from rich.console import Console
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.outliers import outliers
-from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.identification.uncertainty.experiment_design import rank
 from sofa_softctl.identification.uncertainty.identifiability import Direction, identifiability
@@ -19,6 +16,7 @@ from sofa_softctl.identification.uncertainty.residual_analysis import analyse
 from sofa_softctl.view.report.identification import CHANNELS, most_telling, page
 from sofa_softctl.view.terminal.identification import candidates_table, show
 from sofa_softctl.view.terminal.numbers import number
+from tests.identification.lag_problem import Wave
 
 
 def texts(report, level=None):
@@ -27,21 +25,6 @@ def texts(report, level=None):
 
 def with_outputs(one, outputs):
     return replace(one, recording=replace(one.recording, outputs=outputs))
-
-
-class Wave(Experiment):
-    """y = sin(w t), measured with w = 10 / s: a fit has a minimum at every other count of waves."""
-
-    name, inputs, channels = "wave", (), (Channel("y", "mm", deviation=0.01),)
-    parameters = (Parameter("w", 16.0, "1/s", lower=5.0, upper=20.0),)
-    time = np.linspace(0.0, 3.0, 151)
-    measured = np.sin(10.0 * time)[:, None]
-
-    def outputs(self, rho):
-        return np.sin(rho[0] * self.time)[:, None]
-
-    def sensitivities(self, rho):
-        return self.outputs(rho), (self.time * np.cos(rho[0] * self.time))[:, None, None]
 
 
 def test_a_local_minimum_is_reported_and_other_starts_are_listed(capsys):
