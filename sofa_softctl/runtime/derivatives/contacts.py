@@ -177,12 +177,12 @@ class Contacts:
 
     def _of_corners(self, v: np.ndarray) -> np.ndarray:
         """Motion of the corners of each row's contact, shape (k, 18)."""
+        if not len(self):
+            return np.zeros((0, SIZE))
         return np.asarray(self.B @ v).reshape(len(self.mu), SIZE)[self.contact]
 
     def _onto_nodes(self, force: np.ndarray) -> np.ndarray:
         """Forces on the nodes from those of rows, (k, 18), 0 where nodes are held, (n, 3)."""
-        if not len(self):
-            return np.zeros((self.system.size, 3))
         total = np.zeros((len(self.mu), SIZE))
         np.add.at(total, self.contact, force)
         found: np.ndarray = self.BT @ total.reshape(-1, 3)

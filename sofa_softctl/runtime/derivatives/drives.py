@@ -77,6 +77,8 @@ class Drives:
 
     def with_contacts(self, of_drives: np.ndarray, of_contacts: float) -> np.ndarray:
         """Values of cables and cavities, last axis, with one more for each row of contacts."""
+        if not len(self.contacts):
+            return of_drives
         shape = (*of_drives.shape[:-1], len(self.contacts))
         return np.concatenate([of_drives, np.full(shape, of_contacts, of_drives.dtype)], axis=-1)
 
@@ -112,7 +114,8 @@ class Drives:
     def push(self, lam: np.ndarray) -> np.ndarray:
         """H^T lam, 0 where nodes are held, shape (n, 3)."""
         pulled, blown, pressed = self._parts(lam)
-        return self.lines.push(pulled) + self.cavities.push(blown) + self.contacts.push(pressed)
+        driven = self.lines.push(pulled) + self.cavities.push(blown)
+        return driven + self.contacts.push(pressed) if len(pressed) else driven
 
     def rows(self, v: np.ndarray) -> np.ndarray:
         """H v, shape (k + rows,); v must be 0 where nodes are held."""
@@ -126,20 +129,20 @@ class Drives:
     def displaced_transposed(self, mu: np.ndarray) -> np.ndarray:
         """d(mu . delta)/dx, 0 where nodes are held, shape (n, 3)."""
         pulled, blown, pressed = self._parts(mu)
-        grown = self.cavities.grown_transposed(blown)
-        return self.lines.push(pulled) + grown + self.contacts.widened_transposed(pressed)
+        driven = self.lines.push(pulled) + self.cavities.grown_transposed(blown)
+        return driven + self.contacts.widened_transposed(pressed) if len(pressed) else driven
 
     def turned(self, lam: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """d(H^T lam) when the positions change by dx, both of shape (n, 3)."""
         pulled, blown, pressed = self._parts(lam)
         turned = self.lines.turned(pulled, dx) + self.cavities.turned(blown, dx)
-        return turned + self.contacts.turned(pressed, dx)
+        return turned + self.contacts.turned(pressed, dx) if len(pressed) else turned
 
     def turned_transposed(self, lam: np.ndarray, y: np.ndarray) -> np.ndarray:
         """d(y . H^T lam)/dx, both of shape (n, 3)."""
         pulled, blown, pressed = self._parts(lam)
         turned = self.lines.turned(pulled, y) + self.cavities.turned_transposed(blown, y)
-        return turned + self.contacts.turned_transposed(pressed, y)
+        return turned + self.contacts.turned_transposed(pressed, y) if len(pressed) else turned
 
     def rows_turned(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
         """dH w when the positions change by dx, both of shape (n, 3); shape (k + rows,)."""
@@ -169,7 +172,7 @@ class Drives:
     ) -> np.ndarray:
         found = np.empty(len(self.constraints))
         found[self._first], found[self._second] = of_lines, of_cavities
-        return np.concatenate([found, of_contacts])
+        return np.concatenate([found, of_contacts]) if len(of_contacts) else found
 
     def _parts(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Entries of cables, of cavities and of contacts."""

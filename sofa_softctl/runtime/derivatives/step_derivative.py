@@ -170,7 +170,7 @@ class StepDerivative:
         g[step.system.fixed] = 0.0
         y = step.solve(g)
         by_drive = np.zeros(len(taken.lam))
-        by_x, by_v = after.x.copy(), np.zeros_like(after.v)
+        by_x, of_free = after.x.copy(), None
         if taken.held.any():
             mu = np.zeros(len(taken.lam))
             mu[taken.held] = self._modes.solve_transposed(self._W, drives.rows(y)[taken.held])
@@ -181,7 +181,6 @@ class StepDerivative:
             if self._free is not None:
                 of_free = self._drift_backward(-mu[len(drives) :], sums)
                 by_x += of_free.x
-                by_v += of_free.v
         for key, (rows, term) in self._terms.items():
             term.add_transposed(y[rows], by_x[rows], sums.stiffness[key])
         drives.add_curved(self._curve, y[None], by_x[None], transposed=True)
@@ -194,7 +193,9 @@ class StepDerivative:
         for mass in step.system.masses:
             sums.mass[id(mass)] += float(np.vdot(y, self.by_mass(mass)))
         by_x[step.system.fixed] = 0.0
-        by_v += step.mass_product(y)
+        by_v = step.mass_product(y)
+        if of_free is not None:
+            by_v += of_free.v
         return Cotangent(by_x, by_v), by_drive[: len(drives)]
 
     def _drift_backward(self, mu: np.ndarray, sums: Sums) -> Cotangent:
