@@ -173,6 +173,12 @@ def createScene(
             return None
         return [line.value.value[0] / DT, targets[number], asked]
 
+    points = root.arm.points.dofs
+
+    def measure():
+        """The tip along and aside."""
+        return FRAME.coordinates(points.position.value)[-1]
+
     options = {
         "root": root,
         "lines": [line],
@@ -180,18 +186,13 @@ def createScene(
         "task": task,
         "command": tension_command(MODEL, HORIZON),
         "plant": MODEL.numbers,
+        "measure_error": lambda p: abs(measure()[1] - p[1]),
     }
     if not correct:
         root.addObject(LibraryController(**options))
         return root
-    points = root.arm.points.dofs
     root.addObject(
-        CorrectingLibraryController(
-            measure=lambda: FRAME.coordinates(points.position.value)[-1],
-            correct=CORRECTION,
-            after=AFTER,
-            **options,
-        )
+        CorrectingLibraryController(measure=measure, correct=CORRECTION, after=AFTER, **options)
     )
     return root
 

@@ -50,6 +50,8 @@ MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 TIP = (-100.0, 0.0, 0.0)
 ASIDE = (0.0, -1.0, 0.0)
 """The direction in which the cable moves the tip."""
+REST = 1.463
+"""The tip's y under gravity, without force."""
 JOINTS = (-30.0, -54.0, -78.0)
 DT = 0.005
 MODEL = ReducedModel(compliance=0.04503, frequency=5.201, damping=0.0731, dt=DT, misfit=0.016)
@@ -128,6 +130,7 @@ def createScene(root, library="", rise=HORIZON):
             return None
         return [MODEL.compliance * line.value.value[0] / DT, TARGETS[number]]
 
+    tip = root.finger.tip.dofs
     root.addObject(
         LibraryController(
             root=root,
@@ -136,6 +139,8 @@ def createScene(root, library="", rise=HORIZON):
             task=task,
             command=pull(MODEL, HORIZON),
             plant=MODEL.plant,
+            measure_error=lambda p: abs(REST - tip.position.value[0][1] - p[1]),
+            error_max=0.5,
         )
     )
     return root

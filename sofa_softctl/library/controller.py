@@ -23,6 +23,8 @@ Task = Callable[[float], Any]
 """time -> parameters p of a motion to begin now, or None."""
 Command = Callable[[Motion, float], np.ndarray]
 """(motion, share of its time from 0 to 1) -> effort of each line [force]."""
+MeasureError = Callable[[np.ndarray], float]
+"""Parameters p of a motion that is over -> its error in the scene."""
 
 HELD = "It is not executed. Ask for less, build a wider library, or give extrapolate=True."
 """Message on a task beyond the problem's range."""
@@ -38,7 +40,8 @@ class LibraryController(SceneController):
 
     Stock components alone: cables whose valueType is "force". After a motion, and where the library
     has no executable answer, or none within the problem's range, the lines hold their forces, and
-    `message` gives the reason; the summary of a run says so, with the verdict `HELD`.
+    `message` gives the reason; the summary of a run says so, with the verdict `HELD`. With
+    `measure_error` it also says where motions ended, with the verdict `REACHED` or `NOT_REACHED`.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
@@ -49,6 +52,11 @@ class LibraryController(SceneController):
         budget: Time for an answer [s].
         extrapolate: Whether to execute motions of tasks beyond the problem's range.
         plant: Numbers that say which robot it is, as in the library's problem; None: not compared.
+        measure_error: Called with the task's parameters p when its motion is over: how far from
+            its goal it ended in the scene, in the unit of the library's tolerance; None: that is
+            not measured.
+        error_max: Largest of these errors with which a goal counts as reached; None: the library's
+            tolerance.
         name: Of the controller.
 
     Data:
@@ -58,6 +66,7 @@ class LibraryController(SceneController):
         message: Notes on it.
         error: Its error in the acceptance test.
         answer_time: Its computing time [s].
+        end_error: What `measure_error` gave for the last motion that is over.
 
     Raises:
         SceneError: `lines` are no components, or another option is wrong.
@@ -77,6 +86,8 @@ class LibraryController(SceneController):
         budget: float = np.inf,
         extrapolate: bool = False,
         plant: Mapping[str, float] | None = None,
+        measure_error: MeasureError | None = None,
+        error_max: float | None = None,
         name: str = "library",
     ) -> None:
         super().__init__(name=name, root=root)
@@ -89,6 +100,12 @@ class LibraryController(SceneController):
         known = library if isinstance(library, TrajectoryLibrary) else load(library)
         if plant is not None:
             check_plant(known.model, plant, self.made_at)
+        self.measure_error = measure_error
+        if measure_error is not None:
+            options.function(self, "measure_error", measure_error, "measure_error(p)", None)
+        self.error_max = known.model.tolerance
+        if error_max is not None:
+            self.error_max = options.number(self, "error_max", error_max, options.POSITIVE)
         known.prepare()
         self.library = known
         self.extrapolate = extrapolate
@@ -100,23 +117,25 @@ class LibraryController(SceneController):
         self.add_output("message", "", "What to know of it, in words.")
         self.add_output("error", [np.nan], "Error of the answer in its acceptance test.")
         self.add_output("answer_time", [0.0], "Time that the answer took [s].")
+        self.add_output("end_error", [np.nan], "Error with which the last motion ended.")
         self.reset()
 
     def reset(self) -> None:
         """Forget the motion and its outputs; lines pull as at first."""
-        self.keep(motion=None, begun=0.0, failed=False)
-        self.keep(executed=0, held=0, first_held=(0.0, ""))
+        self.keep(motion=None, asked=None, begun=0.0, failed=False)
+        self.keep(executed=0, held=0, first_held=(0.0, ""), end_errors=())
         for line, value in zip(self.lines, self.at_first, strict=False):
             line.value.value = value
         self.outputs["effort"].value = np.zeros(len(self.lines))
         for name in ("status", "correction", "message"):
             self.outputs[name].value = ""
-        self.outputs["error"].value = [np.nan]
+        for name in ("error", "end_error"):
+            self.outputs[name].value = [np.nan]
         self.outputs["answer_time"].value = [0.0]
 
     def snapshot(self) -> dict[str, Any]:
         """State that persists over steps."""
-        names = ("motion", "begun", "executed", "held", "first_held")
+        names = ("motion", "asked", "begun", "executed", "held", "first_held", "end_errors")
         return {name: self.__dict__[name] for name in names}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -127,7 +146,16 @@ class LibraryController(SceneController):
         """See SceneController."""
         del history
         held_at, message = self.first_held
-        return LibrarySummary(self.getPathName(), self.executed, self.held, held_at, message)
+        return LibrarySummary(
+            self.getPathName(),
+            self.executed,
+            self.held,
+            held_at,
+            message,
+            self.end_errors,
+            self.error_max,
+            self.library.model.error_unit,
+        )
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
@@ -139,7 +167,7 @@ class LibraryController(SceneController):
             self.keep(at_first=[list(line.value.value) for line in self.lines])
         now, horizon = float(self.time.value), self.library.model.horizon
         if self.motion is not None and now > self.begun + horizon - 1e-9:
-            self.keep(motion=None)
+            self._end()
         if self.motion is None:
             p = self.task(now)
             if p is None:
@@ -153,6 +181,14 @@ class LibraryController(SceneController):
             line.value.value = [float(force * factor)]
         self.outputs["effort"].value = effort
 
+    def _end(self) -> None:
+        """End the motion, and note with which error it did."""
+        if self.measure_error is not None:
+            error = float(self.measure_error(self.asked))
+            self.keep(end_errors=(*self.end_errors, error))
+            self.outputs["end_error"].value = [error]
+        self.keep(motion=None)
+
     def _ask(self, p: Any, now: float) -> None:
         """Begin the motion for parameters p, if the answer may be executed."""
         answer: Answer = self.library.query(p, budget=self.budget)
@@ -165,7 +201,8 @@ class LibraryController(SceneController):
         self.outputs["error"].value = [answer.error]
         self.outputs["answer_time"].value = [answer.seconds]
         if answer.status.ok and not refused:
-            self.keep(motion=answer.motion, begun=now, executed=self.executed + 1)
+            self.keep(motion=answer.motion, asked=np.array(p, float), begun=now)
+            self.keep(executed=self.executed + 1)
             return
         if not self.held:
             self.keep(first_held=(now, message))

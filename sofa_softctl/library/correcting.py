@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -10,25 +11,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.library.controller import LibraryController
+from sofa_softctl.library.controller_summary import LibrarySummary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.scene import options
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.controller import pauses_on_error
+from sofa_softctl.scene.report import History
 
 Correct = Callable[[np.ndarray, Motion, np.ndarray, np.ndarray], tuple[Motion, ArrayLike]]
 """(parameters, motion, efforts (K + 1, n_lines) before it and in each step since, measurements
 (K + 1, ...) at the same instants) -> motion for the rest of the time, and what was estimated."""
+
+AS_PLANNED = "The motion goes on as planned: nothing was found to correct it by."
+"""Message where `correct` gives the motion that it was given."""
 
 
 class CorrectingLibraryController(LibraryController):
     """A LibraryController that corrects each motion once.
 
     The robot is measured at the start of a motion and after each step. When the time `after` has
-    passed, `correct` gives the motion for the rest.
+    passed, `correct` gives the motion for the rest. Where that is the motion itself, `message` and
+    the summary of a run say that it went on as planned.
 
     Args:
         measure: Gives the present measurement, an array of always the same shape.
-        correct: Gives the motion for the rest of the time, such as a `ChainCorrection`.
+        correct: Gives the motion for the rest of the time, such as a `ChainCorrection`; the one
+            that it was given where it has no better one.
         after: Time from the start of a motion to its correction [time].
         given: Options of a LibraryController.
 
@@ -50,13 +58,6 @@ class CorrectingLibraryController(LibraryController):
             self, "correct", correct, "correct(p, motion, effort, measured)", *4 * (None,)
         )
         self.after = options.number(self, "after", after, options.POSITIVE)
-        ask = self.task
-
-        def task(time: float) -> Any:
-            self.keep(asked=ask(time))
-            return self.asked
-
-        self.task = task
         self.factors: Any = None
         self.add_output("estimate", [np.nan], "What the correction estimated.")
         self.add_output("correction_time", [0.0], "Time that the correction took [s].")
@@ -65,16 +66,20 @@ class CorrectingLibraryController(LibraryController):
     def reset(self) -> None:
         """Forget motion, measurements and outputs; lines pull as at first."""
         super().reset()
-        self.keep(asked=None, noted=None, efforts=[], seen=[], corrected=False)
+        self.keep(noted=None, efforts=[], seen=[], corrected=False, kept=0)
         for name, value in (("estimate", np.nan), ("correction_time", 0.0)):
             if name in self.outputs:
                 self.outputs[name].value = [value]
 
     def snapshot(self) -> dict[str, Any]:
         """State that persists over steps."""
-        own = {"asked": self.asked, "noted": self.noted, "corrected": self.corrected}
+        own = {"noted": self.noted, "corrected": self.corrected, "kept": self.kept}
         lists = {"efforts": list(self.efforts), "seen": list(self.seen)}
         return {**super().snapshot(), **own, **lists}
+
+    def summary(self, history: History) -> LibrarySummary:
+        """See SceneController."""
+        return replace(super().summary(history), kept=self.kept)
 
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Measure, correct the motion if it is time, and go on."""
@@ -99,8 +104,11 @@ class CorrectingLibraryController(LibraryController):
         if float(self.time.value) < self.begun + self.after - 1e-9:
             return
         begin = perf_counter()
-        p = np.asarray(self.asked, float)
-        motion, found = self.correct(p, self.motion, np.array(self.efforts), np.array(self.seen))
+        given = (self.motion, np.array(self.efforts), np.array(self.seen))
+        motion, found = self.correct(self.asked, *given)
+        if motion is self.motion:
+            self.keep(kept=self.kept + 1)
+            self.outputs["message"].value = AS_PLANNED
         self.keep(motion=motion, corrected=True)
         self.outputs["estimate"].value = np.atleast_1d(np.asarray(found, float))
         self.outputs["correction_time"].value = [perf_counter() - begin]

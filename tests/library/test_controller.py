@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.errors import LibraryError
+from sofa_softctl.errors import LibraryError, SceneError
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
@@ -156,6 +156,55 @@ def test_a_run_says_what_was_held_and_when(carts):
     )
     session.restore(kept)
     assert lead.summary(None) == before
+
+
+def test_a_run_says_how_far_from_their_goals_motions_ended(carts):
+    """Measured once, in the step after the last of the motion; the third motion is not over."""
+    asked, errors = [], [0.004, 0.03]
+
+    def measure(p):
+        asked.append((p.tolist(), round(float(session.root.time.value) / DT)))
+        return errors[len(asked) - 1]
+
+    given = {"measure_error": measure, "error_max": 0.01}
+    session = scene(carts, lambda time: [0.4 + 0.1 * time, 0.0], **given)
+    (lead,) = session.controllers
+    for count, verdict in ((20, None), (1, Verdict.REACHED), (20, Verdict.NOT_REACHED)):
+        session.step(count)
+        assert lead.summary(None).verdict is verdict
+        kept = session.snapshot()
+    (first, one), (second, other) = asked
+    assert first == pytest.approx([0.4, 0.0]) and second == pytest.approx([0.5, 0.0])
+    assert (one, other) == (20, 40)
+    assert session.root.library.end_error.value == [0.03]
+    assert [line.text for line in lead.summary(None).report({"time": "s"}).lines] == [
+        "3 of 3 answers of the library executed.",
+        "Motions ended 0.004, 0.03 from their goals: 1 of 2 missed by more than 0.01.",
+    ]
+    session.reset()
+    assert lead.summary(None).errors == () and np.isnan(session.root.library.end_error.value[0])
+    session.restore(kept)
+    assert lead.summary(None).errors == (0.004, 0.03)
+
+
+def test_how_far_is_near_enough_can_be_given(carts):
+    given = {"measure_error": lambda p: 0.03, "error_max": 0.05}
+    session = scene(carts, once([0.5, 0.0]), **given)
+    session.step(21)
+    found = session.controllers[0].summary(None)
+    assert found.verdict is Verdict.REACHED
+    (_, line) = found.report({"time": "s"}).lines
+    assert line.text == "Motions ended 0.03 from their goals, within 0.05."
+    with pytest.raises(SceneError, match="error_max"):
+        scene(carts, once([0.5, 0.0]), measure_error=lambda p: 0.0, error_max=-1.0)
+    with pytest.raises(SceneError, match=r"measure_error\(p\)"):
+        scene(carts, once([0.5, 0.0]), measure_error=lambda: 0.0)
+
+
+def test_an_error_that_is_not_a_number_is_a_miss(carts):
+    session = scene(carts, once([0.5, 0.0]), measure_error=lambda p: np.nan)
+    session.step(21)
+    assert session.controllers[0].summary(None).verdict is Verdict.NOT_REACHED
 
 
 def test_what_is_beyond_the_range_is_executed_if_one_wants_to(carts):

@@ -14,6 +14,7 @@ from sofa_softctl.scene.session import Session
 find_backend("embedded")
 
 from sofa_softctl.library import CorrectingLibraryController  # noqa: E402
+from sofa_softctl.library.correcting import AS_PLANNED  # noqa: E402
 
 DT = 0.05
 """Of the scene; the cart's motions take a second in 10 intervals."""
@@ -109,6 +110,30 @@ def test_it_is_given_what_was_pulled_and_measured_from_the_start_of_the_motion_o
     assert effort[:, 0] == pytest.approx(forces[2:11])
     assert measured == pytest.approx(np.array(places[2:11]))
     assert np.ptp(measured[:, 0]) > 0.0
+
+
+def test_what_goes_on_as_planned_is_said(carts):
+    """The first motion has no better one, the second has."""
+    calls = []
+
+    def correct(p, motion, effort, measured):
+        calls.append(p)
+        return (motion if len(calls) == 1 else Motion(0.5 * motion.u, motion.x)), [0.0]
+
+    session = scene(carts, correct, times=(0.0, 1.0))
+    (lead,) = session.controllers
+    session.step(10)
+    assert session.root.library.message.value == AS_PLANNED
+    kept = session.snapshot()
+    session.step(32)
+    (count, planned) = lead.summary(None).report({"time": "s"}).lines
+    assert count.text == "2 of 2 answers of the library executed."
+    assert planned.level == "doubt" and planned.text.startswith("1 of them went on as planned")
+    assert session.root.library.message.value != AS_PLANNED
+    session.reset()
+    assert lead.summary(None).kept == 0
+    session.restore(kept)
+    assert lead.summary(None).kept == 1
 
 
 def test_each_of_two_motions_in_a_row_is_corrected_once(carts):

@@ -248,6 +248,7 @@ FAULTS = [
         does="stops where it is",
         end="stopped",
         bound=AT_ONCE,
+        trial={"duration": 5.0},  # the command must start before the scene ends
     ),
     Fault(
         name="SIGUSR1 of the device process",
