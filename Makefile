@@ -1,6 +1,8 @@
 # Each target makes .venv and installs what it needs, on a machine with nothing but python3.
 PYTHON ?= python3
 BIN := .venv/bin
+# The tests start hundreds of processes: each would compile every module again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-rounding lint docs clean
 

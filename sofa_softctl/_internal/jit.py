@@ -54,6 +54,7 @@ def njit(
         cache=True,
         error_model="numpy",
         boundscheck=False,
+        no_cfunc_wrapper=True,
         fastmath=RELAXED if fastmath else False,
     )
     try:

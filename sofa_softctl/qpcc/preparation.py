@@ -9,14 +9,17 @@ from sofa_softctl.qpcc.examples.free import one_cable
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 
+_FEW = SearchOptions("exact", nodes=50)
+"""Enough to come through all of the search; one problem would take a second to its end."""
+
 
 @cache
 def prepare() -> None:
     """Load the QP solvers and the search's compiled code, by solving small problems.
 
-    Half a second; a minute where the code has to be compiled, once on a machine. Without it the
+    Some tenths of a second; a minute where the code has to be compiled, once on a machine. Without it the
     first contact, or the first rejected answer of a solver, delays a step by that.
     """
     solve(one_cable().problem, solver="proxqp")
     for each in contact_problems():
-        solve(each.problem, search=SearchOptions("exact"))
+        solve(each.problem, search=_FEW)
