@@ -62,7 +62,7 @@ MESSAGES = {
     "playback": MCAP,
     "plan": MCAP,
     "identify mcap": MCAP,
-    "identify csv": ("expected a header such as 'time [s], b1 [rad]'", "is not a text file"),
+    "identify csv": ("expected a header such as 'time [s], b1 [rad]'", "expected text in UTF-8"),
     "goal": ("needs at least two rows of time", "expected text in UTF-8", "got '????"),
     "search": ("is not a file of this study", "begins"),
     "coverage": "is not a file of this benchmark",

@@ -248,7 +248,11 @@ class _Search:
 
     def _columns(self) -> list[Cause]:
         """Fits with columns that are swapped or reversed."""
-        pairs = fits_of_changes(self.estimate, self.experiments, self.progress)
+        try:
+            pairs = fits_of_changes(self.estimate, self.experiments, self.progress)
+        except IdentificationError as error:
+            self.untested["swapped columns"] = str(error)
+            return []
         return [self._cause(change.name, "columns", end, text=change.text) for change, end in pairs]
 
     def _cause(self, name: str, kind: Kind, end: SearchResult, **others: Any) -> Cause:

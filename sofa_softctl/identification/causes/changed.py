@@ -68,19 +68,19 @@ def changed(experiments: Sequence[Experiment], change: Change) -> list[Experimen
     """The experiments of the changed recordings; None: not possible.
 
     Raises:
-        IdentificationError: An experiment's `with_recording` takes its argument for a recording.
+        IdentificationError: An experiment's `with_recording` failed, or gave none.
     """
     found = [_changed(one, change) for one in experiments]
     return None if None in found else [one for one in found if one is not None]
 
 
 def _changed(one: Experiment, change: Change) -> Experiment | None:
-    found = one.with_recording(change.of)
     try:
+        found = one.with_recording(change.of)
         return None if found is None else as_experiment(found)
-    except IdentificationError as error:
+    except Exception as error:  # of a user's own class
         raise IdentificationError(
-            f"with_recording of {type(one).__name__} gave no experiment. Its argument is a "
-            "function, which changes a recording: return "
-            "replace(self, recording=change(self.recording))."
+            f"with_recording of {type(one).__name__} gave no experiment "
+            f"({type(error).__name__}: {str(error).rstrip('.')}). Its argument is a function, "
+            "which changes a recording: return replace(self, recording=change(self.recording))."
         ) from error

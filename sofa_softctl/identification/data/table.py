@@ -55,12 +55,17 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
             lines = list(_lines(csv.reader(file, skipinitialspace=True)))
     except OSError as error:
         raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise IdentificationError(
+            f"{path}: expected text in UTF-8. Got: {error}. Save the table as CSV in UTF-8."
+        ) from error
+    except csv.Error as error:
         raise IdentificationError(f"{path}: is not a text file of values ({error}).") from error
     if len(lines) < 2:
+        got = "one line that is no comment" if lines else "no line that is no comment"
         raise IdentificationError(
             f"{path}: expected a header such as 'time [s], b1 [rad]' and rows of numbers below. "
-            f"Got {len(lines)} lines that are not comments."
+            f"Got {got}."
         )
     number, header = lines[0]
     if all(map(_is_number, header)):

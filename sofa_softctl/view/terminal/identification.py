@@ -126,6 +126,8 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
         console.print("What these data could not show:")
         for unseen in report.causes.hidden:
             console.print(f"   {escape(unseen.sentence)}", highlight=False)
+    for name, why in report.causes.untested.items():
+        console.print(escape(f"Not tested: {name}. {why}"), highlight=False)
     if report.design is not None:
         print(f"Motion to command: {report.design.candidate.name}")
     if folder is not None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.view.report.identification import causes as shown_causes
 from sofa_softctl.view.report.identification import page
 from sofa_softctl.view.terminal.identification import show
 from tests.identification.lag_problem import Wave
@@ -184,6 +186,21 @@ def test_a_changed_recording_that_is_taken_for_one_is_explained(models):
     (change, *_) = changes(Wrong(models.lag(1).recording))
     with pytest.raises(IdentificationError, match="^with_recording of Wrong .* is a function, "):
         changed([Wrong(models.lag(1).recording)], change)
+
+
+def test_a_with_recording_that_fails_loses_no_estimate(models):
+    """Columns are not tested then, and that is said."""
+
+    class Broken(models.Lag):
+        def with_recording(self, change):
+            raise KeyError("drive")
+
+    one = models.lag(1)
+    made = reported(Broken(replace(one.recording, inputs=-one.recording.inputs)))
+    why = made.causes.untested["swapped columns"]
+    assert why.startswith("with_recording of Broken gave no experiment (KeyError: 'drive')")
+    assert made.causes.to_dict()["untested"]["swapped columns"] == why
+    assert f"Not tested: swapped columns. {why}" in unescape(shown_causes.hidden(made))
 
 
 TIME = np.linspace(0.0, 6.0, 241)

@@ -45,9 +45,11 @@ def causes(report: Report) -> str:
 
 def hidden(report: Report) -> str:
     """Effects that would spoil parameters unseen."""
-    if not report.causes.hidden:
+    sentences = [one.sentence for one in report.causes.hidden]
+    sentences += [f"Not tested: {name}. {why}" for name, why in report.causes.untested.items()]
+    if not sentences:
         return ""
-    items = "".join(f"<li>{escape(one.sentence)}</li>" for one in report.causes.hidden)
+    items = "".join(f"<li>{escape(one)}</li>" for one in sentences)
     note = (
         "Effects that would shift a parameter by more than its interval before the tests show "
         "them, those first that could do most harm. Measure them otherwise, or record a motion "
