@@ -119,7 +119,8 @@ def test_a_file_that_is_none_is_said(tmp_path, read):
     with pytest.raises(IdentificationError, match="expected a header such as"):
         read("# nothing\n")
     (tmp_path / "image.csv").write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(IdentificationError, match="expected text in UTF-8. Got: .* Save the table as CSV in UTF-8"):
+    text = "expected text in UTF-8. Got: .* Save the table as CSV in UTF-8"
+    with pytest.raises(IdentificationError, match=text):
         read_csv(tmp_path / "image.csv")
 
 
