@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sofa_softctl.identification.data.units import quantity
+
 Kind = Literal["effect", "fixed", "columns"]
 """An effect that the model leaves out, a parameter that the caller fixed, wrong columns."""
 WORDS = {
@@ -154,9 +156,8 @@ def measured(value: float, half: float, unit: str) -> str:
     """A number with its interval, such as '0.12 ± 0.01 N m' or '-3.2 ± 0.1 %'."""
     if unit in ("", "-") and abs(value) < 10.0:
         value, half, unit = 100.0 * value, 100.0 * half, "%"
-    unit = "" if unit == "1" else unit
     spread = f" ± {half:.2g}" if np.isfinite(half) else ""
-    return f"{value:.3g}{spread} {unit}".strip()
+    return quantity(f"{value:.3g}{spread}", unit)
 
 
 def listed(names: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from sofa_softctl.identification.causes.cause import described, measured
 from sofa_softctl.identification.causes.score import Score
+from sofa_softctl.identification.data.units import quantity
 
 LEAST = 2.0
 """Effects are listed that shift a parameter by so many half-widths before they are seen [-]."""
@@ -52,7 +53,7 @@ class Hidden:
         if self.value and abs(self.shift) < abs(self.value):
             by = f"{100.0 * abs(self.shift / self.value):.2g} %"
         else:
-            by = f"{self.shift:.2g} {self.shift_unit}".strip()
+            by = quantity(f"{self.shift:.2g}", self.shift_unit)
         what = described(self.name)
         seen = (
             f"shows in these data from {measured(self.seen, np.inf, self.unit)} on only"

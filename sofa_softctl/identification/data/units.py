@@ -26,6 +26,11 @@ SIZES = {
 """Size of each unit in the first unit of its dimension."""
 
 
+def quantity(number: str, unit: str) -> str:
+    """A number with its unit; pure numbers, of unit '-', stand alone."""
+    return number if unit in ("", "-", "1") else f"{number} {unit}"
+
+
 def factor(declared: str, wanted: str, where: str) -> float:
     """Conversion factor from unit `declared` to unit `wanted`.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.unit_checks import suspicious_channels
+from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.adjoint_sweeps import left_out
 from sofa_softctl.identification.fitting.failed_starts import (
@@ -108,7 +109,7 @@ class Estimate:
         for one, value, deviation in zip(self.parameters, self.rho, deviations, strict=True):
             width = f" ± {deviation:.2g}" if np.isfinite(deviation) else ""
             kept = " (kept)" if one.name in self.held else ""
-            texts.append(f"{one.name} = {value:.5g}{width} {one.unit}".strip() + kept)
+            texts.append(f"{one.name} = {quantity(f'{value:.5g}{width}', one.unit)}{kept}")
         values = ", ".join(texts)
         return (
             f"Estimate({values}; {self.termination.name}, {self.data} data, cost {self.cost:.4g})"

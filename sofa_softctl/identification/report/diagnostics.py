@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl._internal.sentences import sentence
+from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
@@ -187,13 +188,13 @@ def _at_bound(estimate: Estimate, name: str) -> str:
     value = estimate.value(name)
     side = "lower" if abs(value - one.lower) < abs(value - one.upper) else "upper"
     bound = one.lower if side == "lower" else one.upper
-    return f"{name} ended at its {side} bound, {f'{bound:.4g} {one.unit}'.strip()}."
+    return f"{name} ended at its {side} bound, {quantity(f'{bound:.4g}', one.unit)}."
 
 
 def _unobservable(estimate: Estimate, name: str) -> str:
     one = estimate.parameters[estimate.names.index(name)]
     kept = "has its prior" if one.prior is not None else "was kept at its start"
-    value = f"{estimate.value(name):.4g} {one.unit}".strip()
+    value = quantity(f"{estimate.value(name):.4g}", one.unit)
     return f"The data do not depend on {name}: it {kept}, {value}. Record a motion that does."
 
 

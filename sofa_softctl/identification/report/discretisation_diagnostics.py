@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.report.diagnostic import Diagnostic, listed
 from sofa_softctl.identification.uncertainty.discretisation import Shift
 from sofa_softctl.identification.uncertainty.identifiability import sizes
@@ -87,7 +88,7 @@ def _by(report: Report, shift: Shift, which: list[int], *, whole: bool = False) 
     if relative:
         share = 100.0 * change[relative] / sizes(report.estimate)[relative]
         texts.append(f"{_span(share)} %")
-    texts += [f"{change[i]:.2g} {parameters[i].unit}".strip() for i in which if i not in relative]
+    texts += [quantity(f"{change[i]:.2g}", parameters[i].unit) for i in which if i not in relative]
     return listed(texts, "others")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.report.diagnostic import NAMED, Diagnostic, Level, listed
 from sofa_softctl.identification.uncertainty.residual_analysis import ChannelResiduals
 
@@ -56,8 +57,9 @@ def on_noise(report: Report) -> list[Diagnostic]:
 def _sentence(one: ChannelResiduals, report: Report) -> str:
     where = f"{one.experiment}: " if len(report.estimate.fits) > 1 else ""
     declared = one.rms_unit / one.rms
+    given, found = f"{declared:.3g}", f"{declared * one.share:.2g}"
     return (
-        f"{where}{one.channel}: the declared noise, {declared:.3g} {one.unit}, is {one.noise}: "
-        f"residuals are {one.share:.2g} of what it leaves. Declare "
-        f"{declared * one.share:.2g} {one.unit}, or let noise be estimated (--estimate-noise)."
+        f"{where}{one.channel}: the declared noise, {quantity(given, one.unit)}, is {one.noise}: "
+        f"residuals are {one.share:.2g} of what it leaves. Declare {quantity(found, one.unit)}, or "
+        "let noise be estimated (--estimate-noise)."
     )

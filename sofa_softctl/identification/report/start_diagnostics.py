@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.minima import Minimum
 from sofa_softctl.identification.report.diagnostic import Diagnostic
@@ -57,9 +58,9 @@ def _listed(estimate: Estimate, rho: np.ndarray, best: np.ndarray) -> str:
     size = np.maximum(np.abs(rho), np.abs(best))
     share = np.abs(rho - best) / np.where(size > 0.0, size, 1.0)
     order: Sequence[int] = [i for i in np.argsort(-share).tolist() if share[i] > DIFFERENT]
+    units = [one.unit for one in estimate.parameters]
     found = [
-        f"{estimate.names[i]} = {rho[i]:.4g} {estimate.parameters[i].unit}".strip()
-        + f" instead of {best[i]:.4g}"
+        f"{estimate.names[i]} = {quantity(f'{rho[i]:.4g}', units[i])} instead of {best[i]:.4g}"
         for i in (order or [int(share.argmax())])
     ]
     more = len(found) - LISTED

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl._internal.atomic_file import replacing
+from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.motion_file import motion_text
 from sofa_softctl.identification.parameter import Parameter
@@ -162,7 +163,7 @@ def _parameters(report: Report) -> Table:
         share = trust.input_covariance[i, i] / max(trust.covariance[i, i], 1e-300)
         table.add_row(
             escape(one.name),
-            mark + escape(f"{number(value, high - low)} {one.unit}".strip()),
+            mark + escape(quantity(number(value, high - low), one.unit)),
             kept if held else mark + interval_text(low, high, value, one.start),
             *(mark * bool(cells[i]) + cells[i] for _, cells in others),
             f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",

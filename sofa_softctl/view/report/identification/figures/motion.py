@@ -9,6 +9,7 @@ import numpy as np
 
 from sofa_softctl._internal.axes import Axes, Figure
 from sofa_softctl._internal.colors import GRAY, PALETTE
+from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.limits import InputLimits
 from sofa_softctl.identification.uncertainty.experiment_design import Candidate
@@ -67,7 +68,7 @@ def intervals_figure(
     """Half-widths of the intervals expected after motions, relative to those now."""
     shown = candidates[:MOTIONS]
     alt = "Expected half-width of each 95 % interval, now and after the best motion: " + "; ".join(
-        f"{name} {now:.3g} to {shown[0].half_widths[name]:.3g} {units[name]}".strip()
+        quantity(f"{name} {now:.3g} to {shown[0].half_widths[name]:.3g}", units[name])
         for name, now in shown[0].half_widths_now.items()
     )
 
@@ -90,11 +91,11 @@ def draw_intervals(
         at = middles - 0.4 + height * (c + 0.5)
         axes.barh(at, share, 0.82 * height, color=(BLUE, *PALETTE[1:])[c], label=name, alpha=0.9)
         for y, x, p in zip(at, share, parameters, strict=True):
-            text = f"± {one.half_widths[p]:.3g} {units[p]}".strip()
+            text = quantity(f"± {one.half_widths[p]:.3g}", units[p])
             axes.text(x + 1.0, y, text, va="center", fontsize=7.5, color=GRAY)
         most = max(most, *share)
     axes.axvline(100.0, color=GRAY, linewidth=1.0, linestyle="--", label="now")
-    now = [f"{p}\n± {shown[0].half_widths_now[p]:.3g} {units[p]}".rstrip() for p in parameters]
+    now = [quantity(f"{p}\n± {shown[0].half_widths_now[p]:.3g}", units[p]) for p in parameters]
     axes.set_yticks(middles, now)
     axes.invert_yaxis()
     axes.set_xlim(0.0, 1.15 * most)
