@@ -59,7 +59,7 @@ def refit(extended: Extended, score: Score) -> Refit:
 def fitted(misfit: StackedResidual, start: np.ndarray, free: np.ndarray) -> SearchResult:
     """A search, of unknown inputs too where there are any."""
     if any(isinstance(one, Lifted) for one in misfit.experiments):
-        start, _ = approach(misfit, start, free)
+        start, *_ = approach(misfit, start, free)
     return search(misfit, start, free, most=MOST)
 
 

@@ -73,8 +73,8 @@ def approach(
     progress: Callable[[int, float], None] | None = None,
     *,
     most: int = STEPS,
-) -> tuple[np.ndarray, int]:
-    """Parameters near a minimum of the cost, and the number of steps.
+) -> tuple[np.ndarray, int, float]:
+    """Parameters near a minimum of the cost, the number of steps, and the cost there.
 
     Experiments that are `Lifted` keep the unknowns found there.
 
@@ -120,7 +120,7 @@ def approach(
         if progress is not None:
             progress(count, cost)
     search.keep(states)
-    return rho, count
+    return rho, count, float(cost)
 
 
 def kept(misfit: StackedResidual) -> list[Any]:

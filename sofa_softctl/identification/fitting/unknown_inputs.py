@@ -115,7 +115,7 @@ class _Ends:
     def _end(self, begin: np.ndarray) -> tuple[SearchResult, list[Any]]:
         """A search with new inputs, and the unknowns at its end."""
         inside = np.clip(begin, *bounds(self.misfit.parameters))
-        rho, steps = approach(self.misfit, inside, self.free, self.progress)
+        rho, steps, _ = approach(self.misfit, inside, self.free, self.progress)
         self.evaluations += steps
         found = search(self.misfit, rho, self.free, most=self.most, progress=self.progress)
         self.evaluations += found.evaluations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sofa_softctl.identification.causes.cause import Cause
+from sofa_softctl.identification.causes.causes import ALIKE
 from sofa_softctl.identification.report.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def on_causes(report: Report) -> list[Diagnostic]:
             return []
         text = f"None of {tests} effects that the model may leave out fits better than noise."
         return [Diagnostic("look", text)]
+    if finer := _finer(report, first):
+        return [Diagnostic("look", finer)]
     if first.beside:
         return [Diagnostic("bad", first.sentence)]
     if wrong or first.matters or not report.estimate.status.ok:
@@ -31,6 +34,18 @@ def on_causes(report: Report) -> list[Diagnostic]:
         "of its interval."
     )
     return [Diagnostic("look", text)]
+
+
+def _finer(report: Report, first: Cause) -> str:
+    """Whether a finer model, without another parameter, fits as well as with the cause."""
+    shifts = () if report.discretisation is None else report.discretisation.shifts
+    best = max(shifts, key=lambda one: one.whole_decrease, default=None)
+    if best is None or best.whole_decrease < first.decrease - ALIKE:
+        return ""
+    return (
+        f"The model fits as well {best.refinement.text} as with {first.what}: change the "
+        f"{best.refinement.of} first."
+    )
 
 
 def _bias(first: Cause) -> str:

@@ -47,6 +47,8 @@ class Shift:
     """Parameters that fit the data with it [unit of each], shape (n_rho,)."""
     change: np.ndarray
     """Those less the estimate, 0 for parameters that were held [units], shape (n_rho,)."""
+    decrease: float
+    """Decrease of the cost by it [-]."""
     converged: bool
     """Whether its few steps ended at a minimum; otherwise the change is a lower estimate."""
     seconds: float
@@ -57,6 +59,11 @@ class Shift:
         """Extrapolated change by a discretisation without error [units], shape (n_rho,)."""
         found: np.ndarray = self.change * self.refinement.whole
         return found
+
+    @property
+    def whole_decrease(self) -> float:
+        """Extrapolated decrease of the cost, which is square in the error [-]."""
+        return self.decrease / (1.0 - 0.25**self.refinement.order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +101,7 @@ class DiscretisationBudget:
                     "name": one.refinement.name,
                     "text": one.refinement.text,
                     "order": one.refinement.order,
+                    "decrease": one.decrease,
                     "converged": one.converged,
                     "seconds": one.seconds,
                     "parameters": {
@@ -195,8 +203,15 @@ def _shift(
         for own, one in zip(experiments, refinements, strict=True)
     ]
     misfit = fitted_like(estimate, finer)
-    rho, steps = approach(misfit, estimate.rho, estimate.free, most=STEPS)
-    return Shift(first, rho, rho - estimate.rho, steps < STEPS, perf_counter() - began)
+    rho, steps, cost = approach(misfit, estimate.rho, estimate.free, most=STEPS)
+    return Shift(
+        refinement=first,
+        rho=rho,
+        change=rho - estimate.rho,
+        decrease=estimate.cost - cost,
+        converged=steps < STEPS,
+        seconds=perf_counter() - began,
+    )
 
 
 def fitted_like(estimate: Estimate, experiments: Sequence[Experiment]) -> StackedResidual:

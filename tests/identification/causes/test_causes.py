@@ -20,7 +20,9 @@ from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.refinement import Refinement
 from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget, Shift
 from sofa_softctl.view.report.identification import causes as shown_causes
 from sofa_softctl.view.report.identification import page
 from sofa_softctl.view.terminal.identification import show
@@ -131,6 +133,23 @@ def test_a_reversed_column_is_named_and_derivatives_are_not_blamed(models):
     assert "which explains it: correct the recording." in made.verdict.text
     assert "not exact" not in texts(made)
     assert made.estimate.rho + list(first.shifts.values()) == pytest.approx([0.3, 2.0], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("share", "order", "blamed"),
+    [(1.0, 1, False), (0.9, 1, True), (1.0, 2, True), (1.3, 2, False)],
+)
+def test_no_cause_is_blamed_where_a_finer_model_fits_as_well(models, share, order, blamed):
+    """Half a step takes away 3/4 of what an error of order 1 adds to the cost, 15/16 of order 2."""
+    made = reported(shown(models.lag(1), 0.05))
+    first = made.causes.first
+    finer = Refinement("dt", "time step", "with steps of 5 ms", lambda: None, order)
+    none = np.zeros(2)
+    shift = Shift(finer, made.estimate.rho, none, 0.75 * share * first.decrease, True, 0.0)
+    budget = DiscretisationBudget(made.estimate.names, (shift,))
+    told = replace(made, discretisation=budget)
+    assert ("change the time step first" in texts(told)) == (not blamed)
+    assert (first.sentence in texts(told)) == blamed
 
 
 def test_a_cause_that_leaves_more_than_noise_does_not_explain_it_and_a_poor_one_comes_second(
