@@ -50,7 +50,7 @@ def corrected(
         S[0, :, N * m :] = initial.slopes(np.concatenate((motion.z, p)), 0, n_z)
     given = (motion.u, motion.z, np.ascontiguousarray(p, float))
     interval, steps = model.horizon / model.intervals, model.steps  # fewer may be unstable
-    linearise(model.tapes["dynamics"].code, motion.x, *given, interval, steps, S)
+    linearise(model.fast("dynamics"), motion.x, *given, interval, steps, S)
     scale, low, high = _bounds(model, motion, free)
     ends = np.concatenate((motion.x[-1], motion.z, p))
     T = model.tapes["terminal"].slopes(ends, 0, n + n_z)
@@ -91,10 +91,10 @@ def _slope(
     ends: np.ndarray,
 ) -> np.ndarray:
     """Derivative of the cost by inputs and constants, states following."""
-    tape, final = model.tapes["cost"], model.tapes["final_cost"]
+    final = model.tapes["final_cost"]
     N, m, n, n_z = len(given[0]), len(model.inputs), len(model.states), len(model.design)
     values, slopes = np.zeros((N, 1)), np.zeros((N, 1, n + m + n_z))
-    rows_along(tape.code, found.motion.x, *given, values, slopes)
+    rows_along(model.fast("cost"), found.motion.x, *given, values, slopes)
     rate = slopes[:, 0] / N
     slope = np.einsum("ka,kac->c", rate[:, :n], S[:-1])
     slope[: N * m] += rate[:, n : n + m].ravel()
@@ -156,12 +156,12 @@ def _path(
     scale: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the inequalities `path` that are near, over their ranges; see `_states`."""
-    motion, tape = found.motion, model.tapes["path"]
-    if not tape.code.outputs:
+    motion, path = found.motion, model.fast("path")
+    if not path.outputs:
         return np.empty((0, len(scale))), np.empty(0)
-    N, m, n, count = len(motion.u), len(model.inputs), len(model.states), tape.code.outputs
+    N, m, n, count = len(motion.u), len(model.inputs), len(model.states), path.outputs
     values, slopes = np.zeros((N, count)), np.zeros((N, count, n + m + len(model.design)))
-    rows_along(tape.code, motion.x, *given, values, slopes)
+    rows_along(path, motion.x, *given, values, slopes)
     width = np.array(model.path_scale)
     margins = np.maximum(model.path_margins, MORE * (values.min(axis=0) - found.path))
     k, i = np.nonzero(values < NEAR * width)

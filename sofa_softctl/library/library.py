@@ -94,7 +94,9 @@ class TrajectoryLibrary:
         self.coverage = Coverage.of(trials, places, self.scale, turned)
 
     def prepare(self) -> None:
-        """Set up the QPs of all entries, which the first answers would otherwise do."""
+        """Compile the formulas and set up the QPs, which the first answers would otherwise do."""
+        for name in ("dynamics", "path", "cost"):
+            self.model.fast(name)
         for entry in self.entries:
             entry.qp.prepare()
 

@@ -210,7 +210,8 @@ class Model:
         x, extremes = np.empty((len(u) + 1, len(x0))), np.empty((2, len(x0)))
         least = np.empty(tapes["path"].code.outputs)
         steps = simulate(
-            *self._sorted,
+            self.fast("dynamics"),
+            self.fast("path"),
             x0,
             u,
             z,
@@ -237,11 +238,9 @@ class Model:
             cost=self.cost(found, p),
         )
 
-    @cached_property
-    def _sorted(self) -> tuple[Code, Code]:
-        """Codes of dynamics and path for `simulate`."""
-        sizes = len(self.states), len(self.inputs)
-        return self.tapes["dynamics"].sorted(*sizes), self.tapes["path"].sorted(*sizes)
+    def fast(self, name: str) -> Code:
+        """Code for kernels of a formula of (x, u, z, p), see `Tape.fast`."""
+        return self.tapes[name].fast(len(self.states), len(self.inputs), len(self.design))
 
     def _error(self, end: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
         """Magnitude of the error at a final state; NaN: the problem has none."""
@@ -253,7 +252,7 @@ class Model:
         final, z = self.tapes["final_cost"], motion.z
         ends = float(final(motion.x[-1], z, p)[0]) if final.code.outputs else 0.0
         given = (np.ascontiguousarray(each, float) for each in (motion.x, motion.u, z, p))
-        return float(mean(self.tapes["cost"].code, *given)) + ends
+        return float(mean(self.fast("cost"), *given)) + ends
 
     def report(
         self, found: Simulation, accuracy: float = 1.0, cost: float = np.inf

@@ -17,6 +17,7 @@ import numpy as np
 
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.ocp.kernels.formulas import Code, run, run_slopes
+from sofa_softctl.library.ocp.native import native
 
 OPERATIONS = tuple(
     """CONST INPUT OUTPUT ASSIGN ADD SUB MUL DIV NEG SQ TWICE SIN COS SQRT INV POW CONSTPOW EXP LOG
@@ -58,6 +59,25 @@ class Tape:
             raise LibraryError("The formulas are damaged: an operation has no such argument.")
         self.code = code
         self._memory = np.empty(code.memory)
+        self._fast = dict[tuple[int, int, int], Code]()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without addresses of this process."""
+        return vars(self) | {"_fast": {}}
+
+    def fast(self, states: int, inputs: int, constants: int) -> Code:
+        """The code of a tape of (x, u, z, p): `sorted`, and as machine code where that is possible.
+
+        It is of this process. Derivatives are those by x, u and z.
+        """
+        key = states, inputs, constants
+        if key not in self._fast:
+            code, arguments = self.sorted(states, inputs), states + inputs + constants
+            found = native(code, arguments)
+            self._fast[key] = code._replace(
+                native=found.values, native_slopes=found.slopes, arguments=arguments
+            )
+        return self._fast[key]
 
     @classmethod
     def of(cls, function: Any) -> Tape:

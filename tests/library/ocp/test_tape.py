@@ -1,12 +1,15 @@
 """Tapes give what CasADi gives, with derivatives, and damaged ones are refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.formulas import formulas
-from sofa_softctl.library.ocp.kernels.formulas import run
+from sofa_softctl.library.ocp.kernels.formulas import run, run_slopes
+from sofa_softctl.library.ocp.native import MOST, NONE, native
 from sofa_softctl.library.ocp.tape import Tape
 from sofa_softctl.library.problems.registry import load_problem
 
@@ -51,6 +54,23 @@ def compared(function, given):
     slope = casadi.Function("s", [whole], [casadi.jacobian(function(*parts), whole)])
     slopes = tape.slopes(given, 0, len(given))
     assert slopes == pytest.approx(np.array(slope(given)), rel=1e-12, abs=1e-13)
+    compared_with_machine_code(tape, given)
+
+
+def compared_with_machine_code(tape, given):
+    """The same results, and derivatives along directions."""
+    code, directions = tape.fast(len(given), 0, 0), np.random.default_rng(0).normal(size=(3, 2))
+    along = np.resize(directions, (len(given), 2))
+    (fast, fast_along), (out, out_along) = (
+        (np.zeros(code.outputs), np.zeros((code.outputs, 2))) for _ in range(2)
+    )
+    memory, turns = np.empty(code.memory), np.empty((code.memory, 2))
+    run(code, memory, given, fast)
+    np.testing.assert_array_equal(fast, tape(given))
+    run_slopes(code, memory, turns, given, along, fast, fast_along)
+    run_slopes(tape.sorted(len(given), 0), memory, turns, given, along, out, out_along)
+    np.testing.assert_array_equal(fast, out)
+    assert fast_along == pytest.approx(out_along, rel=1e-12, abs=1e-13)
 
 
 def function_sizes(function):
@@ -102,6 +122,47 @@ def test_a_sorted_tape_can_be_evaluated_from_where_inputs_or_states_come_in(name
             given[:changed] += 0.1
             run(code, memory, given, out, first)
             np.testing.assert_array_equal(out, tape(given))
+        fast, other = tape.fast(n, m, 0), np.full(code.memory, np.nan)
+        assert bool(fast.native) == bool(len(code.rows))
+        for first, changed in ((0, 0), (code.by_inputs, n + m), (code.by_states, n)):
+            given[:changed] -= 0.07
+            run(fast, other, given, out, first)
+            np.testing.assert_array_equal(out, tape(given))
+
+
+@pytest.mark.parametrize("name", [*ONE, *TWO])
+def test_most_operations_are_machine_code(name):
+    """Those of the problems are; the others are evaluated one by one."""
+    x, of = casadi.SX.sym("x", 2), ONE.get(name) or TWO[name]
+    given = (x[0],) if name in ONE else (x[0], x[1])
+    code = Tape.of(casadi.Function("f", [x], [casadi.densify(casadi.SX(of(*given)))])).sorted(2, 0)
+    one_by_one = """asin acos sign sinh cosh asinh atanh acosh floor ceil log1p expm1 copysign
+    hypot""".split()
+    assert (native(code, 2) is NONE) == (name in one_by_one)
+
+
+def test_long_formulas_are_machine_code_up_to_a_length():
+    """Their derivatives, which are longer, up to a smaller one."""
+
+    def code(length):
+        x = casadi.SX.sym("x", 3)
+        y = x[0]
+        for _ in range(length):
+            y = casadi.sin(y) * x[1]
+        return Tape.of(casadi.Function("f", [x], [y])).sorted(1, 1)
+
+    few, some, many = (native(code(length), 3) for length in (100, 1000, MOST))
+    assert few.values and few.slopes
+    assert some.values and not some.slopes
+    assert many is NONE
+
+
+def test_no_address_leaves_the_process():
+    """A pickled tape is compiled anew where it arrives."""
+    tape = Tape.of(formulas(load_problem("flexible_cart"))["dynamics"])
+    assert tape.fast(4, 1, 0).native
+    state = pickle.loads(pickle.dumps(tape)).__dict__  # noqa: S301
+    assert state["_fast"] == {} and not state["code"].native
 
 
 def test_a_tape_is_read_as_it_was_written_and_damage_is_found():

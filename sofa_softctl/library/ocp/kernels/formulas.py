@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
+from sofa_softctl.library.ocp.kernels.native_calls import call_slopes, call_values
 
 
 class Code(NamedTuple):
@@ -29,6 +30,12 @@ class Code(NamedTuple):
     """First operation whose result depends on inputs or states; see `Tape.sorted`."""
     by_states: int = 0
     """First one whose result depends on states, or is a result of the tape."""
+    native: int = 0
+    """Address of `Native.values`; 0: operations are evaluated one by one."""
+    native_slopes: int = 0
+    """Address of `Native.slopes`; 0: there is none."""
+    arguments: int = 0
+    """Number of arguments by which that differentiates, the first ones."""
 
 
 @njit
@@ -37,6 +44,9 @@ def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray, firs
 
     From operation `first` on alone where those before it have their results in `memory`.
     """
+    if code.native:
+        call_values(code.native, memory, given, out, first)
+        return
     rows, constants = code.rows, code.constants
     w = memory
     for k in range(first, len(rows)):
@@ -234,9 +244,21 @@ def run_slopes(
 ) -> None:
     """Evaluate a tape and its derivatives along several directions.
 
+    With machine code, those of arguments beyond `code.arguments` are taken as 0.
+
     `along`: derivatives of the arguments, shape (inputs, n); `out_along`: of the results, shape
     (outputs, n); `turns`: space, shape (memory, n).
     """
+    if code.native_slopes:
+        jacobian = np.empty((code.outputs, code.arguments))
+        call_slopes(code.native_slopes, given, out, jacobian)
+        for i in range(code.outputs):
+            for d in range(along.shape[1]):
+                total = 0.0
+                for j in range(code.arguments):
+                    total += jacobian[i, j] * along[j, d]
+                out_along[i, d] = total
+        return
     rows, constants = code.rows, code.constants
     w, n = memory, along.shape[1]
     for k in range(len(rows)):

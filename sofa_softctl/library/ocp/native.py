@@ -1,0 +1,335 @@
+"""Formulas as machine code, ten times as fast as their operations one by one.
+
+A tape becomes two functions without branches: its results, and their derivatives by its first
+arguments. They are made anew in each process, in some hundredths of a second, and never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+
+from sofa_softctl.library.ocp.kernels.formulas import Code
+
+MOST = 4_000
+"""Longer functions are not made, and operations evaluated one by one: compiling takes 0.1 ms for
+each operation and each of its derivatives."""
+_REAL, _POINTER = ir.DoubleType(), ir.DoubleType().as_pointer()
+_INDEX = ir.IntType(64)
+Slopes = dict[int, Any]
+"""Derivatives of a value by arguments, as far as they are not 0."""
+
+
+class Native(NamedTuple):
+    """Addresses of a tape's functions, for kernels; 0: there is none."""
+
+    values: int
+    """(memory, given, out, first operation)."""
+    slopes: int
+    """(given, out, derivatives of shape (outputs, arguments) row by row)."""
+
+
+NONE = Native(0, 0)
+_made: dict[tuple[bytes, bytes, int, int, int], Native] = {}
+_engines: list[Any] = []
+"""They own the machine code."""
+
+
+def native(code: Code, arguments: int) -> Native:
+    """The machine code of a tape; NONE: an operation is not known here, or there are too many.
+
+    Args:
+        code: Its operations, from `Tape.sorted`: each has a place of its own in memory.
+        arguments: Number of arguments by which the results are differentiated, the first ones.
+    """
+    key = (code.rows.tobytes(), code.constants.tobytes(), arguments, code.by_inputs, code.by_states)
+    if key not in _made:
+        known = all(kind in _EMITTERS for kind in np.unique(code.rows[:, 0]).tolist())
+        _made[key] = _compiled(code, arguments) if known and 0 < len(code.rows) <= MOST else NONE
+    return _made[key]
+
+
+def _compiled(code: Code, arguments: int) -> Native:
+    module, differentiated = ir.Module(), len(code.rows) * (1 + arguments) <= MOST
+    _emit_values(module, code)
+    if differentiated:
+        _emit_slopes(module, code, arguments)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=1)
+    parsed = llvm.parse_assembly(str(module))
+    engine = llvm.create_mcjit_compiler(parsed, machine)
+    engine.finalize_object()
+    _engines.append(engine)
+    slopes = engine.get_function_address("slopes") if differentiated else 0
+    return Native(engine.get_function_address("values"), slopes)
+
+
+def _emit_values(module: ir.Module, code: Code) -> None:
+    """Results, from one of three operations on; what earlier parts gave comes from memory."""
+    kind = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _POINTER, _INDEX])
+    function = ir.Function(module, kind, "values")
+    memory, given, out, first = function.args
+    starts = sorted({0, code.by_inputs, code.by_states})
+    ends = [*starts[1:], len(code.rows)]
+    builder = ir.IRBuilder(function.append_basic_block())
+    blocks = [function.append_basic_block() for _ in starts]
+    choice = builder.switch(first, blocks[0])
+    for start, block in zip(starts[1:], blocks[1:], strict=True):
+        choice.add_case(ir.Constant(_INDEX, start), block)
+    for start, end, block, after in zip(starts, ends, blocks, [*blocks[1:], None], strict=True):
+        builder.position_at_end(block)
+        part = _Part(builder, code, given, memory, end)
+        for row in code.rows[start:end].tolist():
+            part.add(row, out)
+        if after is None:
+            builder.ret_void()
+        else:
+            builder.branch(after)
+
+
+class _Part:
+    """Operations that are evaluated together."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, code: Code, given: Any, memory: Any, end: int
+    ) -> None:
+        self.builder, self.code, self.given, self.memory = builder, code, given, memory
+        self.needed = set(code.rows[end:, 2:].ravel().tolist())
+        self.known = {
+            to: ir.Constant(_REAL, float(code.constants[i]))
+            for kind, to, i, _ in code.rows.tolist()
+            if kind == 0
+        }
+
+    def add(self, row: list[int], out: Any) -> None:
+        kind, to, i, j = row
+        builder = self.builder
+        if kind == 0:
+            return
+        if kind == 1:
+            value = builder.load(_at(builder, self.given, i))
+        elif kind == 2:
+            builder.store(self.at(i), _at(builder, out, to))
+            return
+        else:
+            value = _EMITTERS[kind](builder, self.at(i), self.at(j))
+        self.known[to] = value
+        if to in self.needed:
+            builder.store(value, _at(builder, self.memory, to))
+
+    def at(self, place: int) -> Any:
+        """An intermediate result; one of an earlier part is in memory."""
+        if place not in self.known:
+            self.known[place] = self.builder.load(_at(self.builder, self.memory, place))
+        return self.known[place]
+
+
+def _emit_slopes(module: ir.Module, code: Code, arguments: int) -> None:
+    """Results and derivatives, forwards; derivatives that are 0 for any arguments cost nothing."""
+    kind = ir.FunctionType(ir.VoidType(), [_POINTER] * 3)
+    function = ir.Function(module, kind, "slopes")
+    given, out, jacobian = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+    values, slopes = dict[int, Any](), dict[int, Slopes]()
+    one, zero = ir.Constant(_REAL, 1.0), ir.Constant(_REAL, 0.0)
+    for kind_, to, i, j in code.rows.tolist():
+        if kind_ == 0:
+            values[to], slopes[to] = ir.Constant(_REAL, float(code.constants[i])), {}
+        elif kind_ == 1:
+            values[to] = builder.load(_at(builder, given, i))
+            slopes[to] = {i: one} if i < arguments else {}
+        elif kind_ == 2:
+            builder.store(values[i], _at(builder, out, to))
+            for d in range(arguments):
+                place = _at(builder, jacobian, to * arguments + d)
+                builder.store(slopes[i].get(d, zero), place)
+        else:
+            a, b = values[i], values[j]
+            value = _EMITTERS[kind_](builder, a, b)
+            by_a, by_b = _SLOPES[kind_](builder, a, b, value) if slopes[i] or slopes[j] else (0, 0)
+            found = _times(builder, by_a, slopes[i])
+            for d, more in _times(builder, by_b, slopes[j]).items():
+                found[d] = builder.fadd(found[d], more) if d in found else more
+            values[to], slopes[to] = value, found
+    builder.ret_void()
+
+
+def _times(builder: ir.IRBuilder, by: Any, slopes: Slopes) -> Slopes:
+    """Derivatives through an operation; 0: it does not depend on that argument."""
+    if isinstance(by, int):
+        return dict(slopes) if by == 1 else {}
+    return {d: builder.fmul(by, each) for d, each in slopes.items()}
+
+
+def _at(builder: ir.IRBuilder, array: Any, place: int) -> Any:
+    return builder.gep(array, [ir.Constant(_INDEX, place)])
+
+
+def _call(name: str, count: int = 1) -> Callable[..., Any]:
+    """An intrinsic function or one of the C library."""
+
+    def emit(builder: ir.IRBuilder, *values: Any) -> Any:
+        kind = ir.FunctionType(_REAL, [_REAL] * count)
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        return builder.call(function, values[:count])
+
+    return emit
+
+
+def _constant(value: float) -> Any:
+    return ir.Constant(_REAL, value)
+
+
+def _less(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return builder.uitofp(builder.fcmp_ordered("<", a, b), _REAL)
+
+
+def _less_equal(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return builder.uitofp(builder.fcmp_ordered("<=", a, b), _REAL)
+
+
+def _equal(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return builder.uitofp(builder.fcmp_ordered("==", a, b), _REAL)
+
+
+def _true(builder: ir.IRBuilder, a: Any) -> Any:
+    return builder.fcmp_unordered("!=", a, _constant(0.0))
+
+
+def _not_equal(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return builder.uitofp(builder.fcmp_unordered("!=", a, b), _REAL)
+
+
+def _not(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return _equal(builder, a, _constant(0.0))
+
+
+def _and(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return builder.uitofp(builder.and_(_true(builder, a), _true(builder, b)), _REAL)
+
+
+def _or(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return builder.uitofp(builder.or_(_true(builder, a), _true(builder, b)), _REAL)
+
+
+def _if(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    return builder.select(_true(builder, a), b, _constant(0.0))
+
+
+_EMITTERS: dict[int, Callable[..., Any]] = {
+    0: lambda b, x, y: x,
+    1: lambda b, x, y: x,
+    2: lambda b, x, y: x,
+    3: lambda b, x, y: x,
+    4: lambda b, x, y: b.fadd(x, y),
+    5: lambda b, x, y: b.fsub(x, y),
+    6: lambda b, x, y: b.fmul(x, y),
+    7: lambda b, x, y: b.fdiv(x, y),
+    8: lambda b, x, y: b.fneg(x),
+    9: lambda b, x, y: b.fmul(x, x),
+    10: lambda b, x, y: b.fmul(_constant(2.0), x),
+    11: _call("llvm.sin.f64"),
+    12: _call("llvm.cos.f64"),
+    13: _call("llvm.sqrt.f64"),
+    14: lambda b, x, y: b.fdiv(_constant(1.0), x),
+    15: _call("llvm.pow.f64", 2),
+    16: _call("llvm.pow.f64", 2),
+    17: _call("llvm.exp.f64"),
+    18: _call("llvm.log.f64"),
+    19: _call("tan"),
+    22: _call("atan"),
+    23: _call("atan2", 2),
+    24: _call("llvm.fabs.f64"),
+    26: _call("llvm.minnum.f64", 2),
+    27: _call("llvm.maxnum.f64", 2),
+    28: _less,
+    29: _less_equal,
+    30: _equal,
+    31: _not_equal,
+    32: _not,
+    33: _and,
+    34: _or,
+    35: _if,
+    38: _call("tanh"),
+}
+"""(builder, a, b) -> result of an operation, by its place in `tape.OPERATIONS`."""
+
+
+def _by_division(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
+    return b.fdiv(_constant(1.0), y), b.fdiv(b.fneg(c), y)
+
+
+def _by_base(b: ir.IRBuilder, x: Any, y: Any) -> Any:
+    less = b.fsub(y, _constant(1.0))
+    return b.fmul(y, _EMITTERS[15](b, x, less))
+
+
+def _by_power(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
+    positive = b.fcmp_ordered(">", x, _constant(0.0))
+    by_exponent = b.fmul(_EMITTERS[18](b, x, y), c)
+    return _by_base(b, x, y), b.select(positive, by_exponent, _constant(0.0))
+
+
+def _by_angle(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
+    square = b.fadd(b.fmul(x, x), b.fmul(y, y))
+    return b.fdiv(y, square), b.fdiv(b.fneg(x), square)
+
+
+def _by_size(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
+    zero = _constant(0.0)
+    falling = b.select(b.fcmp_ordered("<", x, zero), _constant(-1.0), x)
+    return b.select(b.fcmp_ordered(">", x, zero), _constant(1.0), falling), 0
+
+
+def _by_least(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
+    first = b.uitofp(b.fcmp_ordered("<=", x, y), _REAL)
+    return first, b.fsub(_constant(1.0), first)
+
+
+def _by_largest(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
+    first = b.uitofp(b.fcmp_ordered(">=", x, y), _REAL)
+    return first, b.fsub(_constant(1.0), first)
+
+
+def _by_condition(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
+    return 0, b.select(_true(b, x), _constant(1.0), _constant(0.0))
+
+
+def _inverse_of_one_and_square(b: ir.IRBuilder, x: Any) -> Any:
+    one = _constant(1.0)
+    return b.fdiv(one, b.fadd(one, b.fmul(x, x)))
+
+
+_SLOPES: dict[int, Callable[..., tuple[Any, Any]]] = {
+    3: lambda b, x, y, c: (1, 0),
+    4: lambda b, x, y, c: (1, 1),
+    5: lambda b, x, y, c: (1, _constant(-1.0)),
+    6: lambda b, x, y, c: (y, x),
+    7: _by_division,
+    8: lambda b, x, y, c: (_constant(-1.0), 0),
+    9: lambda b, x, y, c: (b.fmul(_constant(2.0), x), 0),
+    10: lambda b, x, y, c: (_constant(2.0), 0),
+    11: lambda b, x, y, c: (_EMITTERS[12](b, x, y), 0),
+    12: lambda b, x, y, c: (b.fneg(_EMITTERS[11](b, x, y)), 0),
+    13: lambda b, x, y, c: (b.fdiv(_constant(0.5), c), 0),
+    14: lambda b, x, y, c: (b.fneg(b.fmul(c, c)), 0),
+    15: _by_power,
+    16: lambda b, x, y, c: (_by_base(b, x, y), 0),
+    17: lambda b, x, y, c: (c, 0),
+    18: lambda b, x, y, c: (b.fdiv(_constant(1.0), x), 0),
+    19: lambda b, x, y, c: (b.fadd(_constant(1.0), b.fmul(c, c)), 0),
+    22: lambda b, x, y, c: (_inverse_of_one_and_square(b, x), 0),
+    23: _by_angle,
+    24: _by_size,
+    26: _by_least,
+    27: _by_largest,
+    **dict.fromkeys(range(28, 35), lambda b, x, y, c: (0, 0)),
+    35: _by_condition,
+    38: lambda b, x, y, c: (b.fsub(_constant(1.0), b.fmul(c, c)), 0),
+}
+"""(builder, a, b, result) -> derivatives by both arguments; 0 and 1 need no code."""
