@@ -15,6 +15,8 @@ JITTER = 0.3
 """Largest jitter of a sample, relative to the time step."""
 NOTED = 0.01
 """Jitter above which there is a note."""
+USUAL = 1e-5, 1.0
+"""Time steps between which the unit of time is not doubted, where the model has no rate [s]."""
 STEPS_A_SAMPLE = 100
 """Largest number of a model's steps for each sample, on average."""
 
@@ -39,8 +41,11 @@ def regular(
     """
     steps = np.diff(time)
     step = float(np.median(steps))
+    notes = []
     if rate is not None:
         _check_rate(1.0 / step, rate, where)
+    elif not USUAL[0] <= step < USUAL[1]:
+        notes = [f"samples are {step:.4g} s apart: is the unit of the time column right?"]
     counts = np.maximum(np.rint(steps / step), 1.0).astype(int)
     jitter = np.abs(steps / step - counts)
     uneven = jitter > JITTER
@@ -53,12 +58,12 @@ def regular(
             raise IdentificationError(
                 f"{where}: {text}. The model steps at {rate:g} Hz: resample the recording."
             )
-        return time, values.copy(), [f"{text}; the times of the file are kept"]
+        return time, values.copy(), [*notes, f"{text}; the times of the file are kept"]
     at = np.concatenate(([0], np.cumsum(counts)))
     grid = time[0] + np.arange(at[-1] + 1) * step if rate is None else None
     filled = np.full((at[-1] + 1, values.shape[1]), np.nan)
     filled[at] = values
-    notes = _gaps(time, counts)
+    notes += _gaps(time, counts)
     if grid is None:
         grid = time[0] + np.arange(at[-1] + 1) / rate  # type: ignore[operator]
         moved = float(np.abs(grid[at] - time).max())

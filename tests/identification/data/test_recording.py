@@ -170,6 +170,15 @@ def test_a_wrong_rate_is_refused_with_a_guess(read, rate, message):
         read(GOOD, rate=rate)
 
 
+@pytest.mark.parametrize(("unit", "doubted"), [("s", True), ("ms", False), ("us", True)])
+def test_an_unusual_unit_of_time_is_asked_about_where_the_model_has_no_rate(read, unit, doubted):
+    """Samples 10 ms apart, with the unit of the column right or not."""
+    times = np.array([0.0, 10.0, 20.0, 30.0]) * (0.1 if unit == "us" else 1.0)
+    lines = [f"{t:g}, {k}, {k + 10}" for k, t in enumerate(times)]
+    notes = read(rows(*lines, header=f"time [{unit}], drive [V], tip [mm]")).notes
+    assert ("is the unit of the time column right?" in " ".join(notes)) == doubted
+
+
 def test_uneven_samples_are_refused_only_by_models_that_step(read):
     lines = ["0, 1, 1", "0.1, 1, 1", "0.2, 1, 1", "0.35, 1, 1", "0.45, 1, 1", "0.55, 1, 1"]
     with pytest.raises(IdentificationError, match=r"uneven: 0.15 s after t = 0.2 s, 0.1 s else"):
