@@ -44,7 +44,7 @@ def regular(
     notes = []
     if rate is not None:
         _check_rate(1.0 / step, rate, where)
-    elif not USUAL[0] <= step < USUAL[1]:
+    elif not USUAL[0] <= step <= USUAL[1]:
         notes = [f"samples are {step:.4g} s apart: is the unit of the time column right?"]
     counts = np.maximum(np.rint(steps / step), 1.0).astype(int)
     jitter = np.abs(steps / step - counts)
