@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,10 @@ def scene(tmp_path):
     path = tmp_path / "scene.py"
     path.write_text(SCENE)
     return path
+
+
+def test_the_version_is_that_of_the_package(softctl):
+    assert softctl("--version") == f"softctl {version('sofa-softctl')}\n"
 
 
 def test_a_run_says_which_backend_first_and_how_it_went_last(softctl, scene):
