@@ -181,6 +181,7 @@ def identify(
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl._internal.sentences import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
+    from sofa_softctl.identification.data.recording import check_different
     from sofa_softctl.identification.design.design import design_motion
     from sofa_softctl.identification.effect import matches
     from sofa_softctl.identification.effects.generic import effects_of_problem
@@ -254,6 +255,7 @@ def identify(
         sent = {*files, *read, *map(str, data)}
         executor = stack.enter_context(processes(workers, cluster, sent))
         held_out = _experiments(hold_out or [], wanted, notes, terminal, recordings)
+        check_different(recordings)
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
         make = partial(read_experiments, file, entry, [str(path) for path in data], effects)
         progress("first simulation")

@@ -57,6 +57,15 @@ def test_parameters_are_found_and_the_report_written(files, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["estimate.json", "report.html"]
 
 
+@pytest.mark.parametrize("option", ["--data", "--hold-out"])
+def test_the_same_recording_twice_is_refused(files, tmp_path, option):
+    """Also under another name: intervals would be too narrow, or a validation none."""
+    copied = tmp_path / "copied.csv"
+    copied.write_text((files / "a.csv").read_text())
+    with pytest.raises(IdentificationError, match="copied.csv are the same recording: fitted twi"):
+        run(PROBLEM, "--data", files / "a.csv", option, copied)
+
+
 def test_a_motion_is_designed_written_and_ranked(files, tmp_path):
     path = tmp_path / "motion.csv"
     words = (PROBLEM, "--data", files / "b.csv", "--design", path, "--motions", 20)

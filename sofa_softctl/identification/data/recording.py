@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -94,6 +95,21 @@ def assemble(
         notes += _missing(outputs, channels)
         notes += input_notes(values[:, at], inputs) + sensor_notes(time, outputs, channels)
     return Recording(table.name, time, values[:, at], outputs, tuple(notes))
+
+
+def check_different(recordings: Sequence[Recording]) -> None:
+    """Refuse a recording that is there twice.
+
+    Raises:
+        IdentificationError: Two have the same outputs at the same times.
+    """
+    for one, other in combinations(recordings, 2):
+        same = np.array_equal(one.time, other.time)
+        if same and np.array_equal(one.outputs, other.outputs, equal_nan=True):
+            raise IdentificationError(
+                f"{one.name} and {other.name} are the same recording: fitted twice, its noise "
+                "would count as independent; held out, it validates nothing. Leave one out."
+            )
 
 
 def _missing(outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:
