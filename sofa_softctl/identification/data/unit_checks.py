@@ -37,7 +37,8 @@ def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
     hint = f" Are they in {guess}?" if guess else " Check the sensor and its unit."
     raise IdentificationError(
         f"{where}: '{channel.name}' reaches {found:.4g} {channel.unit}; at most {largest:.4g} is "
-        f"plausible.{hint} Values are converted from the unit in the header."
+        f"plausible.{hint} Values are converted from the unit in the header. If they are right, "
+        f"declare more: Channel('{channel.name}', ..., largest={found:.2g})."
     )
 
 
