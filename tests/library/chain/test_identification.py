@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.chain_correction import ChainCorrection, Limits, replanned
-from sofa_softctl.library.chain_estimate import Estimate, Prior, estimate
-from sofa_softctl.library.chain_identification import Frame, RecordedMotion, identify_chain
-from sofa_softctl.library.chain_model import Plant
-from sofa_softctl.library.chain_motion import rest_tension
-from sofa_softctl.library.chain_rollout import rollout
+from sofa_softctl.library.chain.correction import ChainCorrection, Limits, replanned
+from sofa_softctl.library.chain.estimate import Estimate, Prior, estimate
+from sofa_softctl.library.chain.identification import Frame, RecordedMotion, identify_chain
+from sofa_softctl.library.chain.model import Plant
+from sofa_softctl.library.chain.motion import rest_tension
+from sofa_softctl.library.chain.rollout import rollout
 from sofa_softctl.library.ocp.problem import Motion
-from tests.library.test_chain_model import MODEL
+from tests.library.chain.test_model import MODEL
 
 AT = (50.0, 80.0, 100.0)
 HORIZON, INTERVALS = 0.35, 14

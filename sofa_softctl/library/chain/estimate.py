@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
-from sofa_softctl.library.chain_model import ChainModel, Plant
-from sofa_softctl.library.chain_rollout import rollout, slopes
+from sofa_softctl.library.chain.model import ChainModel, Plant
+from sofa_softctl.library.chain.rollout import rollout, slopes
 
 FAR = 1e3
 """What a chain misses that buckles or whose steps are not stable, in units of the data."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sofa_softctl.library.chain_model import ChainModel, Plant
+from sofa_softctl.library.chain.model import ChainModel, Plant
 from sofa_softctl.library.ocp.problem import (
     Motion,
     OptimalControlProblem,

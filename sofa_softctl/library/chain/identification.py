@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.chain_model import ChainModel, Plant
-from sofa_softctl.library.chain_rollout import rollout, slopes
+from sofa_softctl.library.chain.model import ChainModel, Plant
+from sofa_softctl.library.chain.rollout import rollout, slopes
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 from sofa_softctl.scene.session import Session
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.chain_model import ChainModel, Plant
-from sofa_softctl.library.chain_motion import (
+from sofa_softctl.library.chain.model import ChainModel, Plant
+from sofa_softctl.library.chain.motion import (
     chain_problem,
     residual_motion,
     rest_tension,
     swing_rate,
     tension_command,
 )
-from sofa_softctl.library.chain_rollout import rollout
+from sofa_softctl.library.chain.rollout import rollout
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
 

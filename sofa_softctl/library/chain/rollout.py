@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.library.chain_model import ChainModel, Plant
+from sofa_softctl.library.chain.model import ChainModel, Plant
 from sofa_softctl.library.ocp.runge_kutta import Slope, rk4
 
 

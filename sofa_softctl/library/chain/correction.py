@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import least_squares
 
-from sofa_softctl.library.chain_estimate import FAR, Estimate, Prior, estimate
-from sofa_softctl.library.chain_model import ChainModel
-from sofa_softctl.library.chain_motion import swing_rate
-from sofa_softctl.library.chain_rollout import rollout, slopes
+from sofa_softctl.library.chain.estimate import FAR, Estimate, Prior, estimate
+from sofa_softctl.library.chain.model import ChainModel
+from sofa_softctl.library.chain.motion import swing_rate
+from sofa_softctl.library.chain.rollout import rollout, slopes
 from sofa_softctl.library.ocp.problem import Motion
 
 
