@@ -56,6 +56,14 @@ def test_every_public_package_has_a_page(name):
     assert f"[`{module.__name__}`]({page.name})" in text("reference/python/index")
 
 
+def test_parts_of_mechanisms_on_the_page_are_public():
+    rows = re.findall(r"^\| (`.*?) \|", text("how-to/identify-a-mechanism"), re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`([A-Z]\w+)", row)}
+    assert names >= {"Joint", "Rod", "Pin", "Clamp", "Distance", "Feedback", "Settled", "Scaled"}
+    package = importlib.import_module("sofa_softctl.identification.mechanism")
+    assert names <= {*package.__all__}
+
+
 def test_public_names_are_sorted_by_capitals_then_letters():
     assert sofa_softctl.__all__ == sorted(sofa_softctl.__all__)
 

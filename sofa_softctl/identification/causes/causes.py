@@ -73,6 +73,12 @@ class Causes:
         """The likeliest cause; None: none was found."""
         return self.found[0] if self.found else None
 
+    @property
+    def untested_sentences(self) -> list[str]:
+        """What could not be tested, and why."""
+        found = [why if name in why else f"{name}. {why}" for name, why in self.untested.items()]
+        return [f"Not tested: {text}" for text in found]
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {

@@ -127,8 +127,8 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
         console.print("What these data could not show:")
         for unseen in report.causes.hidden:
             console.print(f"   {escape(unseen.sentence)}", highlight=False)
-    for name, why in report.causes.untested.items():
-        console.print(escape(f"Not tested: {name}. {why}"), highlight=False)
+    for sentence in report.causes.untested_sentences:
+        console.print(escape(sentence), highlight=False)
     if report.design is not None:
         print(f"Motion to command: {report.design.candidate.name}")
     if folder is not None:

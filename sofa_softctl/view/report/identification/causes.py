@@ -46,7 +46,7 @@ def causes(report: Report) -> str:
 def hidden(report: Report) -> str:
     """Effects that would spoil parameters unseen."""
     sentences = [one.sentence for one in report.causes.hidden]
-    sentences += [f"Not tested: {name}. {why}" for name, why in report.causes.untested.items()]
+    sentences += report.causes.untested_sentences
     if not sentences:
         return ""
     items = "".join(f"<li>{escape(one)}</li>" for one in sentences)
