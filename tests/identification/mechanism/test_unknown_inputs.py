@@ -11,6 +11,7 @@ from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.fitting import unknown_inputs
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Output, Settled
@@ -100,6 +101,22 @@ def test_derivatives_are_those_of_central_differences_where_data_are_exact(make)
         slope = (unknown.outputs(rho + e) - unknown.outputs(rho - e)) / (2e-5 * value)
         np.testing.assert_allclose(by_rho[:, :, k], slope, atol=2e-4 * np.abs(slope).max())
     assert np.nansum((unknown.outputs(rho) - unknown.measured) ** 2) < 1e-9
+
+
+def test_a_like_experiment_goes_on_from_the_likeliest_inputs():
+    """Of itself made anew, and of one with an effect that is 0: both have the cost at once."""
+    problem = chain(TORQUE_NOISE)
+    experiment = problem.experiment(recorded(problem, 0))
+    found = estimate([experiment])
+    (fitted,), rho = found.experiments, found.rho
+    gain = next(one for one in effects_of(experiment) if one.name == "gain.torque")
+    least = fitted.cost(fitted.kept)
+    for other, place in ((experiment, rho), (gain.of(experiment), np.append(rho, 0.0))):
+        unknown = other.with_unknown_inputs()
+        state = unknown.resumed(fitted.kept, place)
+        assert unknown.cost(state) == pytest.approx(least, rel=1e-9)
+        assert unknown.cost(unknown.state(place)) > 1.1 * least
+        np.testing.assert_allclose(state.motion.errors, fitted.kept.motion.errors, atol=1e-9)
 
 
 def test_noise_of_inputs_does_not_bias_estimates():
