@@ -43,7 +43,7 @@ from sofa_softctl.qpcc.solution import InverseSolution
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.scene import options
 from sofa_softctl.scene.body import body_size
-from sofa_softctl.scene.constraints.contacts import body_path
+from sofa_softctl.scene.constraints.contacts import body_path, may_touch
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
@@ -309,7 +309,7 @@ class InverseController(SceneController):
 
     def _find_rows(self) -> ControlRows:
         if self.contacts != "forward":
-            prepare()
+            prepare(contacts=may_touch(self.root))
         rows = ControlRows(self.root, self.driven, self.effectors)
         check_limits(self, rows.factor)
         lost = LostObjects([body_path(state) for state in rows.states], self.grasps)

@@ -14,12 +14,15 @@ _FEW = SearchOptions("exact", nodes=50)
 
 
 @cache
-def prepare() -> None:
+def prepare(*, contacts: bool) -> None:
     """Load the QP solvers and the search's compiled code, by solving small problems.
 
     Some tenths of a second; a minute where the code has to be compiled, once on a machine. Without
     it the first contact, or the first rejected answer of a solver, delays a step by that.
+
+    Args:
+        contacts: Whether there may be any; without them, solvers alone are loaded.
     """
     solve(one_cable().problem, solver="proxqp")
-    for each in contact_problems():
+    for each in contact_problems() if contacts else ():
         solve(each.problem, search=_FEW)

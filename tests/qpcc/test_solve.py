@@ -436,7 +436,7 @@ from sofa_softctl.qpcc.preparation import prepare
 from sofa_softctl.qpcc.solve import solve
 kernels = [sequence.solve_piece, contact_gauss_seidel]
 kernels += [relaxation_kernels.solve_relaxation, relaxation_kernels.relaxed_objective]
-prepare()
+prepare(contacts=True)
 before = set(sys.modules), [len(kernel.signatures) for kernel in kernels]
 assert "proxsuite" in before[0] and min(before[1]) > 0
 for friction in (0.0, 0.6):

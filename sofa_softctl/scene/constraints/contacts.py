@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.channels import own_state
+from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 KINDS = ("UnilateralLagrangianConstraint", "AugmentedLagrangianConstraint")
@@ -43,6 +43,12 @@ class Contact:
     identity: Hashable
     """What touches, the same from step to step: `nodes`, and where neither body has any, the two
     elements; None where SOFA does not give them."""
+
+
+def may_touch(root: Any) -> bool:
+    """Whether a scene can have contacts: it has a collision pipeline, or contacts by hand."""
+    kinds = {entry.getClassName() for node in nodes_of(root) for entry in node.objects}
+    return not kinds.isdisjoint((*KINDS, "CollisionPipeline", "DefaultPipeline"))
 
 
 def contacts_of(system: ComplianceSystem) -> list[Contact]:

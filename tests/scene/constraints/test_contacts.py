@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
+from sofa_softctl.scene.constraints.contacts import may_touch
 from sofa_softctl.scene.session import Session
 
-RING = Path(__file__).parents[3] / "scenes" / "rolling_ring.py"
+SCENES = Path(__file__).parents[3] / "scenes"
+RING = SCENES / "rolling_ring.py"
 
 
 def test_contacts_are_listed_by_the_nodes_that_touch():
@@ -17,3 +21,9 @@ def test_contacts_are_listed_by_the_nodes_that_touch():
     assert list(found) == sorted(found)
     for (ground, ring), number in found:
         assert (ground, len(ring), number) == ((), 1, 0)
+
+
+@pytest.mark.parametrize(("scene", "expected"), [("finger", False), ("rolling_ring", True)])
+def test_scenes_without_collisions_have_no_contacts(scene, expected):
+    """Theirs need not be prepared for, which takes a minute where nothing is compiled."""
+    assert may_touch(Session(SCENES / f"{scene}.py", backend="embedded").root) == expected
