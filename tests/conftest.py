@@ -15,6 +15,7 @@ import pytest
 from sofa_softctl.cli.app import main
 from sofa_softctl.qp.solvers import qp_solvers, register, sparse_qp_solvers
 from sofa_softctl.scene.backend import find_backend
+from tests.real_time import pytest_runtest_protocol  # noqa: F401
 
 LENGTH, WIDTH = 90.0, 20.0
 """Of the beam [mm]; it hangs along z, its clamp is at z = 0."""
