@@ -2,7 +2,7 @@
 
 Kernels are compiled at their first call, never at import, and kept on disk next to their source
 (or under ~/.cache where the source cannot be written). They are recompiled when their file
-changes, or one with a kernel that they call or a named tuple that they take: numba itself checks
+changes, or one with a kernel or intrinsic that they call or a named tuple that they take: numba itself checks
 their own file alone, and would reuse stale code.
 """
 
@@ -79,6 +79,8 @@ def _sources(function: Any) -> Sources:
         module_of_kernels = isinstance(value, ModuleType) and "njit" in vars(value)
         for entry in tuple(vars(value).values()) if module_of_kernels else (value,):
             found |= getattr(entry, "sources", frozenset()) if hasattr(entry, "py_func") else set()
+            intrinsic = getattr(entry, "_defn", None)  # numba's, such as a call by an address
+            found |= set(_stamp(getattr(getattr(intrinsic, "__code__", None), "co_filename", None)))
             if isinstance(entry, type) and issubclass(entry, tuple) and hasattr(entry, "_fields"):
                 module = sys.modules.get(entry.__module__)
                 found |= set(_stamp(getattr(module, "__file__", None)))

@@ -104,6 +104,31 @@ def test_a_kernel_is_compiled_anew_where_another_file_changed_that_it_uses(tmp_p
     assert run(script, **cache) == ["4.0", "1"]
 
 
+def test_a_kernel_is_compiled_anew_where_an_intrinsic_changed_that_it_uses(tmp_path):
+    script, other = tmp_path / "caller.py", tmp_path / "emitted.py"
+    script.write_text(
+        "from emitted import number\n"
+        "from sofa_softctl._internal.jit import njit\n"
+        "@njit\n"
+        "def one(x):\n"
+        "    return x + number()\n"
+        "print(one(1.0))\n"
+    )
+    text = (
+        "from numba import types\n"
+        "from numba.extending import intrinsic\n"
+        "@intrinsic\n"
+        "def number(typing):\n"
+        "    def emit(context, builder, signature, values):\n"
+        "        return context.get_constant(types.float64, 2.0)\n"
+        "    return types.float64(), emit\n"
+    )
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    for number in (2.0, 30.0):
+        other.write_text(text.replace("2.0", str(number)))
+        assert run(script, **cache) == [str(1.0 + number)]
+
+
 def test_without_a_writable_directory_kernels_are_kept_in_a_temporary_one(tmp_path):
     """Nothing can be made below a regular file, not even by root."""
     file = tmp_path / "__pycache__"
