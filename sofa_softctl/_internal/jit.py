@@ -2,8 +2,8 @@
 
 Kernels are compiled at their first call, never at import, and kept on disk next to their source
 (or under ~/.cache where the source cannot be written). They are recompiled when their file
-changes, or one with a kernel or intrinsic that they call or a named tuple that they take: numba itself checks
-their own file alone, and would reuse stale code.
+changes, or one with a kernel or intrinsic that they call or a named tuple that they take: numba
+itself checks their own file alone, and would reuse stale code.
 """
 
 from __future__ import annotations
