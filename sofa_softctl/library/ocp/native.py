@@ -1,4 +1,4 @@
-"""Formulas as machine code, ten times as fast as their operations one by one.
+"""Formulas as machine code, in place of their operations one by one.
 
 A tape becomes two functions without branches: its results, and their derivatives by its first
 arguments. They are made anew in each process, in some hundredths of a second, and never stored.
