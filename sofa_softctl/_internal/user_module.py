@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from sofa_softctl.errors import SoftctlError
+
+
+class _FromSource(SourceFileLoader):
+    """Reads no bytecode and writes none.
+
+    Python tells bytecode of an older file by whole seconds and the file's size alone: code that is
+    edited, run, and edited back within a second would run as it was in between.
+    """
+
+    def path_stats(self, path: str) -> NoReturn:  # type: ignore[override]
+        """What bytecode is compared with: nothing."""
+        raise OSError(f"{path}: bytecode is not used")
 
 
 def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType:
@@ -32,6 +46,8 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
     spec = importlib.util.spec_from_file_location(f"{kind}_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"'{path}' is no Python file (.py).")
+    if isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _FromSource(spec.name, str(path))
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module
