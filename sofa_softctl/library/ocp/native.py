@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
-from sofa_softctl.library.ocp.kernels.formulas import Code
+from sofa_softctl.library.ocp.kernels.formulas import OPERATIONS, Code
 
 MOST = 4_000
 """Longer functions are not made, and operations evaluated one by one: compiling takes 0.1 ms for
@@ -48,7 +48,7 @@ def native(code: Code, arguments: int) -> Native:
     """
     key = (code.rows.tobytes(), code.constants.tobytes(), arguments, code.by_inputs, code.by_states)
     if key not in _made:
-        known = all(kind in _EMITTERS for kind in np.unique(code.rows[:, 0]).tolist())
+        known = {OPERATIONS[kind] for kind in np.unique(code.rows[:, 0])} <= KNOWN
         _made[key] = _compiled(code, arguments) if known and 0 < len(code.rows) <= MOST else NONE
     return _made[key]
 
@@ -103,21 +103,21 @@ class _Part:
         self.known = {
             to: ir.Constant(_REAL, float(code.constants[i]))
             for kind, to, i, _ in code.rows.tolist()
-            if kind == 0
+            if OPERATIONS[kind] == "CONST"
         }
 
     def add(self, row: list[int], out: Any) -> None:
         kind, to, i, j = row
-        builder = self.builder
-        if kind == 0:
+        builder, name = self.builder, OPERATIONS[kind]
+        if name == "CONST":
             return
-        if kind == 1:
+        if name == "INPUT":
             value = builder.load(_at(builder, self.given, i))
-        elif kind == 2:
+        elif name == "OUTPUT":
             builder.store(self.at(i), _at(builder, out, to))
             return
         else:
-            value = _EMITTERS[kind](builder, self.at(i), self.at(j))
+            value = _EMITTERS[name](builder, self.at(i), self.at(j))
         self.known[to] = value
         if to in self.needed:
             builder.store(value, _at(builder, self.memory, to))
@@ -137,21 +137,22 @@ def _emit_slopes(module: ir.Module, code: Code, arguments: int) -> None:
     builder = ir.IRBuilder(function.append_basic_block())
     values, slopes = dict[int, Any](), dict[int, Slopes]()
     one, zero = ir.Constant(_REAL, 1.0), ir.Constant(_REAL, 0.0)
-    for kind_, to, i, j in code.rows.tolist():
-        if kind_ == 0:
+    for operation, to, i, j in code.rows.tolist():
+        name = OPERATIONS[operation]
+        if name == "CONST":
             values[to], slopes[to] = ir.Constant(_REAL, float(code.constants[i])), {}
-        elif kind_ == 1:
+        elif name == "INPUT":
             values[to] = builder.load(_at(builder, given, i))
             slopes[to] = {i: one} if i < arguments else {}
-        elif kind_ == 2:
+        elif name == "OUTPUT":
             builder.store(values[i], _at(builder, out, to))
             for d in range(arguments):
                 place = _at(builder, jacobian, to * arguments + d)
                 builder.store(slopes[i].get(d, zero), place)
         else:
             a, b = values[i], values[j]
-            value = _EMITTERS[kind_](builder, a, b)
-            by_a, by_b = _SLOPES[kind_](builder, a, b, value) if slopes[i] or slopes[j] else (0, 0)
+            value = _EMITTERS[name](builder, a, b)
+            by_a, by_b = _SLOPES[name](builder, a, b, value) if slopes[i] or slopes[j] else (0, 0)
             found = _times(builder, by_a, slopes[i])
             for d, more in _times(builder, by_b, slopes[j]).items():
                 found[d] = builder.fadd(found[d], more) if d in found else more
@@ -221,43 +222,40 @@ def _if(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
     return builder.select(_true(builder, a), b, _constant(0.0))
 
 
-_EMITTERS: dict[int, Callable[..., Any]] = {
-    0: lambda b, x, y: x,
-    1: lambda b, x, y: x,
-    2: lambda b, x, y: x,
-    3: lambda b, x, y: x,
-    4: lambda b, x, y: b.fadd(x, y),
-    5: lambda b, x, y: b.fsub(x, y),
-    6: lambda b, x, y: b.fmul(x, y),
-    7: lambda b, x, y: b.fdiv(x, y),
-    8: lambda b, x, y: b.fneg(x),
-    9: lambda b, x, y: b.fmul(x, x),
-    10: lambda b, x, y: b.fmul(_constant(2.0), x),
-    11: _call("llvm.sin.f64"),
-    12: _call("llvm.cos.f64"),
-    13: _call("llvm.sqrt.f64"),
-    14: lambda b, x, y: b.fdiv(_constant(1.0), x),
-    15: _call("llvm.pow.f64", 2),
-    16: _call("llvm.pow.f64", 2),
-    17: _call("llvm.exp.f64"),
-    18: _call("llvm.log.f64"),
-    19: _call("tan"),
-    22: _call("atan"),
-    23: _call("atan2", 2),
-    24: _call("llvm.fabs.f64"),
-    26: _call("llvm.minnum.f64", 2),
-    27: _call("llvm.maxnum.f64", 2),
-    28: _less,
-    29: _less_equal,
-    30: _equal,
-    31: _not_equal,
-    32: _not,
-    33: _and,
-    34: _or,
-    35: _if,
-    38: _call("tanh"),
+_EMITTERS: dict[str, Callable[..., Any]] = {
+    "ASSIGN": lambda b, x, y: x,
+    "ADD": lambda b, x, y: b.fadd(x, y),
+    "SUB": lambda b, x, y: b.fsub(x, y),
+    "MUL": lambda b, x, y: b.fmul(x, y),
+    "DIV": lambda b, x, y: b.fdiv(x, y),
+    "NEG": lambda b, x, y: b.fneg(x),
+    "SQ": lambda b, x, y: b.fmul(x, x),
+    "TWICE": lambda b, x, y: b.fmul(_constant(2.0), x),
+    "SIN": _call("llvm.sin.f64"),
+    "COS": _call("llvm.cos.f64"),
+    "SQRT": _call("llvm.sqrt.f64"),
+    "INV": lambda b, x, y: b.fdiv(_constant(1.0), x),
+    "POW": _call("llvm.pow.f64", 2),
+    "CONSTPOW": _call("llvm.pow.f64", 2),
+    "EXP": _call("llvm.exp.f64"),
+    "LOG": _call("llvm.log.f64"),
+    "TAN": _call("tan"),
+    "ATAN": _call("atan"),
+    "ATAN2": _call("atan2", 2),
+    "FABS": _call("llvm.fabs.f64"),
+    "FMIN": _call("llvm.minnum.f64", 2),
+    "FMAX": _call("llvm.maxnum.f64", 2),
+    "LT": _less,
+    "LE": _less_equal,
+    "EQ": _equal,
+    "NE": _not_equal,
+    "NOT": _not,
+    "AND": _and,
+    "OR": _or,
+    "IF_ELSE_ZERO": _if,
+    "TANH": _call("tanh"),
 }
-"""(builder, a, b) -> result of an operation, by its place in `tape.OPERATIONS`."""
+"""(builder, a, b) -> result of an operation, by its name."""
 
 
 def _by_division(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
@@ -266,12 +264,12 @@ def _by_division(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
 
 def _by_base(b: ir.IRBuilder, x: Any, y: Any) -> Any:
     less = b.fsub(y, _constant(1.0))
-    return b.fmul(y, _EMITTERS[15](b, x, less))
+    return b.fmul(y, _EMITTERS["POW"](b, x, less))
 
 
 def _by_power(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
     positive = b.fcmp_ordered(">", x, _constant(0.0))
-    by_exponent = b.fmul(_EMITTERS[18](b, x, y), c)
+    by_exponent = b.fmul(_EMITTERS["LOG"](b, x, y), c)
     return _by_base(b, x, y), b.select(positive, by_exponent, _constant(0.0))
 
 
@@ -305,31 +303,33 @@ def _inverse_of_one_and_square(b: ir.IRBuilder, x: Any) -> Any:
     return b.fdiv(one, b.fadd(one, b.fmul(x, x)))
 
 
-_SLOPES: dict[int, Callable[..., tuple[Any, Any]]] = {
-    3: lambda b, x, y, c: (1, 0),
-    4: lambda b, x, y, c: (1, 1),
-    5: lambda b, x, y, c: (1, _constant(-1.0)),
-    6: lambda b, x, y, c: (y, x),
-    7: _by_division,
-    8: lambda b, x, y, c: (_constant(-1.0), 0),
-    9: lambda b, x, y, c: (b.fmul(_constant(2.0), x), 0),
-    10: lambda b, x, y, c: (_constant(2.0), 0),
-    11: lambda b, x, y, c: (_EMITTERS[12](b, x, y), 0),
-    12: lambda b, x, y, c: (b.fneg(_EMITTERS[11](b, x, y)), 0),
-    13: lambda b, x, y, c: (b.fdiv(_constant(0.5), c), 0),
-    14: lambda b, x, y, c: (b.fneg(b.fmul(c, c)), 0),
-    15: _by_power,
-    16: lambda b, x, y, c: (_by_base(b, x, y), 0),
-    17: lambda b, x, y, c: (c, 0),
-    18: lambda b, x, y, c: (b.fdiv(_constant(1.0), x), 0),
-    19: lambda b, x, y, c: (b.fadd(_constant(1.0), b.fmul(c, c)), 0),
-    22: lambda b, x, y, c: (_inverse_of_one_and_square(b, x), 0),
-    23: _by_angle,
-    24: _by_size,
-    26: _by_least,
-    27: _by_largest,
-    **dict.fromkeys(range(28, 35), lambda b, x, y, c: (0, 0)),
-    35: _by_condition,
-    38: lambda b, x, y, c: (b.fsub(_constant(1.0), b.fmul(c, c)), 0),
+_SLOPES: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "ASSIGN": lambda b, x, y, c: (1, 0),
+    "ADD": lambda b, x, y, c: (1, 1),
+    "SUB": lambda b, x, y, c: (1, _constant(-1.0)),
+    "MUL": lambda b, x, y, c: (y, x),
+    "DIV": _by_division,
+    "NEG": lambda b, x, y, c: (_constant(-1.0), 0),
+    "SQ": lambda b, x, y, c: (b.fmul(_constant(2.0), x), 0),
+    "TWICE": lambda b, x, y, c: (_constant(2.0), 0),
+    "SIN": lambda b, x, y, c: (_EMITTERS["COS"](b, x, y), 0),
+    "COS": lambda b, x, y, c: (b.fneg(_EMITTERS["SIN"](b, x, y)), 0),
+    "SQRT": lambda b, x, y, c: (b.fdiv(_constant(0.5), c), 0),
+    "INV": lambda b, x, y, c: (b.fneg(b.fmul(c, c)), 0),
+    "POW": _by_power,
+    "CONSTPOW": lambda b, x, y, c: (_by_base(b, x, y), 0),
+    "EXP": lambda b, x, y, c: (c, 0),
+    "LOG": lambda b, x, y, c: (b.fdiv(_constant(1.0), x), 0),
+    "TAN": lambda b, x, y, c: (b.fadd(_constant(1.0), b.fmul(c, c)), 0),
+    "ATAN": lambda b, x, y, c: (_inverse_of_one_and_square(b, x), 0),
+    "ATAN2": _by_angle,
+    "FABS": _by_size,
+    "FMIN": _by_least,
+    "FMAX": _by_largest,
+    **dict.fromkeys(("LT", "LE", "EQ", "NE", "NOT", "AND", "OR"), lambda b, x, y, c: (0, 0)),
+    "IF_ELSE_ZERO": _by_condition,
+    "TANH": lambda b, x, y, c: (b.fsub(_constant(1.0), b.fmul(c, c)), 0),
 }
 """(builder, a, b, result) -> derivatives by both arguments; 0 and 1 need no code."""
+KNOWN = {"CONST", "INPUT", "OUTPUT", *_EMITTERS}
+"""Operations that become machine code."""

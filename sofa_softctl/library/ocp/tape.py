@@ -16,15 +16,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.ocp.kernels.formulas import Code, run, run_slopes
+from sofa_softctl.library.ocp.kernels.formulas import OPERATIONS, Code, run, run_slopes
 from sofa_softctl.library.ocp.native import native
 
-OPERATIONS = tuple(
-    """CONST INPUT OUTPUT ASSIGN ADD SUB MUL DIV NEG SQ TWICE SIN COS SQRT INV POW CONSTPOW EXP LOG
-    TAN ASIN ACOS ATAN ATAN2 FABS SIGN FMIN FMAX LT LE EQ NE NOT AND OR IF_ELSE_ZERO SINH COSH TANH
-    ASINH ACOSH ATANH FLOOR CEIL COPYSIGN LOG1P EXPM1 HYPOT""".split()
-)
-"""CasADi's names of the operations; `kernels` knows them by their places here."""
 DAMAGED = (ValueError, KeyError, OSError, EOFError, BadZipFile, RuntimeError, zlib.error)
 """What a damaged .npz file raises; RuntimeError: of a compression or encryption that is none."""
 _VERSION = 1

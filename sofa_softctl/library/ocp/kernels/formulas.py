@@ -10,12 +10,19 @@ import numpy as np
 from sofa_softctl._internal.jit import njit
 from sofa_softctl.library.ocp.kernels.native_calls import call_slopes, call_values
 
+OPERATIONS = tuple(
+    """CONST INPUT OUTPUT ASSIGN ADD SUB MUL DIV NEG SQ TWICE SIN COS SQRT INV POW CONSTPOW EXP LOG
+    TAN ASIN ACOS ATAN ATAN2 FABS SIGN FMIN FMAX LT LE EQ NE NOT AND OR IF_ELSE_ZERO SINH COSH TANH
+    ASINH ACOSH ATANH FLOOR CEIL COPYSIGN LOG1P EXPM1 HYPOT""".split()
+)
+"""CasADi's names of the operations; `value` and `slopes` know them by their places here."""
+
 
 class Code(NamedTuple):
     """A tape's arrays, for kernels."""
 
     rows: np.ndarray
-    """Places of the operation in `tape.OPERATIONS`, of its result, and of its two arguments, shape
+    """Places of the operation in `OPERATIONS`, of its result, and of its two arguments, shape
     (n, 4). CONST: number of the constant; INPUT: place among the arguments; OUTPUT: place among the
     results."""
     constants: np.ndarray
@@ -63,7 +70,7 @@ def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray, firs
 
 @njit
 def value(kind: int, a: float, b: float) -> float:
-    """Result of an operation, by its place in `tape.OPERATIONS`."""
+    """Result of an operation, by its place in `OPERATIONS`."""
     if kind == 3:
         return a
     if kind == 4:
