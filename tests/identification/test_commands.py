@@ -251,7 +251,7 @@ def test_studies_that_need_no_scenes_run_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         "sofa_softctl.bench.papers.library.measure_energies",
-        lambda tell, seeds, executor: SimpleNamespace(to_dict=dict),
+        lambda tell, **options: SimpleNamespace(to_dict=dict),
     )
     found = CliRunner().invoke(app, ["papers", "trajectories", "--json"])
     assert found.exit_code == 0 and found.output.strip() == "{}"

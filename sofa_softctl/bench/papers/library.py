@@ -189,7 +189,7 @@ def measure_energy(
         executor: Solves chains at the same time; None: one after the other, here.
         ground: Where objects lie.
         horizon: Of each motion [s].
-        compiled: Whether to compile the programs first: motions then take a third of the time.
+        compiled: Whether to compile the programs first: motions then take a sixth of the time.
 
     Raises:
         SoftctlError: CasADi is not installed, or with `compiled` there is no C compiler.

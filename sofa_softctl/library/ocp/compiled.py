@@ -15,6 +15,17 @@ from sofa_softctl.errors import SoftctlError
 from sofa_softctl.library.ocp.formulas import casadi
 
 
+def can_compile() -> bool:
+    """Whether there is a C compiler: what CC names, or cc."""
+    return _compiler()[1] is not None
+
+
+def _compiler() -> tuple[str, str | None]:
+    """Its name, and its path if it exists."""
+    name = os.environ.get("CC", "cc")
+    return name, shutil.which(name)
+
+
 @contextmanager
 def compiled(functions: Sequence[Any]) -> Iterator[str]:
     """Path of a shared library with these functions, valid within the context.
@@ -22,8 +33,7 @@ def compiled(functions: Sequence[Any]) -> Iterator[str]:
     Raises:
         SoftctlError: There is no C compiler, or it fails.
     """
-    name = os.environ.get("CC", "cc")
-    compiler = shutil.which(name)
+    name, compiler = _compiler()
     if compiler is None:
         raise SoftctlError(
             f"Compiled programs need a C compiler, and there is no '{name}'. Install gcc, set CC, "

@@ -89,7 +89,7 @@ class Program:
     Args:
         problem: The problem.
         compiled: Whether to compile the program via C at its first solve. That takes seconds;
-            solutions then take a third of the time.
+            solutions then take a third to a sixth of the time.
 
     Raises:
         ValueError: A formula has the wrong number of rows.
