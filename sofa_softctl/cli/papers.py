@@ -221,9 +221,7 @@ def trajectories(
         processes(0 if cluster else 2, cluster) as executor,
         show.status("planning 200 motions for each") as progress,
     ):
-        found = measure_energies(
-            progress, seeds=seeds, executor=executor, compiled=can_compile()
-        )
+        found = measure_energies(progress, seeds=seeds, executor=executor, compiled=can_compile())
     _show_study(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -230,6 +231,15 @@ def measure_energy(
     return Energy(objects, seed, ground, horizon, ordered, perf_counter() - begin)
 
 
+@cache
+def _program(actuation: str, stiffness: Sequence[float], horizon: float, compiled: bool) -> Any:
+    """The same for all seeds, so that a process compiles it once."""
+    from sofa_softctl.library.ocp.shooting import Program
+
+    problem = pick_and_place(actuation, stiffness=stiffness, horizon=horizon)
+    return Program(problem, compiled=compiled)
+
+
 def solve_chain(
     actuation: str,
     stiffness: Sequence[float],
@@ -243,10 +253,7 @@ def solve_chain(
 
     With `starts`, each motion starts there instead of where the one before ended.
     """
-    from sofa_softctl.library.ocp.shooting import Program
-
-    problem = pick_and_place(actuation, stiffness=stiffness, horizon=horizon)
-    program = Program(problem, compiled=compiled)
+    program = _program(actuation, tuple(stiffness), horizon, compiled)
     springs = {"rigid": [np.nan, np.nan], "constant": list(stiffness)}
     cost, speed, used = (
         np.full(shape, np.nan) for shape in (len(wanted), len(wanted), (len(wanted), 2))

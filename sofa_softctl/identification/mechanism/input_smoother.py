@@ -1,6 +1,6 @@
 """The likeliest inputs of a recorded mechanism, by Gauss-Newton steps along its motion.
 
-Each step is one sweep back and one forward over the linearised motion, see `smoother_kernels`: the
+Each step is one sweep back and one forward over the linearised motion, see `kernels.smoother`: the
 time grows linearly with its length.
 """
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.identification.data.interpolation import cubic
-from sofa_softctl.identification.mechanism import smoother_kernels
 from sofa_softctl.identification.mechanism.arrays import Drive, Steering
+from sofa_softctl.identification.mechanism.kernels import smoother
+from sofa_softctl.identification.mechanism.kernels.smoother import Samples, Steps
 from sofa_softctl.identification.mechanism.signals import Settled
-from sofa_softctl.identification.mechanism.smoother_kernels import Samples, Steps
 from sofa_softctl.identification.mechanism.start import Start
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 
@@ -257,7 +257,7 @@ class InputSmoother:
         steps = Steps(
             np.empty((K, 2 * n, 2 * n)), np.zeros((K, 2 * n, columns)), np.empty((K, 2 * n, m))
         )
-        smoother_kernels.linearise_steps(
+        smoother.linearise_steps(
             mechanism.tree, rho, motion.drive, self.problem.dt, path.q, path.multipliers,
             self.noisy, *steps,
         )  # fmt: skip
@@ -288,11 +288,11 @@ class InputSmoother:
         K, m, columns = errors.shape
         n = motion.trajectory.q.shape[1]
         gain, feed = np.empty((K, m, 2 * n)), np.empty((K, m, columns))
-        P, g, decrease = smoother_kernels.backward(steps, samples, errors, self.sigma, gain, feed)
+        P, g, decrease = smoother.backward(steps, samples, errors, self.sigma, gain, feed)
         X = np.vstack([motion.by_shift, np.zeros_like(motion.by_shift)])
         slope = X.T @ (g + P @ start)
         shift = -np.linalg.solve(X.T @ P @ X, slope)
         decrease -= float(slope[:, 0] @ shift[:, 0])
         x, u = np.empty((K + 1, 2 * n, columns)), np.empty((K, m, columns))
-        smoother_kernels.forward(steps, gain, feed, start + X @ shift, x, u)
+        smoother.forward(steps, gain, feed, start + X @ shift, x, u)
         return Smoothed(motion, steps, samples, gain, feed, shift, x, u, decrease)

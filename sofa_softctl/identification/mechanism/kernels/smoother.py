@@ -21,7 +21,7 @@ import numpy as np
 
 from sofa_softctl._internal.jit import njit
 from sofa_softctl.identification.mechanism.arrays import Drive, Tree
-from sofa_softctl.identification.mechanism.kernels import linearise
+from sofa_softctl.identification.mechanism.kernels.linearization import linearise
 
 
 class Steps(NamedTuple):

@@ -1,0 +1,103 @@
+"""Steps of the midpoint variational integrator.
+
+Source: Caldwell, Coleman, Correll 2014, eqs. (3) to (6).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl._internal.jit import njit
+from sofa_softctl.identification.mechanism.arrays import Drive, Steering, Tree
+from sofa_softctl.identification.mechanism.kernels.forces import add_force_slope, force
+from sofa_softctl.identification.mechanism.kernels.frames import frames
+from sofa_softctl.identification.mechanism.kernels.lagrangian import lagrangian
+from sofa_softctl.identification.mechanism.kernels.rows import measure
+
+
+@njit
+def simulate(
+    tree: Tree,
+    rho: np.ndarray,
+    drive: Drive,
+    dt: float,
+    q0: np.ndarray,
+    p0: np.ndarray,
+    v0: np.ndarray,
+    q: np.ndarray,
+    p: np.ndarray,
+    multipliers: np.ndarray,
+    steering: Steering,
+    tolerance: float,
+    most: int,
+) -> int:
+    """Simulate into q and p, shape (K + 1, n), and multipliers, (K, n_h); return completed steps.
+
+    v0 is the first guess of Newton's iteration. Ends at a step that does not converge. Steering
+    changes u of the drive.
+    """
+    joint = tree.joint
+    n, n_h, count = joint.shape[0], tree.closed.kind.shape[0], tree.parent.shape[0]
+    steps = q.shape[0] - 1
+    q[0], p[0] = q0, p0
+    rates = v0.copy()
+    guess = np.zeros(n_h)
+    h, Dh0, Dh1 = np.empty(n_h), np.empty((n_h, count)), np.empty((n_h, count))
+    kkt, rest = np.zeros((n + n_h, n + n_h)), np.empty(n + n_h)
+    end = drive.share
+    measure(tree, tree.closed, rho, frames(tree, rho, q0), h, Dh0)
+    for k in range(steps):
+        if steering.gain.shape[0]:
+            steer(drive.u[k], steering.gain[k], q[k], p[k], steering.path[k])
+        here, lam = q[k], guess.copy()
+        there = here + dt * rates
+        converged, far = False, np.zeros(n)
+        for _ in range(most):
+            v = (there - here) / dt
+            L = lagrangian(tree, rho, 0.5 * (here + there), v, False)
+            measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh1)
+            F = force(tree, rho, drive, k, 0.5 * (here + there), v)
+            for i in range(n):
+                a = joint[i]
+                total = p[k, i] + 0.5 * dt * L.q[a] - L.v[a] + (1.0 - end) * dt * F[i]
+                for r in range(n_h):
+                    total -= Dh0[r, a] * lam[r]
+                    kkt[i, n + r] = -Dh0[r, a]
+                    kkt[n + r, i] = Dh1[r, a]
+                rest[i] = total
+                for j in range(n):
+                    b = joint[j]
+                    kkt[i, j] = (
+                        0.25 * dt * L.qq[a, b] + 0.5 * (L.qv[a, b] - L.qv[b, a]) - L.vv[a, b] / dt
+                    )
+            add_force_slope(tree, rho, drive, k, dt, v, far, kkt)
+            rest[n:] = h
+            if not np.all(np.isfinite(rest)):
+                return k
+            change = np.linalg.solve(kkt, rest)
+            there = there - change[:n]
+            far = np.abs(change[:n]) / dt
+            lam = lam - change[n:]
+            if np.max(np.abs(change[:n])) < tolerance:
+                converged = True
+                break
+        if not converged:
+            return k
+        v = (there - here) / dt
+        L = lagrangian(tree, rho, 0.5 * (here + there), v, False)
+        F = force(tree, rho, drive, k, 0.5 * (here + there), v)
+        for i in range(n):
+            p[k + 1, i] = 0.5 * dt * L.q[joint[i]] + L.v[joint[i]] + end * dt * F[i]
+        rates, guess = v, lam
+        q[k + 1], multipliers[k] = there, lam
+        measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh0)
+    return steps
+
+
+@njit
+def steer(u: np.ndarray, gain: np.ndarray, q: np.ndarray, p: np.ndarray, path: np.ndarray) -> None:
+    """u -= gain ((q, p) - path)."""
+    n = q.shape[0]
+    for i in range(u.shape[0]):
+        for j in range(n):
+            u[i] -= gain[i, j] * (q[j] - path[j]) + gain[i, n + j] * (p[j] - path[n + j])
