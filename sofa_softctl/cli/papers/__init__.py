@@ -1,0 +1,18 @@
+"""The commands of `softctl papers`: one command, one file."""
+
+import importlib
+
+COMMANDS = (
+    "inverse",
+    "planning",
+    "dimensions",
+    "trajectories",
+    "library",
+    "identification",
+    "robust",
+    "search",
+)
+"""Modules of this folder, in the order in which `softctl papers --help` lists their commands."""
+
+for _name in COMMANDS:
+    importlib.import_module(f"sofa_softctl.cli.papers.{_name}")

@@ -1,0 +1,45 @@
+"""The command `softctl papers trajectories`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.options import Cluster, Json, Quiet, stopping
+from sofa_softctl.cli.papers.group import Plot, papers, show_result
+
+
+@papers.command(
+    epilog="Examples:\n\n  softctl papers trajectories --plot springs.png\n\n"
+    "  softctl papers trajectories --seeds 5"
+)
+def trajectories(
+    seeds: Annotated[int, typer.Option(help="Seeds of positions and masses.", min=1)] = 1,
+    plot: Plot = None,
+    cluster: Cluster = "",
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Libraries of trajectories: mean costs of three actuations, what springs save.
+
+    Two processes solve at the same time, or the workers of a cluster. With a C compiler, programs
+    are compiled first: a seed takes minutes instead of a quarter of an hour.
+    """
+    from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl.bench.papers.library import measure_energies
+    from sofa_softctl.library.ocp.compiled import can_compile
+    from sofa_softctl.view.plots.springs import save_energy_plot
+    from sofa_softctl.view.terminal.library_study import show_energy
+    from sofa_softctl.view.terminal.run import Terminal
+
+    check_outputs(plot=plot)
+    show = Terminal(quiet=quiet or as_json)
+    with (
+        stopping("Nothing was written."),
+        processes(0 if cluster else 2, cluster) as executor,
+        show.status("planning 200 motions for each") as progress,
+    ):
+        found = measure_energies(progress, seeds=seeds, executor=executor, compiled=can_compile())
+    show_result(found, plot, save_energy_plot, show_energy, quiet=quiet, as_json=as_json)
