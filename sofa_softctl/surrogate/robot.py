@@ -23,7 +23,7 @@ from sofa_softctl.surrogate.models.cells import CellsModel
 from sofa_softctl.surrogate.models.exact import ExactModel
 from sofa_softctl.surrogate.models.interpolated import InterpolatedModel
 from sofa_softctl.surrogate.models.sparse import SparseModel
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.planning.probes import Probe
 from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem
@@ -107,7 +107,7 @@ class PlannedRobot:
         step = (self.dt, scale, *self.map.damping, lambda: self.map.stress_stiffness)
         self.model: RobotModel
         if exact:
-            dynamics = Dynamics(self.map, self.map.layout, self.map.masses(), *step)
+            dynamics = LineDynamics(self.map, self.map.layout, self.map.masses(), *step)
             self.model = ExactModel(self.map, dynamics)
             return
         d = self.map.dimension
@@ -136,7 +136,7 @@ class PlannedRobot:
         return self.model.grid if isinstance(self.model, InterpolatedModel) else None
 
     @property
-    def dynamics(self) -> Dynamics:
+    def dynamics(self) -> LineDynamics:
         """The projected dynamics."""
         return self.model.dynamics
 

@@ -56,12 +56,12 @@ def test_a_sparse_grid_gives_the_same_plan_with_a_third_of_the_equilibria(planne
 def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
     """Table I: relative error of a step, eq. (8) with the grid against eq. (8) with the exact map,
     7e-6 in the norm of the positions from the arm's base; also relative to the displacement."""
-    from sofa_softctl.surrogate.planning.dynamics import Dynamics
+    from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
     from sofa_softctl.surrogate.planning.step import step
 
     found, _ = planned
     robot = found.robot
-    exact = Dynamics(
+    exact = LineDynamics(
         robot.map, robot.map.layout, robot.map.masses(), robot.dt, robot.dynamics.force
     )
     a, u = found.plan.a, found.plan.u

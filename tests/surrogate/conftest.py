@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Chain:
 def dynamics_of(chain, *, dt=0.02, mass=None, **damping):
     if mass is None:
         mass = np.repeat(np.linspace(1.0, 0.5, chain.nodes), 3)
-    return Dynamics(chain, chain.layout, mass, dt, force=chain.force, **damping)
+    return LineDynamics(chain, chain.layout, mass, dt, force=chain.force, **damping)
 
 
 @pytest.fixture

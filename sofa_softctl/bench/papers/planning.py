@@ -13,7 +13,7 @@ import numpy as np
 from sofa_softctl.bench.papers.planning_cases import CASES, Case, mesh_of
 from sofa_softctl.surrogate.correction import accepted
 from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.planner import Iteration
 from sofa_softctl.surrogate.planning.step import step
 from sofa_softctl.surrogate.scene_plan import ScenePlan
@@ -253,7 +253,7 @@ class _Steps(NamedTuple):
 def _steps(found: ScenePlan) -> _Steps:
     robot, plan = found.robot, found.plan
     map_ = robot.map
-    exact = Dynamics(map_, map_.layout, map_.masses(), robot.dt, robot.dynamics.force)
+    exact = LineDynamics(map_, map_.layout, map_.masses(), robot.dt, robot.dynamics.force)
     rest = map_.map.rest.ravel()
     rows = []
     for k in np.linspace(2, len(plan.u) - 1, STEPS).astype(int):

@@ -12,7 +12,7 @@ import numpy as np
 from sofa_softctl.bench.papers.full_order import simulate_balanced, simulate_scene
 from sofa_softctl.scene.session import Session
 from sofa_softctl.surrogate.plan_scene import plan_scene
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.step import simulate
 from sofa_softctl.surrogate.robot import PlannedRobot
 
@@ -195,7 +195,7 @@ class _Arm:
         self.root = Session(scene, parameters=parameters).root
         self.dt, exact = float(self.root.dt.value), robot.map
         self.grid = replace(robot.dynamics, dt=self.dt)
-        self.exact = Dynamics(exact, exact.layout, exact.masses(), self.dt, self.grid.force)
+        self.exact = LineDynamics(exact, exact.layout, exact.masses(), self.dt, self.grid.force)
         self.dimension = exact.dimension
         self.mass = exact.masses().reshape(-1, 3)
         self.still = self.exact.recover(np.zeros((1, self.dimension)))[0]

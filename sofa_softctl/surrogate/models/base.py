@@ -12,7 +12,7 @@ import numpy as np
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.affine_model import Affine
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
 from sofa_softctl.surrogate.planning.program.trust_region import Settings
@@ -25,7 +25,7 @@ class RobotModel(ABC):
         dynamics: The projected dynamics on the map.
     """
 
-    def __init__(self, dynamics: Dynamics) -> None:
+    def __init__(self, dynamics: LineDynamics) -> None:
         self.dynamics = dynamics
 
     @property
@@ -72,7 +72,7 @@ class RobotModel(ABC):
 
     def on_affine(self, problem: PlanningProblem, affine: Affine) -> PlanningProblem:
         """The problem with an affine map in place of this one."""
-        return replace(problem, dynamics=replace(self.dynamics, embedding=affine))
+        return replace(problem, dynamics=self.dynamics.on(affine))
 
     def estimate(self, a: np.ndarray, workers: int = 0) -> CostEstimate | None:
         """Estimated cost of a plan along coordinates a (K, d); None if it is not known."""

@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.surrogate.exact_map import ExactMap
 from sofa_softctl.surrogate.grid.affine_model import Affine
 from sofa_softctl.surrogate.models.base import RobotModel
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
 from sofa_softctl.surrogate.planning.program.trust_region import Settings
@@ -23,7 +23,7 @@ class ExactModel(RobotModel):
         dynamics: The projected dynamics on it.
     """
 
-    def __init__(self, exact: ExactMap, dynamics: Dynamics) -> None:
+    def __init__(self, exact: ExactMap, dynamics: LineDynamics) -> None:
         super().__init__(dynamics)
         self.map = exact
 

@@ -11,7 +11,7 @@ from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.sampled import SampledMap
 from sofa_softctl.surrogate.models.base import RobotModel
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.program.transcription import Limits
 
 ITERATIONS = 30
@@ -25,7 +25,7 @@ class InterpolatedModel(RobotModel):
         exact: The exact map.
         grid: Its samples.
         limits: Limits of coordinates.
-        step: Time step, tension of a control of 1, and what damps: see `Dynamics`.
+        step: Time step, tension of a control of 1, and what damps: see `LineDynamics`.
         coordinates: Size of the reduced basis.
     """
 
@@ -42,7 +42,7 @@ class InterpolatedModel(RobotModel):
         self.grid, self.limits = grid, limits
         self.reduced = ReducedBasisGrid(grid, exact.layout, exact.masses(), coordinates=coordinates)
         reduced = self.reduced
-        super().__init__(Dynamics(reduced, reduced.layout, reduced.mass, *step))
+        super().__init__(LineDynamics(reduced, reduced.layout, reduced.mass, *step))
 
     @property
     def evaluations(self) -> int:

@@ -17,12 +17,12 @@ def check_limits(problem: PlanningProblem) -> None:
     Raises:
         ValueError: limits that are NaN or contradict each other or the start.
     """
-    limits, d = problem.limits, problem.dynamics.layout.lines
-    by_step = (problem.instants - 1, d)
+    limits, steps = problem.limits, problem.instants - 1
     for name in ("u_max", "u_min", "rate", "a_min", "a_max"):
         given = np.asarray(getattr(limits, name), float)
-        if given.shape not in ((), (d,), by_step) or np.isnan(given).any():
-            raise ValueError(f"limits: {name} must be a number, or one for each of {d} lines, "
+        d, what = (problem.d, "coordinates") if name[0] == "a" else (problem.m, "inputs")
+        if given.shape not in ((), (d,), (steps, d)) or np.isnan(given).any():
+            raise ValueError(f"limits: {name} must be a number, or one for each of {d} {what}, "
                              "in each step if they change. "
                              f"Got: {getattr(limits, name)}")  # fmt: skip
     if not np.all(np.asarray(limits.rate) > 0.0):
@@ -30,7 +30,7 @@ def check_limits(problem: PlanningProblem) -> None:
     if np.any(np.asarray(limits.a_min) > np.asarray(limits.a_max)):
         raise ValueError(f"limits: a_min is above a_max. Got: {limits.a_min} and {limits.a_max}")
     low, high = problem.state_bounds
-    first, whole = problem.a_first, np.shape(limits.a_min) != by_step
+    first, whole = problem.a_first, np.shape(limits.a_min) != (steps, problem.d)
     outside = np.any(first < low[0] - _ROUNDING) or np.any(first > high[0] + _ROUNDING)
     if whole and outside:
         raise ValueError(
@@ -43,10 +43,10 @@ def check_limits(problem: PlanningProblem) -> None:
         most = np.asarray(limits.rate) * problem.dynamics.dt
         if np.any(change > most + _ROUNDING):
             raise ValueError(
-                f"limits: tensions u_before = {_row(problem.u_before)} are outside their limits, "
+                f"limits: inputs u_before = {_row(problem.u_before)} are outside their limits, "
                 f"from {_row(low[0])} to {_row(high[0])}, by up to {change.max():.3g}, and the "
                 f"rate allows a change of {np.min(most):.3g} in a step. Widen the limits, raise "
-                "the rate, or start from other tensions."
+                "the rate, or start from other inputs."
             )
 
 

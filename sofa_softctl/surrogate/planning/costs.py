@@ -1,4 +1,4 @@
-"""Costs of outputs and of tensions, with derivatives. Reward = -cost."""
+"""Costs of outputs and of inputs, with derivatives. Reward = -cost."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class OutputCost(Protocol):
 
 
 class InputCost(Protocol):
-    """A convex quadratic cost of the tensions."""
+    """A convex quadratic cost of the inputs."""
 
     def value(self, u: np.ndarray) -> float:
-        """The cost of tensions u, shape (K - 1, d)."""
+        """The cost of inputs u, shape (K - 1, m)."""
         ...
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """Its gradient, shape (K - 1, d)."""
+        """Its gradient, shape (K - 1, m)."""
         ...
 
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        """Its Hessian between instants, the same for each line, shape (count, count)."""
+        """Its Hessian between instants, the same for each input, shape (count, count)."""
         ...
 
 
@@ -126,7 +126,7 @@ class Effort:
     """weight / 2 sum_k |u_k|^2."""
 
     weight: float
-    """[cost]; u is tension over the dynamics' force."""
+    """[cost]; u of a line is its tension over the dynamics' force."""
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)
@@ -149,7 +149,7 @@ class Smoothness:
     """weight / 2 sum_k |u_k+1 - u_k|^2."""
 
     weight: float
-    """[cost]; u is tension over the dynamics' force."""
+    """[cost]; u of a line is its tension over the dynamics' force."""
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)

@@ -166,7 +166,7 @@ def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> st
     Args:
         problem: The problem.
         a: Coordinates at all instants, shape (K, d).
-        u: Tensions over the force, shape (K - 1, d).
+        u: Inputs, shape (K - 1, m).
     """
     limits, dt, steps = problem.limits, problem.dynamics.dt, problem.instants - 1
     change = np.abs(np.diff(u, axis=0))
@@ -190,7 +190,7 @@ def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> st
             count = int(at.any(axis=1).sum())
             reached.append(f"{name} = {text} (line {lines}, in {count} of {len(at)} steps){more}")
     if not reached:
-        return "It is at no limit of tensions, rates or coordinates."
+        return "It is at no limit of inputs, rates or coordinates."
     return f"Limits that it is at: {'; '.join(reached)}."
 
 

@@ -48,10 +48,10 @@ class Iteration(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Tensions over time, their motion, and its residuals and status."""
+    """Inputs over time, their motion, and its residuals and status."""
 
     u: np.ndarray
-    """Tensions over the dynamics' force in each step [-], shape (K - 1, d)."""
+    """Inputs of each step, shape (K - 1, m): tensions of lines over the dynamics' force [-]."""
     a: np.ndarray
     """Coordinates at each instant [-], shape (K, d)."""
     y: np.ndarray
@@ -59,7 +59,7 @@ class Plan:
     reward: float
     """Minus the sum of all terms [cost]."""
     defect: float
-    """Largest residual of a step: the missing tension over the force [-]."""
+    """Largest residual of a step over `Dynamics.unit`: of lines, the missing tension [-]."""
     stationarity: float
     """Largest violation of the first-order conditions over the largest curvature [-]."""
     miss: float
@@ -98,8 +98,8 @@ def plan(
 
     Args:
         problem: The problem.
-        u: Initial tensions, shape (K - 1, d); clipped to their limits. None = stay at a_1.
-        a: Initial motion, shape (K, d). None = rest at each instant, a_k+1 = u_k.
+        u: Initial inputs, shape (K - 1, m); clipped to their limits. None = stay at a_1.
+        a: Initial motion, shape (K, d). None = rest at each instant under u_k.
         refine: Refines the map, in place or by returning another one. Called before each further
             round.
         rounds: R, the number of refinements.
@@ -116,16 +116,17 @@ def plan(
 
     Source: Jia, Pan, Manocha, Algorithm 1; the optimiser is in the manner of Schulman et al. 2014.
     """
-    K, d = problem.instants, problem.dynamics.layout.lines
-    u = np.tile(problem.a_first, (K - 1, 1)) if u is None else np.array(u, float)
-    if u.shape != (K - 1, d):
-        raise ValueError(f"u must have shape {(K - 1, d)}. Got: {u.shape}")
+    K, d, m, dynamics = problem.instants, problem.d, problem.m, problem.dynamics
+    u = _holding(problem) if u is None else np.array(u, float)
+    if u.shape != (K - 1, m):
+        raise ValueError(f"u must have shape {(K - 1, m)}. Got: {u.shape}")
     u = problem.within_limits(u)
-    a = np.vstack((problem.a_first, u)) if a is None else np.array(a, float)
+    first = problem.a_first
+    a = np.vstack((first, dynamics.at_rest(first, u))) if a is None else np.array(a, float)
     if a.shape != (K, d):
         raise ValueError(f"a must have shape {(K, d)}. Got: {a.shape}")
     check_limits(problem)
-    a[0], a[1:] = problem.a_first, np.clip(a[1:], *problem.state_bounds)
+    a[0], a[1:] = first, np.clip(a[1:], *problem.state_bounds)
     settings = settings or Settings()
     history: list[Iteration] = []
     tried = 0
@@ -133,7 +134,7 @@ def plan(
         if number and refine is not None:
             finer = refine()
             if finer is not None:
-                problem = replace(problem, dynamics=replace(problem.dynamics, embedding=finer))
+                problem = replace(problem, dynamics=problem.dynamics.on(finer))
 
         def report(stage: TrustRegionIteration, number: int = number) -> None:
             spent = 0 if evaluations is None else evaluations()
@@ -213,8 +214,13 @@ def _best_of_starts(
 
 def _at_rest(problem: PlanningProblem) -> Trial:
     """No motion: it has not jumped anywhere."""
-    u = problem.within_limits(np.tile(problem.a_first, (problem.instants - 1, 1)))
+    u = problem.within_limits(_holding(problem))
     return evaluate(problem, np.tile(problem.a_first, (problem.instants, 1)), u)
+
+
+def _holding(problem: PlanningProblem) -> np.ndarray:
+    """Inputs that stay at a_1, shape (K - 1, m)."""
+    return np.tile(problem.dynamics.holding(problem.a_first), (problem.instants - 1, 1))
 
 
 def _guided(guide: PlanningProblem, start: Trial, settings: Settings) -> Trial:

@@ -38,7 +38,7 @@ class StepResult:
     at_border: bool
     """Whether it failed because the residual jumps past zero between two cells."""
     defect: float
-    """|r| over `Dynamics.unit`: the missing tension over `force` [-]."""
+    """|r| over `Dynamics.unit`: of lines, the missing tension over `force` [-]."""
     iterations: int
     """Newton iterations."""
     condition: float
@@ -81,7 +81,7 @@ def step(
         dynamics: The projected dynamics.
         a: Coordinates now [-], shape (d,).
         a_before: Coordinates a step earlier; a itself for a robot at rest.
-        u: Tensions over `force` during the step [-], shape (d,).
+        u: Inputs during the step, shape (m,): of lines, tensions over `force` [-].
         guess: Initial guess; None: a.
         tolerance: Largest defect [-] of a solved step, on top of rounding.
         iterations: Maximum number of Newton iterations.
@@ -120,7 +120,7 @@ def simulate(
     *,
     tolerance: float = 1e-10,
 ) -> Simulation:
-    """Simulate steps under tensions u, shape (K - 1, d).
+    """Simulate steps under inputs u, shape (K - 1, m).
 
     They start from a, shape (d,), at rest unless `a_before` is given. Failed steps do not end it;
     `message` lists them.
@@ -128,8 +128,8 @@ def simulate(
     now = np.array(a, float)
     before = now if a_before is None else np.array(a_before, float)
     steps: list[StepResult] = []
-    for tensions in u:
-        steps.append(step(dynamics, now, before, tensions, tolerance=tolerance))
+    for inputs in u:
+        steps.append(step(dynamics, now, before, inputs, tolerance=tolerance))
         now, before = steps[-1].a, now
     messages = [f"Step {k}: {each.message}" for k, each in enumerate(steps) if each.message]
     return Simulation(

@@ -7,7 +7,8 @@ from sofa_softctl.surrogate.grid.cells.uniform import Grid
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.grid.evaluation import Sample
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
-from sofa_softctl.surrogate.planning.dynamics import Dynamics, Steps
+from sofa_softctl.surrogate.planning.dynamics import Steps
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 
 NODES, D = 40, 2
 RNG = np.random.default_rng(0)
@@ -85,7 +86,7 @@ def test_the_dynamics_are_those_of_all_positions(both):
     small.at(np.concatenate((a, before, ahead)))
     found = []
     for embedding, layout, mass in ((Whole(), LAYOUT, MASS), (small, small.layout, small.mass)):
-        dynamics = Dynamics(embedding, layout, mass, dt=0.1, force=2.0)
+        dynamics = LineDynamics(embedding, layout, mass, dt=0.1, force=2.0)
         jets = [embedding.at(points) for points in (ahead, a, before)]
         found.append(dynamics.linearise(Steps(ahead, a, u, *jets)))
     for name in ("residual", "by_next", "by_now", "by_before", "by_input", "mass"):

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse
 
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.planning.dynamics import Dynamics, Steps
+from sofa_softctl.surrogate.planning.dynamics import Steps
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 
 
 def differences(function, at, step=1e-6):
@@ -131,13 +132,13 @@ def test_recover_gives_the_nodes(chain, make_dynamics):
 def test_what_does_not_fit_is_refused_with_both_numbers(chain):
     mass = np.ones(12)
     with pytest.raises(ValueError, match=r"layout must have a line for each of 2 .* Got: 3"):
-        Dynamics(chain, Layout(4, 3), mass, 0.01)
+        LineDynamics(chain, Layout(4, 3), mass, 0.01)
     with pytest.raises(ValueError, match=r"layout must have 17 rows, as the map. Got: 14"):
-        Dynamics(chain, Layout(4, 2), mass, 0.01)
+        LineDynamics(chain, Layout(4, 2), mass, 0.01)
     with pytest.raises(ValueError, match=r"shape \(12,\) or \(12, 12\). Got: \(4,\)"):
-        Dynamics(chain, chain.layout, np.ones(4), 0.01)
+        LineDynamics(chain, chain.layout, np.ones(4), 0.01)
     with pytest.raises(ValueError, match="dt and force must be positive"):
-        Dynamics(chain, chain.layout, mass, 0.0)
+        LineDynamics(chain, chain.layout, mass, 0.0)
 
 
 def test_a_layout_finds_rows_by_name():

@@ -13,7 +13,7 @@ from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
 from sofa_softctl.surrogate.planning.obstacles.solids import HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.planner import plan
 from sofa_softctl.surrogate.planning.probes import Laser, Point
-from sofa_softctl.surrogate.planning.program.linearization import approximate, columns
+from sofa_softctl.surrogate.planning.program.linearization import approximate
 from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.planning.program.trust_region import Settings
 from sofa_softctl.surrogate.planning.step import simulate
@@ -45,7 +45,7 @@ def reduced_gradient(problem, found):
     and with none of the optimiser's multipliers. Over the largest curvature, as in `Plan`.
     """
     model = approximate(problem, evaluate(problem, found.a, found.u))
-    u_at, a_at = (each.ravel() for each in columns(problem.instants, 2))
+    u_at, a_at = (each.ravel() for each in problem.columns)
     slope = model.balance.toarray()[: u_at.size]
     adjoint = np.linalg.solve(slope[:, a_at].T, model.gradient[a_at])
     g = model.gradient[u_at] - slope[:, u_at].T @ adjoint
@@ -69,7 +69,7 @@ def test_slopes_of_a_trial_are_its_differences(problem, chain):
     )
     a, u = random_trial(problem)
     model = approximate(problem, evaluate(problem, a, u))
-    u_at, a_at = columns(K, 2)
+    u_at, a_at = problem.columns
     rng = np.random.default_rng(1)
     smooth = replace(problem, obstacles=())
     for _ in range(3):
@@ -94,7 +94,7 @@ def test_both_hessians_are_positive_and_the_curved_one_is_exact_where_it_is_conv
     model = approximate(problem, evaluate(problem, a, u))
     for hessian in model.hessians:
         assert np.linalg.eigvalsh(hessian.toarray()).min() >= -1e-9
-    _, a_at = columns(K, 2)
+    _, a_at = problem.columns
     exact = 0
     for k in range(K - 1):
         block = np.zeros((2, 2))

@@ -17,7 +17,7 @@ class Model:
     """Convex model of a problem about a trial. Variables: changes of u_1, a_2, u_2, a_3, ..."""
 
     gradient: np.ndarray
-    """Gradient of the smooth costs [cost], shape (n,) with n = 2 d (K - 1)."""
+    """Gradient of the smooth costs [cost], shape (n,) with n = (m + d) (K - 1)."""
     hessians: tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]
     """Hessian of the smooth costs [cost], shape (n, n): by Gauss and Newton; and with the curvature
     of the map as well, made positive semi-definite. The first is better near reached
@@ -42,9 +42,9 @@ class Model:
 
 def approximate(problem: PlanningProblem, trial: Trial) -> Model:
     """Gradients at a trial, with Gauss-Newton and full Hessians of the costs."""
-    K, d = problem.instants, problem.dynamics.layout.lines
-    u_at, a_at = columns(K, d)
-    n = 2 * d * (K - 1)
+    K, d, m = problem.instants, problem.d, problem.m
+    u_at, a_at = problem.columns
+    n = u_at.size + a_at.size
     y, y_a = trial.y, trial.jet.gradient[2:]  # at a_1 … a_K, at a_2 … a_K
     gradient, blocks = np.zeros((K - 1, d)), np.zeros((K - 1, d, d))
     pull = np.zeros_like(y[1:])  # slope by the outputs, (K - 1, n_outputs)
@@ -59,11 +59,11 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
     full = (vector * np.maximum(value, 0.0)[:, None, :]) @ vector.transpose(0, 2, 1)
     bend = scatter(full - blocks, a_at, a_at, (n, n))
     hessian = scatter(blocks, a_at, a_at, (n, n))
-    by_u = np.zeros((K - 1, d))
+    by_u = np.zeros((K - 1, m))
     for term in problem.inputs:
         by_u += term.gradient(trial.u)
         between = scipy.sparse.coo_array(term.hessian(K - 1))
-        each = np.eye(d) * between.data[:, None, None]  # (nnz, d, d)
+        each = np.eye(m) * between.data[:, None, None]  # (nnz, d, d)
         hessian += scatter(each, u_at[between.row], u_at[between.col], (n, n))
     depths, slopes, weights = [np.zeros(0)], [scipy.sparse.csr_array((0, n))], [np.zeros(0)]
     for obstacle in problem.obstacles:
@@ -93,18 +93,12 @@ def _by_a(by_y: np.ndarray, y_a: np.ndarray, at: np.ndarray, n: int, first: int 
     return scatter(np.matmul(by_y[:, None], y_a), rows, at, (first + len(by_y), n))
 
 
-def columns(K: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of u_1 … u_K-1 and a_2 … a_K in the variables, shape (K - 1, d) each."""
-    first = 2 * d * np.arange(K - 1)[:, None] + np.arange(d)
-    return first, first + d
-
-
 def balance_slope(problem: PlanningProblem, trial: Trial) -> scipy.sparse.csc_array:
     """Jacobian of `Trial.lack`, shape (m, n)."""
-    dynamics, K, d = problem.dynamics, problem.instants, problem.dynamics.layout.lines
-    jet, n = trial.jet, 2 * d * (K - 1)
+    dynamics, K, d = problem.dynamics, problem.instants, problem.d
+    u_at, a_at = problem.columns
+    jet, n = trial.jet, u_at.size + a_at.size
     at = dynamics.linearise(Steps(trial.a[1:], trial.a[:-1], trial.u, jet[2:], jet[1:-1], jet[:-2]))
-    u_at, a_at = columns(K, d)
     rows = np.arange(d * (K - 1)).reshape(K - 1, d)
     shape = (rows.size, n)
     slope = (

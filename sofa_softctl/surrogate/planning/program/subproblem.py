@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import block_array, block_diag, csc_array, csr_array, eye_array
 
 from sofa_softctl.qp.problem import SparseQP
-from sofa_softctl.surrogate.planning.program.linearization import Model, columns, scatter
+from sofa_softctl.surrogate.planning.program.linearization import Model, scatter
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
 
 _PROXIMAL = 1e-8  # makes the QP's answer unique where lines are redundant; nothing at an optimum
@@ -75,15 +75,15 @@ def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarra
 
 def _rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarray, np.ndarray]:
     """Rows and limits of u_k - u_k-1 where the rate is limited."""
-    K, d = problem.instants, problem.dynamics.layout.lines
-    u_at, _ = columns(K, d)
-    rows = np.arange(d * (K - 1)).reshape(K - 1, d)
-    one = np.broadcast_to(np.eye(d), (K - 1, d, d))
-    shape = (rows.size, 2 * d * (K - 1))
+    K, m = problem.instants, problem.m
+    u_at, a_at = problem.columns
+    rows = np.arange(m * (K - 1)).reshape(K - 1, m)
+    one = np.broadcast_to(np.eye(m), (K - 1, m, m))
+    shape = (rows.size, u_at.size + a_at.size)
     slope = scatter(one, rows, u_at, shape) - scatter(one[1:], rows[1:], u_at[:-1], shape)
     previous = trial.u[0] if problem.u_before is None else problem.u_before
-    change = np.diff(trial.u, axis=0, prepend=np.reshape(previous, (1, d))).ravel()
-    most = np.array(np.broadcast_to(problem.limits.rate, (K - 1, d))) * problem.dynamics.dt
+    change = np.diff(trial.u, axis=0, prepend=np.reshape(previous, (1, m))).ravel()
+    most = np.array(np.broadcast_to(problem.limits.rate, (K - 1, m))) * problem.dynamics.dt
     if problem.u_before is None:
         most[0] = np.inf
     most = most.ravel()

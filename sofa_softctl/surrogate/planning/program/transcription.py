@@ -14,12 +14,12 @@ from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of tensions and coordinates: numbers, or arrays of shape (d,) or (K - 1, d)."""
+    """Limits of m inputs u and d coordinates a: numbers, or arrays, (m,) or (d,), or by step."""
 
     u_max: np.ndarray | float
-    """Largest tension over the dynamics' force [-]."""
+    """Largest input; of a line, its tension over the dynamics' force [-]."""
     u_min: np.ndarray | float = 0.0
-    """Smallest tension over the dynamics' force [-]; lines cannot push."""
+    """Smallest input; lines cannot push."""
     rate: np.ndarray | float = np.inf
     """Largest change of u [1 / time]."""
     a_min: np.ndarray | float = -np.inf
@@ -38,36 +38,35 @@ class PlanningProblem:
     """
 
     dynamics: Dynamics
-    """The projected dynamics."""
+    """The dynamics of a step, such as `LineDynamics`."""
     instants: int
     """K, the number of instants; K - 1 steps."""
     a_first: np.ndarray
     """a_1: initial coordinates [-], shape (d,)."""
     limits: Limits
-    """Limits of tensions and coordinates."""
+    """Limits of inputs and coordinates."""
     outputs: tuple[OutputCost, ...] = ()
     """Costs of the robot's outputs, such as `Following`."""
     inputs: tuple[InputCost, ...] = ()
-    """Costs of the tensions: `Effort`, `Smoothness`."""
+    """Costs of the inputs: `Effort`, `Smoothness`."""
     obstacles: tuple[Obstacle, ...] = ()
     """Obstacles of points."""
     a_before: np.ndarray | None = None
     """a_0: coordinates a step earlier, shape (d,). None = at rest."""
     u_before: np.ndarray | None = None
-    """u_0: previous tensions, for the rate [-], shape (d,). None = any."""
+    """u_0: previous inputs, for the rate, shape (m,). None = any."""
     rest: bool = False
-    """Whether a_K = a_K-1 is required; tensions a_K then hold the robot there."""
+    """Whether a_K = a_K-1 is required; the inputs that hold a_K then keep the robot there."""
     offset: np.ndarray | None = None
     """What the robot's outputs have beyond the map's at each instant [length], shape (K, n), as
     measured in a replay. Costs and obstacles see the sum. None = nothing."""
 
     def __post_init__(self) -> None:
-        d = self.dynamics.layout.lines
-        for name in ("a_first", "a_before", "u_before"):
+        for name, count in (("a_first", self.d), ("a_before", self.d), ("u_before", self.m)):
             given = getattr(self, name)
-            if given is not None and np.shape(given) != (d,):
-                raise ValueError(f"{name} must have shape ({d},). Got: {np.shape(given)}")
-        expected = (self.instants, self.dynamics.layout.size)
+            if given is not None and np.shape(given) != (count,):
+                raise ValueError(f"{name} must have shape ({count},). Got: {np.shape(given)}")
+        expected = (self.instants, self.dynamics.embedding.size)
         if self.offset is not None and self.offset.shape != expected:
             raise ValueError(f"offset must have shape {expected}. Got: {self.offset.shape}")
         if self.instants < 3:
@@ -76,17 +75,36 @@ class PlanningProblem:
             raise ValueError("limits: u_min is above u_max.")
 
     @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return self.dynamics.embedding.dimension
+
+    @property
+    def m(self) -> int:
+        """Number of inputs."""
+        return self.dynamics.inputs
+
+    @property
+    def columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where u_1 … u_K-1, (K - 1, m), and a_2 … a_K, (K - 1, d), are among the variables.
+
+        Their order is u_1, a_2, u_2, a_3, … so that the balance's Jacobian is banded.
+        """
+        first = (self.m + self.d) * np.arange(self.instants - 1)[:, None]
+        return first + np.arange(self.m), first + self.m + np.arange(self.d)
+
+    @property
     def input_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Limits of u over all steps, shape (K - 1, d) each."""
-        return self._spread(self.limits.u_min), self._spread(self.limits.u_max)
+        """Limits of u over all steps, shape (K - 1, m) each."""
+        return self._spread(self.limits.u_min, self.m), self._spread(self.limits.u_max, self.m)
 
     @property
     def state_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Limits of a_2 … a_K, shape (K - 1, d) each."""
-        return self._spread(self.limits.a_min), self._spread(self.limits.a_max)
+        return self._spread(self.limits.a_min, self.d), self._spread(self.limits.a_max, self.d)
 
     def within_limits(self, u: np.ndarray) -> np.ndarray:
-        """Clip tensions to their limits and rates, one instant after the other."""
+        """Clip inputs to their limits and rates, one instant after the other."""
         lower, upper = self.input_bounds
         change = np.asarray(self.limits.rate) * self.dynamics.dt
         u = np.clip(u, lower, upper)
@@ -97,8 +115,8 @@ class PlanningProblem:
             previous = u[k]
         return u
 
-    def _spread(self, limit: np.ndarray | float) -> np.ndarray:
-        return np.broadcast_to(limit, (self.instants - 1, self.dynamics.layout.lines))
+    def _spread(self, limit: np.ndarray | float, count: int) -> np.ndarray:
+        return np.broadcast_to(limit, (self.instants - 1, count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +126,7 @@ class Trial:
     a: np.ndarray
     """Coordinates a_1 … a_K, shape (K, d)."""
     u: np.ndarray
-    """Tensions u_1 … u_K-1, shape (K - 1, d)."""
+    """Inputs u_1 … u_K-1, shape (K - 1, m)."""
     jet: Jet
     """The map at a_0 … a_K, K + 1 points."""
     y: np.ndarray
@@ -134,7 +152,7 @@ class Trial:
 
 
 def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
-    """Evaluate the motion a, shape (K, d), under u, shape (K - 1, d), by one call of the map."""
+    """Evaluate the motion a, shape (K, d), under u, shape (K - 1, m), by one call of the map."""
     dynamics = problem.dynamics
     first = a[0] if problem.a_before is None else problem.a_before
     jet = dynamics.embedding.at(np.vstack((first, a)))

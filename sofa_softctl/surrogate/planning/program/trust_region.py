@@ -12,11 +12,7 @@ import scipy.sparse.linalg
 
 from sofa_softctl.qp.problem import SparseQP
 from sofa_softctl.qp.verified import solve_checked
-from sofa_softctl.surrogate.planning.program.linearization import (
-    approximate,
-    balance_slope,
-    columns,
-)
+from sofa_softctl.surrogate.planning.program.linearization import approximate, balance_slope
 from sofa_softctl.surrogate.planning.program.subproblem import subproblem
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
 
@@ -87,12 +83,12 @@ def optimise(
     settings: Settings,
     report: Callable[[TrustRegionIteration], None],
 ) -> Ended:
-    """Find a local optimum of the problem from a trial with tensions within their limits.
+    """Find a local optimum of the problem from a trial with inputs within their limits.
 
     Each iteration solves the QP of `subproblem`. Its step is accepted if the merit, scaled cost
     plus penalty times the l1 norm of the defects, decreases by a tenth of the QP's prediction. A
     step that fails due to curvature of the balance is tried again with the motion corrected at the
-    same tensions, or else the trust region shrinks. The penalty stays above twice the largest
+    same inputs, or else the trust region shrinks. The penalty stays above twice the largest
     multiplier, so that it is exact, and grows tenfold where the optimiser stops out of balance.
 
     Source: Schulman et al. 2014, Algorithm 1; Nocedal and Wright 2006, Algorithm 18.4 and (15.36)
@@ -271,18 +267,18 @@ def _violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, m: int, trusted: np.n
 
 def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
     """The trial changed by x, shape (n,)."""
-    u_at, a_at = columns(problem.instants, problem.dynamics.layout.lines)
+    u_at, a_at = problem.columns
     a = trial.a.copy()
     a[1:] = np.clip(a[1:] + x[a_at], *problem.state_bounds)
     return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
 
 
 def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: float) -> Trial:
-    """The motion corrected towards balance at the same tensions, if that lowers the merit.
+    """The motion corrected towards balance at the same inputs, if that lowers the merit.
 
     A Newton step on all a at once: the slope by a is block lower triangular.
     """
-    _, a_at = columns(problem.instants, problem.dynamics.layout.lines)
+    _, a_at = problem.columns
     slope = balance_slope(problem, there)[: a_at.size][:, a_at.ravel()]
     try:
         change = scipy.sparse.linalg.splu(slope.tocsc()).solve(there.lack[: a_at.size])

@@ -9,7 +9,7 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.affine_model import Affine
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-from sofa_softctl.surrogate.planning.dynamics import Dynamics
+from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
 from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.planner import plan
@@ -30,7 +30,7 @@ def problem():
     gradient = np.concatenate((x_a, -10.0 * np.eye(2), x_a))
     robot = Affine(np.zeros(2), np.zeros(8), gradient)
     layout = Layout(nodes=1, lines=2, points=("tip",))
-    dynamics = Dynamics(robot, layout, np.full(3, 1e-3), dt=0.05, mass_damping=5.0)
+    dynamics = LineDynamics(robot, layout, np.full(3, 1e-3), dt=0.05, mass_damping=5.0)
     share = np.clip(np.linspace(0.0, 1.25, K), 0.0, 1.0)[:, None]
     return PlanningProblem(
         dynamics,
