@@ -116,6 +116,7 @@ def plan(
 
     Source: Jia, Pan, Manocha, Algorithm 1; the optimiser is in the manner of Schulman et al. 2014.
     """
+    check_limits(problem)
     K, d, m, dynamics = problem.instants, problem.d, problem.m, problem.dynamics
     u = _holding(problem) if u is None else np.array(u, float)
     if u.shape != (K - 1, m):
@@ -125,7 +126,6 @@ def plan(
     a = np.vstack((first, dynamics.at_rest(first, u))) if a is None else np.array(a, float)
     if a.shape != (K, d):
         raise ValueError(f"a must have shape {(K, d)}. Got: {a.shape}")
-    check_limits(problem)
     a[0], a[1:] = first, np.clip(a[1:], *problem.state_bounds)
     settings = settings or Settings()
     history: list[Iteration] = []
