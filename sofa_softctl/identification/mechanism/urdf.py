@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.mechanism.parts import WORLD, Body, Damper, Friction, Joint
+from sofa_softctl.identification.mechanism.urdf_checks import check_urdf
 
 TURNING, SLIDING, FIXED = ("revolute", "continuous"), ("prismatic",), ("fixed",)
 """Supported types of joints."""
@@ -34,15 +34,19 @@ class Parts:
 def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
     """The joints, masses, dampers and friction of a robot.
 
+    Limits of joints are not taken over: motion that reaches a stop is not of the model. A link
+    with a mass and no <inertia> is a point mass.
+
     Args:
         path: URDF file; meshes are not read.
         root: First link; its frame is the world's. None: the root of the file.
 
     Raises:
-        IdentificationError: yourdfpy is missing, the file cannot be read, it has no such link, or
-            a joint that is not revolute, prismatic or fixed, or mimics another.
+        IdentificationError: yourdfpy is missing, the file cannot be read, it is no tree of links
+            that can exist, has no such link, or has a joint that is not revolute, prismatic or
+            fixed, or mimics another.
     """
-    robot = _robot(Path(path))
+    robot = _robot(Path(path), root)
     links = {link.name: link for link in robot.link_map.values()}
     children = {joint.child for joint in robot.joint_map.values()}
     begin = next((name for name in links if name not in children), "") if root is None else root
@@ -107,7 +111,7 @@ def _check(joint: Any, path: str | Path) -> None:
         )
 
 
-def _robot(path: Path) -> Any:
+def _robot(path: Path, root: str | None) -> Any:
     try:
         import yourdfpy
     except ImportError as error:
@@ -117,28 +121,13 @@ def _robot(path: Path) -> Any:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "there is no such file"
         raise IdentificationError(f"{path}: {what}. Expected a URDF file.")
-    _check_robot(path)
+    check_urdf(path, root)
     try:
         return yourdfpy.URDF.load(
             str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False
         )
     except Exception as error:
         raise IdentificationError(f"{path} is not a URDF file: {error}.") from error
-
-
-def _check_robot(path: Path) -> None:
-    """IdentificationError for what is no XML with a robot: yourdfpy says little of that."""
-    try:
-        root = ElementTree.parse(path).getroot().tag
-    except OSError as error:
-        raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (ElementTree.ParseError, ValueError) as error:
-        raise IdentificationError(
-            f"{path} is not a URDF file: expected XML with a <robot>. Got a file that is no XML "
-            f"({error})."
-        ) from error
-    if root != "robot":
-        raise IdentificationError(f"{path} is not a URDF file: expected <robot>. Got: <{root}>.")
 
 
 def _names(links: dict[str, Any]) -> str:

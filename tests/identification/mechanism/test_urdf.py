@@ -86,3 +86,61 @@ def test_what_is_not_understood_is_told(file, tmp_path):
     wrong.write_text("no robot")
     with pytest.raises(IdentificationError, match="is not a URDF file"):
         from_urdf(wrong)
+
+
+SLEW = '<joint name="slew" type="revolute"><parent link="mount"/><child link="boom"/>'
+BOOM_MASS = '<mass value="2"/>'
+BOOM_INERTIA = 'ixx="0.02" ixy="0" ixz="0" iyy="0.3"'
+BACK = '<joint name="back" type="fixed"><parent link="hook"/><child link="boom"/></joint></robot>'
+BAD = {
+    "a cycle": ("</robot>", BACK, "link 'boom' has two parents, by the joints 'slew' and 'back'"),
+    "nothing but a cycle": (
+        "</robot>",
+        BACK.replace('link="boom"', 'link="floor"'),
+        "each link has a parent, so that they form a cycle",
+    ),
+    "a joint twice": ('name="glued"', 'name="hoist"', "there are several joints 'hoist'"),
+    "a link twice": ('<link name="mount"/>', '<link name="hook"/>', "several links 'hook'"),
+    "a link that is not there": (
+        SLEW,
+        SLEW.replace('"boom"', '"bom"'),
+        "joint 'slew' has the child 'bom', and there is no such link. Did you mean 'boom'",
+    ),
+    "no parent": (
+        SLEW,
+        SLEW.replace('<parent link="mount"/>', ""),
+        "joint 'slew' has the parent ''",
+    ),
+    "two first links": (
+        "</robot>",
+        '<link name="lonely"/></robot>',
+        "the links floor, lonely have no parent",
+    ),
+    "a negative mass": (BOOM_MASS, '<mass value="-2"/>', "link 'boom' has a mass of -2 kg"),
+    "a mass that is no number": (BOOM_MASS, '<mass value="nan"/>', "finite number. Got: 'nan'"),
+    "a macro": (BOOM_MASS, '<mass value="${m}"/>', r"Expand the file first: xacro FILE"),
+    "an inertia without mass": (BOOM_MASS, "", "link 'boom' has an inertia but no mass"),
+    "a negative inertia": (BOOM_INERTIA, BOOM_INERTIA.replace("0.02", "-0.02"), "no body has"),
+    "no triangle": (BOOM_INERTIA, BOOM_INERTIA.replace('"0.3"', '"0.2"'), "no body has"),
+    "no place": ('xyz="0.5 0 0"', 'xyz="0.5 0 inf"', "link 'boom': xyz of <origin> must be three"),
+    "no axis": ('<axis xyz="0 0 -1"/>', '<axis xyz="0 0 0"/>', "'hoist' has the axis 0 0 0"),
+    "a damper that drives": ('damping="0.7"', 'damping="-1"', "'slew' has a damping of -1"),
+    "limits in disorder": ('lower="-1" upper="1"', 'lower="1" upper="-1"', "from 1 to -1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_no_robot_can_be_is_refused(case, tmp_path):
+    """yourdfpy takes all of these: it hangs, loses links, or gives a robot that cannot move."""
+    old, new, words = BAD[case]
+    assert old in ROBOT
+    path = tmp_path / "bad.urdf"
+    path.write_text(ROBOT.replace(old, new))
+    with pytest.raises(IdentificationError, match=words):
+        from_urdf(path)
+
+
+def test_moments_that_were_rounded_are_taken(tmp_path):
+    path = tmp_path / "rounded.urdf"
+    path.write_text(ROBOT.replace(BOOM_INERTIA, BOOM_INERTIA.replace('"0.3"', '"0.2798"')))
+    assert len(from_urdf(path).bodies) == 3

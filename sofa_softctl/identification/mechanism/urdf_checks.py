@@ -1,0 +1,186 @@
+"""Checks of a URDF file before it is read: a tree of links that can exist."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError, parse
+
+import numpy as np
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.errors import IdentificationError
+
+ROUNDING = 1e-3
+"""Share of the largest moment of inertia by which files are rounded [-]."""
+AXES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+"""Attributes of an <inertia>."""
+
+
+def check_urdf(path: Path, root: str | None) -> None:
+    """Refuse what is no URDF, no tree, or no body.
+
+    Args:
+        path: The file.
+        root: First link; None: the one without a parent.
+
+    Raises:
+        IdentificationError: It is no XML with a <robot>; names are there twice; a joint has no
+            links; a link has two parents, or there is no first link, or several; a number is not
+            finite; a mass, an inertia, a damping or a friction cannot be.
+    """
+    robot = _robot(path)
+    links, joints = robot.findall("link"), robot.findall("joint")
+    for what, found in (("link", links), ("joint", joints)):
+        twice = [name for name, count in Counter(map(_name, found)).items() if count > 1]
+        if twice:
+            raise IdentificationError(
+                f"{path}: there are several {what}s '{twice[0]}'. Names must be different: rename "
+                "one of them."
+            )
+    _check_tree(path, [_name(link) for link in links], joints, root)
+    for link in links:
+        _check_body(path, link)
+    for joint in joints:
+        _check_joint(path, joint)
+
+
+def _robot(path: Path) -> Element:
+    try:
+        root = parse(path).getroot()
+    except OSError as error:
+        raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
+    except (ParseError, ValueError) as error:
+        raise IdentificationError(
+            f"{path} is not a URDF file: expected XML with a <robot>. Got a file that is no XML "
+            f"({error})."
+        ) from error
+    if root.tag != "robot":
+        raise IdentificationError(
+            f"{path} is not a URDF file: expected <robot>. Got: <{root.tag}>."
+        )
+    return root
+
+
+def _check_tree(path: Path, links: list[str], joints: list[Element], root: str | None) -> None:
+    parents: dict[str, str] = {}
+    for joint in joints:
+        for end in ("parent", "child"):
+            found = joint.find(end)
+            link = "" if found is None else found.get("link", "")
+            if link not in links:
+                raise IdentificationError(
+                    f"{path}: joint '{_name(joint)}' has the {end} '{link}', and there is no such "
+                    f"link.{did_you_mean(link, links)}"
+                )
+            if end == "child":
+                if link in parents:
+                    raise IdentificationError(
+                        f"{path}: link '{link}' has two parents, by the joints '{parents[link]}' "
+                        f"and '{_name(joint)}'. A URDF is a tree: leave one of them out, and close "
+                        "the loop with Pin, Rod or Clamp."
+                    )
+                parents[link] = _name(joint)
+    first = [link for link in links if link not in parents]
+    if links and not first:
+        raise IdentificationError(
+            f"{path}: each link has a parent, so that they form a cycle. A URDF is a tree: leave "
+            "one joint out, and close the loop with Pin, Rod or Clamp."
+        )
+    if root is None and len(first) > 1:
+        raise IdentificationError(
+            f"{path}: the links {', '.join(first)} have no parent: expected one such link. Join "
+            "them by fixed joints, or choose a part of the robot by root=NAME."
+        )
+
+
+def _check_body(path: Path, link: Element) -> None:
+    """A mass above 0 with an inertia that a body can have; or neither."""
+    where = f"{path}: link '{_name(link)}'"
+    inertial = link.find("inertial")
+    if inertial is None:
+        return
+    _check_place(where, inertial)
+    given = inertial.find("mass")
+    mass = 0.0 if given is None else _number(where, given, "value")
+    tensor = inertial.find("inertia")
+    six = np.zeros(6) if tensor is None else np.array([_number(where, tensor, k) for k in AXES])
+    if mass < 0.0:
+        raise IdentificationError(f"{where} has a mass of {mass:g} kg: expected one above 0.")
+    if mass == 0.0 and six.any():
+        raise IdentificationError(
+            f"{where} has an inertia but no mass, which would be lost: give it its mass, or leave "
+            "out its <inertial>."
+        )
+    full = np.zeros((3, 3))
+    i, j = np.triu_indices(3)
+    full[i, j] = full[j, i] = six
+    least, middle, largest = np.linalg.eigvalsh(full)
+    if least < -ROUNDING * largest or largest > (1.0 + ROUNDING) * (least + middle):
+        raise IdentificationError(
+            f"{where} has principal moments of inertia of {least:.3g}, {middle:.3g} and "
+            f"{largest:.3g} kg m^2, which no body has: each is at most the sum of the others."
+        )
+
+
+def _check_joint(path: Path, joint: Element) -> None:
+    where = f"{path}: joint '{_name(joint)}'"
+    _check_place(where, joint)
+    axis = joint.find("axis")
+    if axis is not None and not np.any(_numbers(where, axis, "xyz")):
+        raise IdentificationError(f"{where} has the axis 0 0 0: expected a direction.")
+    dynamics, limit = joint.find("dynamics"), joint.find("limit")
+    for name in ("damping", "friction"):
+        value = 0.0 if dynamics is None else _number(where, dynamics, name)
+        if value < 0.0:
+            raise IdentificationError(f"{where} has a {name} of {value:g}: expected one above 0.")
+    if limit is not None:
+        lower, upper = _number(where, limit, "lower"), _number(where, limit, "upper")
+        if lower > upper:
+            raise IdentificationError(
+                f"{where} has limits from {lower:g} to {upper:g}: lower must be below upper."
+            )
+
+
+def _check_place(where: str, of: Element) -> None:
+    origin = of.find("origin")
+    if origin is not None:
+        for name in ("xyz", "rpy"):
+            _numbers(where, origin, name)
+
+
+def _numbers(where: str, of: Element, name: str) -> list[float]:
+    """Three numbers of an attribute; 0 if it is not there."""
+    text = of.get(name, "0 0 0")
+    try:
+        found = [float(each) for each in text.split()]
+    except ValueError:
+        found = []
+    if len(found) != 3 or not np.isfinite(found).all():
+        raise IdentificationError(
+            f"{where}: {name} of <{of.tag}> must be three finite numbers. Got: '{text}'."
+            f"{_expand(text)}"
+        )
+    return found
+
+
+def _number(where: str, of: Element, name: str) -> float:
+    """A number of an attribute; 0 if it is not there."""
+    text = of.get(name, "0")
+    try:
+        found = float(text)
+    except ValueError:
+        found = np.nan
+    if not np.isfinite(found):
+        raise IdentificationError(
+            f"{where}: {name} of <{of.tag}> must be a finite number. Got: '{text}'.{_expand(text)}"
+        )
+    return found
+
+
+def _expand(text: str) -> str:
+    return " Expand the file first: xacro FILE > robot.urdf." if "${" in text else ""
+
+
+def _name(of: Element) -> str:
+    return of.get("name", "")
