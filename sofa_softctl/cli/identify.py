@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 import typer
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from sofa_softctl.view.terminal.run import Terminal
 
 Files = list[Path] | None
+T = TypeVar("T")
+LONG = 2.0
+"""After searches that take longer, what they found is shown before they are judged [s]."""
 
 
 class Method(StrEnum):
@@ -167,6 +170,13 @@ def identify(
             "that do not take long.",
         ),
     ] = None,
+    causes: Annotated[
+        bool,
+        typer.Option(
+            "--causes/--no-causes",
+            help="Look for what the model leaves out. Ctrl-C stops that, and shows the rest.",
+        ),
+    ] = True,
     bootstrap: Annotated[
         int,
         typer.Option(metavar="N", help="Refit N data sets that the estimate simulates.", min=0),
@@ -287,18 +297,27 @@ def identify(
                 seed=seed,
                 progress=view.design_progress(progress),
             )
-        more = _further(
-            found,
-            experiments,
-            progress,
-            budget=budget,
-            refits=bootstrap,
-            seed=seed,
-            executor=executor,
-            make=make,
+        if found.seconds > LONG:
+            terminal.note(f"{view.found_so_far(found)} Ctrl-C leaves out what follows.")
+        more = _unless_stopped(
+            terminal,
+            "finer models and refits",
+            partial(
+                _further,
+                found,
+                experiments,
+                progress,
+                budget=budget,
+                refits=bootstrap,
+                seed=seed,
+                executor=executor,
+                make=make,
+            ),
+            dict[str, Any],
         )
         progress("computing intervals")
-        made = make_report(
+        summarise = partial(
+            make_report,
             wanted.name,
             found,
             experiments,
@@ -307,8 +326,15 @@ def identify(
             design=designed,
             descent=descent,
             notes=notes,
+            doubts={one.name: one.doubts for one in recordings[: len(data)]},
             progress=progress,
             **more,
+        )
+        made = _unless_stopped(
+            terminal,
+            "causes",
+            partial(summarise, causes=causes),
+            partial(summarise, causes=False),
         )
         try:
             if designed is not None and design is not None:
@@ -324,6 +350,17 @@ def identify(
     if failed is not None:
         raise failed
     raise typer.Exit(found.status.verdict.exit_status)
+
+
+def _unless_stopped(
+    terminal: Terminal, what: str, whole: Callable[[], T], rest: Callable[[], T]
+) -> T:
+    """What `whole` gives; where Ctrl-C stops it, what `rest` gives, which leaves something out."""
+    try:
+        return whole()
+    except KeyboardInterrupt:
+        terminal.note(f"Stopped: the report is without {what}. Ctrl-C again ends it.", doubt=True)
+        return rest()
 
 
 def _fit(

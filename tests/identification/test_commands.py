@@ -242,6 +242,35 @@ def test_an_interrupted_search_says_that_nothing_was_written(files, monkeypatch)
     assert found.exit_code == 130 and "Stopped. Nothing was written." in found.output
 
 
+@pytest.mark.parametrize(
+    ("stopped", "what"),
+    [
+        ("uncertainty.discretisation.discretisation_budget", "finer models and refits"),
+        ("report.report.find_causes", "causes"),
+    ],
+)
+def test_ctrl_c_after_the_search_shows_what_was_found(stopped, what, files, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"sofa_softctl.identification.{stopped}", interrupted)
+    found = CliRunner().invoke(app, ["identify", PROBLEM, "--data", str(files / "a.csv")])
+    assert found.exit_code == 0 and f"Stopped: the report is without {what}." in found.output
+    assert "│ gain" in found.output
+
+
+def test_causes_can_be_left_out(files):
+    told = run(PROBLEM, "--data", files / "a.csv", "--no-causes")
+    assert "│ gain" in told and "could not show" not in told
+    assert "could not show" in run(PROBLEM, "--data", files / "a.csv")
+
+
+def test_what_a_long_search_found_is_shown_before_it_is_judged(files, monkeypatch):
+    monkeypatch.setattr("sofa_softctl.cli.identify.LONG", 0.0)
+    told = run(PROBLEM, "--data", files / "a.csv")
+    assert "The search ended, not judged yet, at tau = 0." in told
+
+
 def test_one_simulation_is_one(files):
     told = run(PROBLEM, "--data", files / "a.csv", "--fix", "tau", "--fix", "gain")
     assert re.search(r"\d simulations?, ", told) and " 1 simulations" not in told

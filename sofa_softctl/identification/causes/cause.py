@@ -29,7 +29,7 @@ SMALL = 0.5
 """Shifts below this many half-widths of the intervals are of no consequence [-]."""
 MOST = 0.9
 """A cause that explains this share of what noise leaves open explains it [-]..."""
-LEFT = 2.0
+LEFT = 1.3
 """... unless it leaves more than this multiple of the noise..."""
 KEPT = 0.2
 """... or this share of what samples have in common with those before: the rest has another reason,

@@ -45,6 +45,8 @@ CORRELATED = 3.0
 """Covariance of successive residuals above which it is none of white noise, in its deviations."""
 CLOSE = 3.0
 """A cost that is above that of noise by so many of its standard deviations is explained [-]."""
+UNKNOWN = 3.0
+"""Effects whose deviation exceeds this multiple of their size are none to name [-]."""
 HALF = float(stats.norm.ppf(0.975))
 """Half-width of intervals, in standard deviations."""
 
@@ -233,6 +235,8 @@ class _Search:
             self._say(f"fitting {one.name}")
             try:
                 fit = refit(extended, one)
+                if fit.deviation > UNKNOWN * abs(fit.change):
+                    continue
                 found.append(self._effect(one, extended, fit))
                 self._ends[one.name] = extended.misfit, fit.found.rho
             except SimulationError as error:

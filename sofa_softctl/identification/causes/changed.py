@@ -29,7 +29,7 @@ class Change:
     kind: Kind
     """Which columns."""
     columns: tuple[int, ...]
-    """Two columns that are swapped, or one whose sign is reversed."""
+    """One, whose sign is reversed; or several, the first half swapped with the second."""
 
     def of(self, recording: Recording) -> Recording:
         """The changed recording."""
@@ -43,7 +43,8 @@ class Change:
         if len(self.columns) == 1:
             found[:, self.columns] *= -1.0
         else:
-            found[:, self.columns] = values[:, self.columns[::-1]]
+            half = len(self.columns) // 2
+            found[:, self.columns] = values[:, self.columns[half:] + self.columns[:half]]
         return found
 
 
@@ -60,8 +61,20 @@ def _of(kind: Kind, channels: Sequence[Channel]) -> Iterator[Change]:
         if one.unit == other.unit:
             text = f"columns {one.name} and {other.name} are swapped"
             yield Change(f"swap.{one.name}.{other.name}", text, kind, (i, j))
+    markers = _markers(channels)
+    for (name, here), (second, there) in combinations(markers.items(), 2):
+        text = f"markers {name} and {second} are swapped"
+        yield Change(f"swap.{name}.{second}", text, kind, (*here, *there))
     for i, one in enumerate(channels):
         yield Change(f"sign.{one.name}", f"{one.name} has the other sign", kind, (i,))
+
+
+def _markers(channels: Sequence[Channel]) -> dict[str, tuple[int, ...]]:
+    """Columns of markers, three each: NAME.x, NAME.y and NAME.z."""
+    at = {channel.name: k for k, channel in enumerate(channels)}
+    names = [name[:-2] for name in at if name.endswith(".x")]
+    whole = {one: tuple(f"{one}.{axis}" for axis in "xyz") for one in names}
+    return {one: tuple(at[c] for c in three) for one, three in whole.items() if {*three} <= {*at}}
 
 
 def changed(experiments: Sequence[Experiment], change: Change) -> list[Experiment] | None:

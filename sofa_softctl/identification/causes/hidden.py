@@ -21,6 +21,8 @@ PLAUSIBLE = 3.0
 """Larger effects, in their typical size, are not plausible [-]."""
 LISTED = 4
 """So many are listed."""
+SURE = 0.4
+"""Shifts below this share of a parameter are given in percent of it [-]."""
 POWER = 0.8
 """Probability of being seen, of the sizes that count as seen [-]."""
 
@@ -50,7 +52,7 @@ class Hidden:
     def sentence(self) -> str:
         """What would stay unseen."""
         size = measured(self.harmful, np.inf, self.unit)
-        if self.value and abs(self.shift) < abs(self.value):
+        if abs(self.shift) < SURE * abs(self.value):
             by = f"{100.0 * abs(self.shift / self.value):.2g} %"
         else:
             by = quantity(f"{self.shift:.2g}", self.shift_unit)

@@ -37,7 +37,9 @@ class Recording:
     outputs: np.ndarray
     """Measured outputs, NaN where missing, shape (n, n_outputs)."""
     notes: tuple[str, ...] = ()
-    """Notes for the user: gaps, resampling, unused columns."""
+    """Notes for the user: gaps, resampling, unused columns, doubts."""
+    doubts: tuple[str, ...] = ()
+    """Sensors that seem to have failed, which spoils any fit."""
 
 
 def read_csv_recording(
@@ -88,13 +90,15 @@ def assemble(
     for one, column in zip((*inputs, *channels), (*values[:, at].T, *outputs.T), strict=True):
         check_size(column, one, table.name)
     notes[:0] = table.notes
+    doubts: list[str] = []
     extra = [name for name in table.columns if name not in names and name != TIME]
     if 0 < len(extra) <= UNUSED:
         notes.append(f"columns that are not used: {some(extra)}")
     if not planned:
         notes += _missing(outputs, channels)
-        notes += input_notes(values[:, at], inputs) + sensor_notes(time, outputs, channels)
-    return Recording(table.name, time, values[:, at], outputs, tuple(notes))
+        doubts = sensor_notes(time, outputs, channels)
+        notes += input_notes(values[:, at], inputs) + doubts
+    return Recording(table.name, time, values[:, at], outputs, tuple(notes), tuple(doubts))
 
 
 def check_different(recordings: Sequence[Recording]) -> None:
@@ -191,7 +195,7 @@ def _times(table: Table) -> np.ndarray:
     if (back := np.diff(time) <= 0.0).any():
         k = int(back.argmax()) + 1
         raise IdentificationError(
-            f"{table.name}, {table.rows[k]}: the time {time[k]:g} s is not after {time[k - 1]:g} s "
-            "of the row before. Sort rows by time, and leave out duplicates."
+            f"{table.name}, {table.rows[k]}: the time {time[k]:.15g} s is not after "
+            f"{time[k - 1]:.15g} s of the row before. Sort rows by time, and leave out duplicates."
         )
     return time

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sofa_softctl.identification.data.table import TIME
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.limits import InputLimits
 from sofa_softctl.identification.problem import Problem
+
+ROUNDING = 1e-12
+"""Inputs below this share of the largest are zero [-]."""
 
 
 def motion_text(problem: Problem, design: Design, units: dict[str, str]) -> str:
@@ -36,7 +41,9 @@ def motion_text(problem: Problem, design: Design, units: dict[str, str]) -> str:
     columns = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
     lines.append(", ".join(f"{name} [{unit}]" for name, unit in {TIME: "s", **columns}.items()))
     at = {one.name: k for k, one in enumerate(problem.inputs)}
-    for t, row in zip(design.time, design.inputs, strict=True):
+    size = np.abs(design.inputs).max(axis=0, initial=0.0)
+    inputs = np.where(np.abs(design.inputs) < ROUNDING * size, 0.0, design.inputs)
+    for t, row in zip(design.time, inputs, strict=True):
         cells = [f"{row[at[name]]:.9g}" if name in at else "" for name in columns]
         lines.append(", ".join([f"{t:.9g}", *cells]))
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
 from sofa_softctl.identification.fem.regions import check_regions, uncovered
-from sofa_softctl.identification.fem.registration import Registration, register
+from sofa_softctl.identification.fem.registration import Registration, check_handedness, register
 from sofa_softctl.identification.fem.sensing import (
     CableLength,
     CavityVolume,
@@ -200,15 +200,13 @@ class FemProblem(Problem):
                 f"Problem '{self.name}' registers by markers that it does not measure: {error}. "
                 f"It has: {', '.join(names)}."
             ) from error
-        predicted = FemExperiment(self, recording).outputs(starts(self.parameters))[:, at]
-        measured = recording.outputs[:, at]  # (n_times, markers, 3)
-        seen = np.isfinite(measured).all(axis=2, keepdims=True)
-        count = seen.sum(axis=0)
-        means = [
-            np.where(seen, positions, 0.0).sum(axis=0) / np.where(count, count, np.nan)
-            for positions in (measured, predicted)
-        ]
-        return register(*means, names=self.register_by)
+        predicted = FemExperiment(self, recording).outputs(starts(self.parameters))
+        found = register(*_means(recording.outputs, predicted, at), names=self.register_by)
+        markers = [one[:-2] for one in names if one.endswith(".x")]
+        triples = [[f"{one}.{axis}" for axis in "xyz"] for one in markers]
+        whole = [[names.index(one) for one in three] for three in triples if {*three} <= {*names}]
+        check_handedness(*_means(recording.outputs, predicted, whole))
+        return found
 
     def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
         """Parameters of createScene: the estimated ones, and `scene_parameters`.
@@ -240,3 +238,16 @@ class FemProblem(Problem):
 
 _READING: list[str | Path] = []
 """Scene files whose units are being read."""
+
+
+def _means(
+    measured: np.ndarray, predicted: np.ndarray, at: list[list[int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean places of markers, measured and predicted at the same times, shape (n, 3) each."""
+    seen = np.isfinite(measured[:, at]).all(axis=2, keepdims=True)  # (n_times, n, 1)
+    count = seen.sum(axis=0)
+    one, other = (
+        np.where(seen, positions[:, at], 0.0).sum(axis=0) / np.where(count, count, np.nan)
+        for positions in (measured, predicted)
+    )
+    return one, other

@@ -83,6 +83,35 @@ def register(
     return found
 
 
+def check_handedness(markers: np.ndarray, points: np.ndarray) -> None:
+    """Refuse markers that fit the mesh as its mirror image: three of them cannot show it, all can.
+
+    Args:
+        markers: Measured positions [length], shape (n, 3), NaN where missing.
+        points: Predicted ones [length], shape (n, 3).
+
+    Raises:
+        IdentificationError: Mirrored, they fit twice as well, and well.
+    """
+    seen = np.isfinite(markers).all(axis=1) & np.isfinite(points).all(axis=1)
+    if seen.sum() < 4:
+        return
+    moved, still = (each[seen] - each[seen].mean(axis=0) for each in (markers, points))
+    U, _, Vt = np.linalg.svd(moved.T @ still)
+    if np.linalg.det(U @ Vt) > 0.0:
+        return
+    as_is, mirrored = (
+        float(np.sqrt(np.mean(np.sum((moved - still @ (U * [1, 1, side] @ Vt).T) ** 2, axis=1))))
+        for side in (-1, 1)
+    )
+    if mirrored < 0.5 * as_is and mirrored < FITS * float(np.ptp(still, axis=0).max()):
+        raise IdentificationError(
+            "The markers' axes are left-handed: as they are, all markers fit the model within "
+            f"{as_is:.3g} (rms), mirrored within {mirrored:.3g}. Exchange two axes, or change the "
+            "sign of one."
+        )
+
+
 def _check_spread(still: np.ndarray) -> None:
     spread = np.linalg.svd(still, compute_uv=False)
     if not spread[1] > 1e-3 * spread[0]:

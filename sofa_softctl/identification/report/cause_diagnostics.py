@@ -24,11 +24,11 @@ def on_causes(report: Report) -> list[Diagnostic]:
         text = f"None of {tests} effects that the model may leave out fits better than noise."
         return [Diagnostic("look", text)]
     if finer := _finer(report, first):
-        return [Diagnostic("look", finer)]
+        return [Diagnostic("bad" if wrong else "look", finer)]
     if first.beside:
         return [Diagnostic("bad", first.sentence)]
     if wrong or first.matters or not report.estimate.status.ok:
-        return [Diagnostic("bad", f"{first.sentence}{_bias(first)}")]
+        return [Diagnostic("bad", f"{first.sentence}{_bias(first)}{_coarse(report, first)}")]
     text = (
         f"{first.sentence} It is of no consequence: no parameter changes by half of the half-width "
         "of its interval."
@@ -46,6 +46,13 @@ def _finer(report: Report, first: Cause) -> str:
         f"The model fits as well {best.refinement.text} as with {first.what}: change the "
         f"{best.refinement.of} first."
     )
+
+
+def _coarse(report: Report, first: Cause) -> str:
+    """That a coarse time step may look like a small effect, where finer ones were not tried."""
+    if report.discretisation is not None or first.kind == "columns":
+        return ""
+    return " Whether a finer time step or mesh explains it was not tested: --budget does."
 
 
 def _bias(first: Cause) -> str:

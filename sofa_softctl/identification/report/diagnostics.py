@@ -40,7 +40,7 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     estimate = report.estimate
     causes, ended = on_causes(report), _on_search(report)
     found = [ended, *causes] if _not_at_the_end(report) else [*causes, ended]
-    found += on_starts(estimate)
+    found = _on_data(report) + found + on_starts(estimate)
     found += [Diagnostic("look", _at_bound(estimate, name)) for name in estimate.at_bound]
     found += [Diagnostic("look", _unobservable(estimate, name)) for name in estimate.unobservable]
     found += [_blind(one) for one in report.trust.blind]
@@ -57,6 +57,19 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
             )
         )
     return tuple(sorted(found, key=lambda one: SEVERITY[one.level]))
+
+
+def _on_data(report: Report) -> list[Diagnostic]:
+    """Sensors that seem to have failed, where residuals are no noise and no cause explains them."""
+    first = report.causes.first
+    if all(one.right for one in report.residuals) or (first is not None and first.suffices):
+        return []
+    found = []
+    for name, doubts in report.doubts.items():
+        more = f" So are {len(doubts) - 1} other columns." if len(doubts) > 2 else ""
+        more = " So is another column." if len(doubts) == 2 else more
+        found.append(Diagnostic("bad", f"{sentence(f'In {name}, {doubts[0]}')}{more}"))
+    return found
 
 
 def _not_at_the_end(report: Report) -> bool:

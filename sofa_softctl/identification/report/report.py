@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,8 @@ class Report:
     """Refits of simulated data; None: not made."""
     causes: Causes = NONE
     """Causes of what the model does not predict."""
+    doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Sensors of fitted recordings that seem to have failed."""
 
     @property
     def rms(self) -> float:
@@ -183,6 +185,7 @@ def make_report(
     design: Design | None = None,
     descent: Descent | None = None,
     notes: Mapping[str, Sequence[str]] | None = None,
+    doubts: Mapping[str, Sequence[str]] | None = None,
     discretisation: DiscretisationBudget | None = None,
     bootstrap: Bootstrap | None = None,
     causes: bool = True,
@@ -199,6 +202,7 @@ def make_report(
         design: A designed motion.
         descent: Iterates, if the method was steepest descent.
         notes: Notes on each recording.
+        doubts: Sensors of fitted recordings that seem to have failed, see `Recording.doubts`.
         discretisation: From `discretisation_budget`.
         bootstrap: From `bootstrap`.
         causes: Whether to look for causes of what the model does not predict: a simulation with
@@ -237,6 +241,7 @@ def make_report(
         discretisation=discretisation,
         bootstrap=bootstrap,
         causes=found,
+        doubts={name: tuple(texts) for name, texts in (doubts or {}).items() if texts},
     )
 
 

@@ -15,6 +15,7 @@ from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.motion_file import motion_text
+from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problem import Problem
 from sofa_softctl.identification.report.report import Report, minimum_of
@@ -27,6 +28,8 @@ COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
 CANDIDATES, SEARCHES, CAUSES = 4, 8, 5
 """Most rows that are shown; the page has all."""
+MOST = 4
+"""Parameters that are named before an estimate is judged."""
 MARK = "\u2717"
 """Before each number of an estimate that is not to be trusted."""
 PAGE, NUMBERS = "report.html", "estimate.json"
@@ -92,6 +95,18 @@ def design_progress(update: Callable[[str], None]) -> Callable[[int, int, float]
         update(f"designing, motion {number} of {evaluations}{found}")
 
     return progress
+
+
+def found_so_far(estimate: Estimate) -> str:
+    """What a search found, before it is judged; at most four parameters."""
+    values = zip(estimate.parameters, estimate.rho, strict=True)
+    names = [f"{one.name} = {quantity(f'{value:.4g}', one.unit)}" for one, value in values]
+    rest = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    rms = np.sqrt(estimate.cost / max(estimate.data, 1))
+    return (
+        f"The search ended, not judged yet, at {', '.join(names[:MOST])}{rest}: RMS residual "
+        f"{rms:.3g} deviations."
+    )
 
 
 def write_motion(

@@ -148,6 +148,7 @@ def test_no_cause_is_blamed_where_a_finer_model_fits_as_well(models, share, orde
     shift = Shift(finer, made.estimate.rho, none, 0.75 * share * first.decrease, True, 0.0)
     budget = DiscretisationBudget(made.estimate.names, (shift,))
     told = replace(made, discretisation=budget)
+    assert ("change the time step first" in told.verdict.text) == (not blamed)
     assert ("change the time step first" in texts(told)) == (not blamed)
     assert (first.sentence in texts(told)) == blamed
 
@@ -273,6 +274,35 @@ def test_swapped_columns_are_named():
     )
     assert made.verdict.text.startswith(text)
     assert reported(two(swapped=False)).causes.first is None
+
+
+def test_swapped_markers_are_one_change_of_three_columns_each():
+    names = [f"{one}.{axis}" for one in ("tip", "side") for axis in "xyz"] + ["load"]
+    one = replace(two(swapped=False), channels=tuple(Channel(each, "mm", 1.0) for each in names))
+    (change,) = [each for each in changes(one) if each.name == "swap.tip.side"]
+    assert change.text == "markers tip and side are swapped"
+    row = np.arange(7.0)[None]
+    assert change.table(row).tolist() == [[3.0, 4.0, 5.0, 0.0, 1.0, 2.0, 6.0]]
+
+
+def test_a_sensor_that_seems_to_have_failed_comes_before_causes_that_do_not_explain_it(models):
+    """A wave is no effect that is tested; the note on the data says what the user can do."""
+    wave = shown(models.lag(1), np.sin(9.0 * models.lag(1).time)[:, None])
+    doubt = "'tip' is exactly 1 mm from t = 1 to 2 s: a frozen sensor? If so, leave cells empty"
+    made = replace(reported(wave), doubts={"a.csv": (doubt, "another", "a third")})
+    assert made.verdict.text == (f"Not to be trusted: In a.csv, {doubt}. So are 2 other columns.")
+    offset = replace(reported(shown(models.lag(1), 0.05)), doubts={"a.csv": (doubt,)})
+    assert offset.verdict.text.startswith("Not to be trusted: An offset of tip")
+    right = replace(reported(models.lag(1)), doubts={"a.csv": (doubt,)})
+    assert doubt not in texts(right)
+
+
+def test_a_coarse_time_step_is_mentioned_where_it_was_not_tested(models):
+    made = reported(shown(models.lag(1), 0.05))
+    words = "Whether a finer time step or mesh explains it was not tested: --budget does."
+    assert words in made.verdict.text
+    tested = replace(made, discretisation=DiscretisationBudget(made.estimate.names, ()))
+    assert words not in tested.verdict.text
 
 
 def test_a_search_that_ends_far_from_the_data_does_not_blame_derivatives():

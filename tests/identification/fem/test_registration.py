@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.fem.registration import register
+from sofa_softctl.identification.fem.registration import check_handedness, register
 
 POINTS = np.array([[0.0, 0.0, 0.0], [30.0, 0.0, 0.0], [0.0, 20.0, 0.0], [10.0, 5.0, 40.0]])
 
@@ -80,3 +80,18 @@ def test_too_few_markers_or_a_line_are_told(camera, count, says):
 def test_a_point_for_each_marker_is_needed(camera):
     with pytest.raises(IdentificationError, match=r"got \(4, 3\) markers and \(3, 3\) points"):
         register(seen_by(camera), POINTS[:3])
+
+
+@pytest.mark.parametrize("mirror", [(1, 1, -1), (-1, 1, 1)])
+def test_left_handed_axes_are_refused_where_all_markers_show_them(camera, mirror):
+    """Also where the robot moved a little, 1 of 40; three markers, or a plane, cannot show it."""
+    moved = POINTS + 0.5 * np.random.default_rng(0).standard_normal(POINTS.shape)
+    there = seen_by(camera, moved) * mirror
+    with pytest.raises(IdentificationError, match="axes are left-handed: .* Exchange two axes"):
+        check_handedness(there, POINTS)
+    check_handedness(seen_by(camera, moved), POINTS)
+    check_handedness(there[:3], POINTS[:3])
+    there[3] = np.nan
+    check_handedness(there, POINTS)
+    flat = np.vstack((POINTS[:3], [[30.0, 20.0, 0.0]]))
+    check_handedness(seen_by(camera, flat) * mirror, flat)
