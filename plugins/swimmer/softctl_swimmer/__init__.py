@@ -1,0 +1,1 @@
+"""An underwater swimmer: ellipsoids joined by hinges in potential flow. See README.md."""
