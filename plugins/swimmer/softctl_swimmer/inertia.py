@@ -63,5 +63,7 @@ class IsolatedInertia:
     @cached_property
     def _inertias(self) -> np.ndarray:
         rho = self.swimmer.fluid_density
-        fluid = [np.diag(ellipsoid_added_mass(np.array(k.semi_axes), rho)) for k in self.swimmer.links]
+        fluid = [
+            np.diag(ellipsoid_added_mass(np.array(k.semi_axes), rho)) for k in self.swimmer.links
+        ]
         return self.swimmer.link_inertias + np.array(fluid)

@@ -32,7 +32,5 @@ def ellipsoid_added_mass(semi_axes: np.ndarray, fluid_density: float = 1.0) -> n
     slope = np.roll(alpha, -2) - np.roll(alpha, -1)  # alpha_z - alpha_y
     below = 2 * difference - (y + z) * slope
     round_ = np.abs(difference) < 1e-9 * a2.max()  # circular sections do not stir the fluid
-    angular = np.where(
-        round_, 0.0, mass / 5 * difference**2 * slope / np.where(round_, 1.0, below)
-    )
+    angular = np.where(round_, 0.0, mass / 5 * difference**2 * slope / np.where(round_, 1.0, below))
     return np.concatenate([linear, angular])

@@ -24,7 +24,7 @@ from softctl_swimmer.triangle import (
 _FACTOR = 1.0 / (4.0 * math.pi)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def layer_potentials(
     tables: TriangleTables, points: np.ndarray, densities: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -41,8 +41,9 @@ def layer_potentials(
         Potential of the double layer whose density is the hat function of each vertex [-], shape
         (n, P). Outside a closed surface its rows sum to 0, inside to -1.
     """
-    m = densities.shape[2]
-    single = np.zeros((len(points), m))
+    flat = np.ascontiguousarray(densities).reshape(-1, densities.shape[2])
+    weights = np.empty(len(flat))
+    single = np.empty((len(points), flat.shape[1]))
     double = np.zeros((len(points), len(tables.vertices)))
     a, r = np.empty_like(tables.vertices), np.empty(len(tables.vertices))
     L, E = np.empty(len(tables.edges)), np.empty(len(tables.edges))
@@ -55,12 +56,12 @@ def layer_potentials(
             corner_weights(tables, t, a, L, E, h, omega, S, D)
             for k in range(3):
                 double[x, tables.triangles[t, k]] += _FACTOR * D[k]
-                for c in range(m):
-                    single[x, c] += _FACTOR * S[k] * densities[t, k, c]
+                weights[3 * t + k] = _FACTOR * S[k]
+        single[x] = weights @ flat
     return single, double
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def layer_gradients(
     tables: TriangleTables, points: np.ndarray, densities: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -73,8 +74,9 @@ def layer_gradients(
         Gradients of the single layers [density], shape (n, 3, m).
         Gradients of the double layers [1/m], shape (n, 3, P).
     """
-    m = densities.shape[2]
-    single = np.zeros((len(points), 3, m))
+    flat = np.ascontiguousarray(densities).reshape(-1, densities.shape[2])
+    weights = np.empty((3, len(flat)))
+    single = np.empty((len(points), 3, flat.shape[1]))
     double = np.zeros((len(points), 3, len(tables.vertices)))
     a, r = np.empty_like(tables.vertices), np.empty(len(tables.vertices))
     L, E = np.empty(len(tables.edges)), np.empty(len(tables.edges))
@@ -91,6 +93,6 @@ def layer_gradients(
                 p = tables.triangles[t, k]
                 for i in range(3):
                     double[x, i, p] += _FACTOR * dD[k, i]
-                    for c in range(m):
-                        single[x, i, c] += _FACTOR * dS[k, i] * densities[t, k, c]
+                    weights[i, 3 * t + k] = _FACTOR * dS[k, i]
+        single[x] = weights @ flat
     return single, double

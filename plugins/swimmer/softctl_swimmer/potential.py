@@ -14,8 +14,8 @@ from scipy.linalg import lu_factor, lu_solve
 
 from softctl_swimmer.body import Swimmer
 from softctl_swimmer.ellipsoid import VERTEX_COUNT, ellipsoid_surface
+from softctl_swimmer.equation import SelfBlock, equation, points_in, row_ranges, self_block
 from softctl_swimmer.layers import layer_gradients
-from softctl_swimmer.operator import SelfBlock, equation, points_in, row_ranges, self_block
 from softctl_swimmer.surface import Surface
 
 
@@ -28,7 +28,7 @@ class Solution:
     f: np.ndarray
     """Potential at each vertex for unit xi [m] or [m^2], shape (P, 6 + n)."""
     V: np.ndarray
-    """See `operator.Equation`."""
+    """See `equation.Equation`."""
     factors: tuple[np.ndarray, np.ndarray] = field(repr=False)
     """Of the operator, as LAPACK's getrf returns them."""
 

@@ -33,6 +33,8 @@ class TriangleTables(NamedTuple):
     """1 where that edge runs counter-clockwise in the triangle, otherwise -1, shape (T, 3)."""
     conormals: np.ndarray
     """Unit vector in the triangle's plane, out of it across that edge, shape (T, 3, 3)."""
+    slopes: np.ndarray
+    """Length of that edge over twice the area: slope of the corner's hat [1/m], shape (T, 3)."""
 
 
 def triangle_tables(vertices: np.ndarray, triangles: np.ndarray) -> TriangleTables:
@@ -70,4 +72,5 @@ def triangle_tables(vertices: np.ndarray, triangles: np.ndarray) -> TriangleTabl
         triangle_edges,
         senses,
         conormals,
+        lengths[triangle_edges] / double_areas[:, None],
     )
