@@ -20,7 +20,7 @@ def raw_added_mass(flow: Flow, solution: Solution) -> np.ndarray:
     return -flow.swimmer.fluid_density * solution.f.T @ flux
 
 
-def added_mass(flow: Flow, solution: Solution) -> np.ndarray:
+def added_mass_of(flow: Flow, solution: Solution) -> np.ndarray:
     """A(q): the symmetric part of `raw_added_mass`, which is all that the energy sees.
 
     Args:

@@ -151,20 +151,27 @@ class Swimmer:
             closest = min(closest, (scale, a, b))
         return closest
 
-    def check_pose(self, angles: np.ndarray) -> None:
+    def check_pose(self, angles: np.ndarray, *, growth: float = 1.0) -> None:
         """Refuse a pose at which links touch or overlap: there is no flow between them.
+
+        Args:
+            angles: Of the hinges [rad], shape (n,).
+            growth: Factor by which the ellipsoids are scaled before, such as to hold meshes.
 
         Raises:
             SceneError: two links touch or overlap.
         """
         scale, a, b = self.contact(angles)
-        if scale <= 1.0 + TOUCHING:
-            what = "touch" if scale >= 1.0 - TOUCHING else "overlap"
-            raise SceneError(
-                f"Links {a} and {b} {what} at joint angles {np.asarray(angles).tolist()} rad: "
-                f"scaled by {scale:.4g} they would just touch, expected a factor above 1. Narrow "
-                "the limits of the hinges between them, or move these farther from the tips."
-            )
+        if scale > growth * (1.0 + TOUCHING):
+            return
+        what = "touch" if abs(scale - 1.0) <= TOUCHING else "overlap"
+        if scale > 1.0 + TOUCHING:
+            what = f"are so close that their meshes, {growth:.4g} times as large, may touch,"
+        raise SceneError(
+            f"Links {a} and {b} {what} at joint angles {np.asarray(angles).tolist()} rad: their "
+            f"ellipsoids touch when scaled by {scale:.4g}; expected more than {growth:.4g}. Narrow "
+            "the limits of the hinges between them, or move these farther from the tips."
+        )
 
 
 TOUCHING = 1e-9

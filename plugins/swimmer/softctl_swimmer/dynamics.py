@@ -136,7 +136,7 @@ def midpoint_step(
     """
     base = body_momentum(state.rotation, state.position, state.momentum)
     start = np.concatenate([base, state.joint_momentum])
-    torques = np.asarray(torques, dtype=float)
+    torques, damping = np.asarray(torques, dtype=float), np.asarray(damping, dtype=float)
     xi = velocity_of(inertia, state) if guess is None else np.array(guess, dtype=float)
     best, stalled = np.inf, 0
     for iteration in range(1, max_iterations + 1):

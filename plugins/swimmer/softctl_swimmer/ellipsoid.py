@@ -10,11 +10,12 @@ edge, whichever makes the number of vertices come out.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from sofa_softctl.errors import MeshError
-from softctl_swimmer.surface import Surface, surface
+from softctl_swimmer.surface import Surface, checked_surface
 
 VERTEX_COUNT = 353
 """Vertices of a link by default: four make the 1,412 of Pan and Manocha's swimmer."""
@@ -27,7 +28,7 @@ _END_SIZE = {"square": 0, "pole": 1, "edge": 2}
 
 
 def ellipsoid_surface(
-    semi_axes: np.ndarray, vertex_count: int = VERTEX_COUNT, *, same_volume: bool = True
+    semi_axes: Sequence[float], vertex_count: int = VERTEX_COUNT, *, same_volume: bool = True
 ) -> Surface:
     """Mesh of an ellipsoid centred at the origin, its axes along x, y and z.
 
@@ -52,7 +53,7 @@ def ellipsoid_surface(
         y = vertices[triangles]
         volume = np.einsum("ti,ti->", y[:, 0], np.cross(y[:, 1], y[:, 2])) / 6
         vertices = vertices * np.cbrt(4 / 3 * math.pi * axes.prod() / volume)
-    return surface(vertices, triangles, name="the ellipsoid's mesh")
+    return checked_surface(vertices, triangles, name="the ellipsoid's mesh")
 
 
 def _sphere(count):

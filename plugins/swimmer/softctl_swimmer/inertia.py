@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from softctl_swimmer.added_mass import added_mass, added_mass_derivative
+from softctl_swimmer.added_mass import added_mass_derivative, added_mass_of
 from softctl_swimmer.body import Swimmer
 from softctl_swimmer.kinematics import sum_of_links
 from softctl_swimmer.lamb import ellipsoid_added_mass
@@ -41,7 +41,7 @@ class FlowInertia:
         """See `Inertia`. Raises what `Flow.solve` raises."""
         solution = self.flow.solve(angles)
         M, dM = self.flow.swimmer.rigid_mass(angles)
-        M += added_mass(self.flow, solution)
+        M += added_mass_of(self.flow, solution)
         dM += added_mass_derivative(self.flow, solution)
         return M, dM
 
@@ -62,8 +62,8 @@ class IsolatedInertia:
 
     @cached_property
     def _inertias(self) -> np.ndarray:
-        rho = self.swimmer.fluid_density
-        fluid = [
-            np.diag(ellipsoid_added_mass(np.array(k.semi_axes), rho)) for k in self.swimmer.links
-        ]
-        return self.swimmer.link_inertias + np.array(fluid)
+        inertias = self.swimmer.link_inertias.copy()
+        for inertia, link in zip(inertias, self.swimmer.links, strict=True):
+            fluid = ellipsoid_added_mass(link.semi_axes, self.swimmer.fluid_density)
+            inertia[np.diag_indices(6)] += fluid
+        return inertias

@@ -29,11 +29,18 @@ def link_poses(
     """
     n = len(angles)
     R, p = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
-    R[0] = np.eye(3)
+    R[0, 0, 0] = R[0, 1, 1] = R[0, 2, 2] = 1.0
     for j in range(n):
-        parent = parents[j]
-        R[j + 1] = R[parent] @ _turn(axes[j], angles[j])
-        p[j + 1] = p[parent] + R[parent] @ inner[j] - R[j + 1] @ outer[j]
+        a, b = parents[j], j + 1
+        turn = _turn(axes[j], angles[j])
+        for i in range(3):
+            for m in range(3):
+                for k in range(3):
+                    R[b, i, m] += R[a, i, k] * turn[k, m]
+        for i in range(3):
+            p[b, i] = p[a, i]
+            for m in range(3):
+                p[b, i] += R[a, i, m] * inner[j, m] - R[b, i, m] * outer[j, m]
     return R, p
 
 
@@ -54,29 +61,23 @@ def link_jacobians(
     n = len(parents)
     J, dJ = np.zeros((n + 1, 6, 6 + n)), np.zeros((n + 1, 6, 6 + n, n))
     moves = np.zeros((n + 1, n), dtype=np.bool_)
+    twist = np.zeros(6)  # in link 0's frame, at its origin
     for b in range(n + 1):
         if b > 0:
             moves[b] = moves[parents[b - 1]]
             moves[b, b - 1] = True
-        for i in range(3):
-            for m in range(3):
-                J[b, m, i] = R[b, i, m]
-                J[b, 3 + m, 3 + i] = R[b, i, m]
-            J[b, :3, 3 + i] = R[b].T @ _cross(np.eye(3)[i], p[b])
+        for c in range(6):
+            twist[:] = 0.0
+            twist[c] = 1.0
+            _seen_by_link(twist, R[b], p[b], J[b, :, c])
         for j in range(n):
             if moves[b, j]:
-                z = R[parents[j]] @ axes[j]
-                o = p[parents[j]] + R[parents[j]] @ inner[j]
-                J[b, :3, 6 + j] = R[b].T @ _cross(z, p[b] - o)
-                J[b, 3:, 6 + j] = R[b].T @ z
+                _hinge_twist(R[parents[j]], p[parents[j]], axes[j], inner[j], twist)
+                _seen_by_link(twist, R[b], p[b], J[b, :, 6 + j])
         for k in range(n):
-            if not moves[b, k]:
-                continue
-            v, w = J[b, :3, 6 + k], J[b, 3:, 6 + k]
             for c in range(6 + n):
-                if c < 6 or (c - 6 < k and moves[b, c - 6]):
-                    dJ[b, :3, c, k] = -(_cross(w, J[b, :3, c]) + _cross(v, J[b, 3:, c]))
-                    dJ[b, 3:, c, k] = -_cross(w, J[b, 3:, c])
+                if moves[b, k] and (c < 6 or (c - 6 < k and moves[b, c - 6])):
+                    _bracket(J[b, :, c], J[b, :, 6 + k], dJ[b, :, c, k])
     return J, dJ
 
 
@@ -87,12 +88,21 @@ def sum_of_links(
     """M = sum of J^T I J over links with constant inertias I (N, 6, 6), and dM/dq (.., .., n)."""
     size, n = J.shape[2], dJ.shape[3]
     M, dM = np.zeros((size, size)), np.zeros((size, size, n))
+    IJ = np.zeros((6, size))
     for b in range(len(J)):
-        IJ = inertias[b] @ J[b]
-        M += J[b].T @ IJ
-        for k in range(n):
-            half = np.ascontiguousarray(dJ[b, :, :, k]).T @ IJ
-            dM[:, :, k] += half + half.T
+        for r in range(6):
+            for c in range(size):
+                IJ[r, c] = 0.0
+                for m in range(6):
+                    IJ[r, c] += inertias[b, r, m] * J[b, m, c]
+        for c in range(size):
+            for d in range(size):
+                for m in range(6):
+                    M[c, d] += J[b, m, c] * IJ[m, d]
+                    for k in range(n):
+                        half = dJ[b, m, c, k] * IJ[m, d]
+                        dM[c, d, k] += half
+                        dM[d, c, k] += half
     return M, dM
 
 
@@ -115,7 +125,35 @@ def _turn(u, angle):
 
 
 @njit(cache=True)
-def _cross(a, b):
-    return np.array(
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    )
+def _hinge_twist(R, p, axis, inner, twist):
+    """Twist of a unit rate of a hinge carried by a link at (R, p), in link 0's frame."""
+    place = np.empty(3)
+    for i in range(3):
+        place[i] = p[i]
+        twist[3 + i] = 0.0
+        for m in range(3):
+            place[i] += R[i, m] * inner[m]
+            twist[3 + i] += R[i, m] * axis[m]
+    twist[0] = place[1] * twist[5] - place[2] * twist[4]  # place x axis
+    twist[1] = place[2] * twist[3] - place[0] * twist[5]
+    twist[2] = place[0] * twist[4] - place[1] * twist[3]
+
+
+@njit(cache=True)
+def _seen_by_link(twist, R, p, out):
+    """A twist of link 0's frame in that of a link at (R, p): Ad^-1."""
+    vx = twist[0] + twist[4] * p[2] - twist[5] * p[1]
+    vy = twist[1] + twist[5] * p[0] - twist[3] * p[2]
+    vz = twist[2] + twist[3] * p[1] - twist[4] * p[0]
+    for m in range(3):
+        out[m] = R[0, m] * vx + R[1, m] * vy + R[2, m] * vz
+        out[3 + m] = R[0, m] * twist[3] + R[1, m] * twist[4] + R[2, m] * twist[5]
+
+
+@njit(cache=True)
+def _bracket(X, s, out):
+    """-ad(s) X = ad(X) s."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[i] = X[3 + j] * s[k] - X[3 + k] * s[j] + X[j] * s[3 + k] - X[k] * s[3 + j]
+        out[3 + i] = X[3 + j] * s[3 + k] - X[3 + k] * s[3 + j]

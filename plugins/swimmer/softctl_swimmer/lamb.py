@@ -7,12 +7,13 @@ Carlson's R_D.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import elliprd
 
 
-def ellipsoid_added_mass(semi_axes: np.ndarray, fluid_density: float = 1.0) -> np.ndarray:
+def ellipsoid_added_mass(semi_axes: Sequence[float], fluid_density: float = 1.0) -> np.ndarray:
     """Added mass for twists (linear, angular) in the ellipsoid's frame.
 
     Args:

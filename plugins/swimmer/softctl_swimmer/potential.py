@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
@@ -58,7 +59,7 @@ class Flow:
             swimmer: The bodies.
             vertex_count: Vertices of each link.
             skins: A mesh for each link, in its frame, instead. Contact is checked for the links'
-                ellipsoids: the meshes should approximate them.
+                ellipsoids, grown until they hold the meshes.
 
         Raises:
             ValueError: not one mesh for each link.
@@ -66,7 +67,7 @@ class Flow:
         """
         if skins is None:
             made = {
-                axes: ellipsoid_surface(np.array(axes), vertex_count)
+                axes: ellipsoid_surface(axes, vertex_count)
                 for axes in {tuple(link.semi_axes) for link in swimmer.links}
             }
             skins = [made[tuple(link.semi_axes)] for link in swimmer.links]
@@ -82,6 +83,15 @@ class Flow:
         """P, of all links together."""
         return sum(len(skin.vertices) for skin in self.skins)
 
+    @cached_property
+    def _growth(self) -> float:
+        """Factor by which the links' ellipsoids grow to hold the meshes."""
+        pairs = zip(self.skins, self.swimmer.links, strict=True)
+        return max(
+            1.0,
+            *(np.linalg.norm(skin.vertices / k.semi_axes, axis=1).max() for skin, k in pairs),
+        )
+
     def solve(self, angles: np.ndarray) -> Solution:
         """The potentials f(q), by a dense LU factorisation of the P x P operator.
 
@@ -89,11 +99,11 @@ class Flow:
             angles: Of the hinges [rad], shape (n,).
 
         Raises:
-            SceneError: links touch or overlap there.
+            SceneError: links touch or overlap there, or their meshes may.
             ValueError: not n finite numbers.
         """
         angles = np.array(angles, dtype=float)
-        self.swimmer.check_pose(angles)
+        self.swimmer.check_pose(angles, growth=self._growth)
         here = equation(self.skins, self.blocks, *self.swimmer.poses(angles))
         J, _ = self.swimmer.jacobians(angles)
         factors = lu_factor(here.H, overwrite_a=True, check_finite=False)

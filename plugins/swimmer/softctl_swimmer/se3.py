@@ -14,7 +14,7 @@ from numba import njit
 
 @njit(cache=True)
 def hat(a: np.ndarray) -> np.ndarray:
-    """The matrix of a cross product: hat(a) b = a x b."""
+    """Matrix of the cross product with a, from the left."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 

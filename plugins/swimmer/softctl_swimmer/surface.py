@@ -16,7 +16,7 @@ THIN = 1e-6
 
 @dataclass(frozen=True)
 class Surface:
-    """A closed surface of flat triangles in its link's frame. Make it with `surface`."""
+    """A closed surface of flat triangles in its link's frame. Make it with `checked_surface`."""
 
     tables: TriangleTables
     """Vertices, triangles and what follows from them; lengths in [m]."""
@@ -57,7 +57,9 @@ class Surface:
         return flux
 
 
-def surface(vertices: np.ndarray, triangles: np.ndarray, *, name: str = "the mesh") -> Surface:
+def checked_surface(
+    vertices: np.ndarray, triangles: np.ndarray, *, name: str = "the mesh"
+) -> Surface:
     """A checked surface.
 
     Args:
@@ -78,10 +80,7 @@ def surface(vertices: np.ndarray, triangles: np.ndarray, *, name: str = "the mes
             f"{name}: all {len(triangles)} triangles are flipped: their normals point inward "
             f"(enclosed volume {volume:.3g} m^3, expected > 0). Swap two vertices of each triangle."
         )
-    tables = triangle_tables(vertices, triangles)
-    for array in tables:
-        array.setflags(write=False)
-    return Surface(tables)
+    return Surface(triangle_tables(vertices, triangles))
 
 
 def _arrays(vertices, triangles, name):

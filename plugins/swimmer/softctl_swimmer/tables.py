@@ -38,7 +38,7 @@ class TriangleTables(NamedTuple):
 
 
 def triangle_tables(vertices: np.ndarray, triangles: np.ndarray) -> TriangleTables:
-    """Tables of a list of triangles, closed or not, none of zero area.
+    """Tables of a list of triangles, closed or not, none of zero area. Read-only.
 
     Args:
         vertices: Positions [m], shape (P, 3).
@@ -61,7 +61,7 @@ def triangle_tables(vertices: np.ndarray, triangles: np.ndarray) -> TriangleTabl
     tangents = along / lengths[:, None]
     senses = np.where(directed[..., 0] == edges[triangle_edges, 0], 1.0, -1.0)
     conormals = senses[..., None] * np.cross(tangents[triangle_edges], normals[:, None])
-    return TriangleTables(
+    tables = TriangleTables(
         vertices,
         triangles,
         normals,
@@ -74,3 +74,6 @@ def triangle_tables(vertices: np.ndarray, triangles: np.ndarray) -> TriangleTabl
         conormals,
         lengths[triangle_edges] / double_areas[:, None],
     )
+    for array in tables:
+        array.setflags(write=False)
+    return tables

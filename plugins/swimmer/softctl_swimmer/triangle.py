@@ -154,10 +154,8 @@ def height_and_angle(
     ij = a[i, 0] * a[j, 0] + a[i, 1] * a[j, 1] + a[i, 2] * a[j, 2]
     jk = a[j, 0] * a[k, 0] + a[j, 1] * a[k, 1] + a[j, 2] * a[k, 2]
     ki = a[k, 0] * a[i, 0] + a[k, 1] * a[i, 1] + a[k, 2] * a[i, 2]
-    above, below = (
-        tables.double_areas[t] * h,
-        r[i] * r[j] * r[k] + ij * r[k] + jk * r[i] + ki * r[j],
-    )
+    above = tables.double_areas[t] * h
+    below = r[i] * r[j] * r[k] + ij * r[k] + jk * r[i] + ki * r[j]
     if below > 0.0:
         return h, 2.0 * math.atan(above / below)
     return h, 2.0 * math.atan2(above, below)
