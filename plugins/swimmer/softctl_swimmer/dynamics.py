@@ -1,7 +1,7 @@
 """Free swimming: bodies and fluid with constant total momentum, joints driven by torques.
 
 With xi = (twist V of link 0 in its frame, joint rates) the total kinetic energy is
-xi^T M(q) xi / 2: the fluid term of eq. (3) of Pan and Manocha is part of M. The conjugate momenta
+xi^T M(q) xi / 2: the fluid term of eq. (3) of Jia, Pan, Manocha is part of M. The conjugate momenta
 (p, pi) = M xi obey the equations of Kirchhoff for the base and of Lagrange for the joints,
 
     dp/dt = ad*_V p        (the momentum in space is constant: nothing holds the swimmer)
@@ -176,7 +176,7 @@ def euler_step(
     *,
     damping: np.ndarray | float = 0.0,
 ) -> Step:
-    """The explicit step of Pan and Manocha, eq. (4), for comparison: first order.
+    """The explicit step of Jia, Pan, Manocha, eq. (4), for comparison: first order.
 
     Accelerations at the start, (x_i+1 - 2 x_i + x_i-1) / dt^2 of the paper, change the velocity;
     the new velocity moves the swimmer. Momentum and energy drift with the order of the step.

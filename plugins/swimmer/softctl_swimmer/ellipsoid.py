@@ -18,7 +18,7 @@ from sofa_softctl.errors import MeshError
 from softctl_swimmer.surface import Surface, checked_surface
 
 VERTEX_COUNT = 353
-"""Vertices of a link by default: four make the 1,412 of Pan and Manocha's swimmer."""
+"""Vertices of a link by default: four make the 1,412 of Jia, Pan, Manocha's swimmer."""
 
 ASPECT = 1.0
 """Rings for each unit of the number at which rings and their vertices are spaced alike."""

@@ -41,8 +41,8 @@ class FlowInertia:
         """See `Inertia`. Raises what `Flow.solve` raises."""
         solution = self.flow.solve(angles)
         M, dM = self.flow.swimmer.rigid_mass(angles)
-        M += added_mass_of(self.flow, solution)
-        dM += added_mass_derivative(self.flow, solution)
+        M += added_mass_of(self.flow, angles, solution.f)
+        dM += added_mass_derivative(self.flow, angles, solution.f, self.flow.derivative(solution))
         return M, dM
 
 

@@ -1,4 +1,4 @@
-"""f(q) of Pan and Manocha, eq. (10): the fluid's potential on the skin for unit velocities.
+"""f(q) of Jia, Pan, Manocha, eq. (10): the fluid's potential on the skin for unit velocities.
 
 The fluid has no state of its own: its potential is f(q) xi, with xi = (twist of link 0 in its
 frame, hinge rates). f is solved for densely; its derivative reuses the factors.

@@ -45,10 +45,11 @@ def agree(derivative, differences):
 def test_derivatives_of_potentials_and_added_mass(swimmer):
     angles, flow = np.array([0.4, -0.6, 0.5]), Flow.of(swimmer, 62)
     solution = flow.solve(angles)
-    agree(flow.derivative(solution), central(lambda q: flow.solve(q).f, angles))
+    df = flow.derivative(solution)
+    agree(df, central(lambda q: flow.solve(q).f, angles))
     agree(
-        added_mass_derivative(flow, solution),
-        central(lambda q: added_mass_of(flow, flow.solve(q)), angles),
+        added_mass_derivative(flow, angles, solution.f, df),
+        central(lambda q: added_mass_of(flow, q, flow.solve(q).f), angles),
     )
 
 
