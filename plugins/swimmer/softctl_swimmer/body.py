@@ -124,6 +124,7 @@ class Swimmer:
             density = self.fluid_density if link.density is None else link.density
             mass = density * 4 / 3 * math.pi * np.prod(link.semi_axes)
             inertia[np.diag_indices(6)] = mass * np.r_[1, 1, 1, (a2.sum() - a2) / 5]
+        inertias.setflags(write=False)
         return inertias
 
     @cached_property
@@ -234,7 +235,7 @@ def _check(swimmer: Swimmer) -> None:
                 raise SceneError(f"Hinge {j} has {what} {value}; expected three finite numbers.")
         if not np.any(hinge.axis):
             raise SceneError(f"Hinge {j} has the axis {hinge.axis}; expected a direction.")
-        low, high = hinge.limits
+        low, high = hinge.limits if np.shape(hinge.limits) == (2,) else (math.nan, math.nan)
         if not -math.pi <= low < high <= math.pi:
             raise SceneError(
                 f"Hinge {j} has limits {hinge.limits} rad, which hold no range of angles; expected "

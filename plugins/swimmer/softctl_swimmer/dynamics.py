@@ -110,6 +110,7 @@ def midpoint_step(
     *,
     damping: np.ndarray | float = 0.0,
     guess: np.ndarray | None = None,
+    tolerance: float = ROUNDING,
     max_iterations: int = 50,
 ) -> Step:
     """One step of a variational integrator of the second order on the Lie group.
@@ -126,19 +127,22 @@ def midpoint_step(
         dt: Length of the step [s]; negative: backward.
         damping: Of the joints [N m s/rad], one for all or shape (n,).
         guess: xi where the iteration starts, such as the last step's; None: that of the state.
+        tolerance: Residual that counts as solved, relative to the momenta. A larger one saves
+            evaluations of the inertia, and costs energy and reversal, but no momentum in space.
         max_iterations: When to give up.
 
     Raises:
         SimulationError: the equations were not solved; the step is too long.
 
     Source: Bou-Rabee, Marsden 2009; Kobilarov, Marsden 2011 (see `se3`). Newton's matrix leaves
-    out the second derivatives of M, which are of the order dt^2.
+    out the second derivatives of M, of the order dt^2; Broyden's updates make up for them.
     """
     base = body_momentum(state.rotation, state.position, state.momentum)
     start = np.concatenate([base, state.joint_momentum])
     torques, damping = np.asarray(torques, dtype=float), np.asarray(damping, dtype=float)
     xi = velocity_of(inertia, state) if guess is None else np.array(guess, dtype=float)
     best, stalled = np.inf, 0
+    correction, change = np.zeros((len(xi), len(xi))), None
     for iteration in range(1, max_iterations + 1):
         M, dM = inertia.at(state.angles + dt / 2 * xi[6:])
         momenta, slope = M @ xi, np.einsum("cdj,d->cj", dM, xi)  # slope = d(M xi)/dq
@@ -148,8 +152,10 @@ def midpoint_step(
         size = np.abs(M) @ np.abs(xi) + np.abs(start) + np.finfo(float).tiny
         size[6:] += abs(dt) * np.abs(torques)
         relative = float(np.abs(residual).max() / size.max())
-        if relative <= ROUNDING:
+        if relative <= tolerance:
             return Step(_end(state, xi, momenta[6:] + dt / 2 * force, dt), xi, iteration, relative)
+        if change is not None:  # Broyden's update: what the matrix of the last change missed
+            correction += np.outer(residual, change) / (change @ change)
         stalled = stalled + 1 if relative > 0.5 * best else 0
         best = min(best, relative)
         if stalled >= 5 or not np.isfinite(relative):
@@ -160,10 +166,12 @@ def midpoint_step(
         jacobian[:6, :6] += dt * D
         jacobian[6:] -= dt / 2 * slope.T
         jacobian[6:, 6:] += dt / 2 * np.diag(np.broadcast_to(damping, torques.shape))
-        xi = xi - np.linalg.solve(jacobian, residual)
+        jacobian += correction
+        change = -np.linalg.solve(jacobian, residual)
+        xi = xi + change
     raise SimulationError(
         f"A step of {dt:g} s was not solved after {iteration} iterations: residual {best:.2g} of "
-        f"the momenta, expected {ROUNDING:.2g}. Joint rates are {xi[6:].tolist()} rad/s: try a "
+        f"the momenta, expected {tolerance:.2g}. Joint rates are {xi[6:].tolist()} rad/s: try a "
         "shorter step or smaller torques."
     )
 

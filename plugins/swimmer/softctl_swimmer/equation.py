@@ -60,7 +60,10 @@ def self_block(skin: Surface) -> SelfBlock:
         H += test @ (here / 2 - K)
         V += test @ S
     factor = cho_factor(mass)
-    return SelfBlock(cho_solve(factor, H), cho_solve(factor, V))
+    block = SelfBlock(cho_solve(factor, H), cho_solve(factor, V))
+    for array in (block.H, block.V):
+        array.setflags(write=False)
+    return block
 
 
 @dataclass(frozen=True)

@@ -66,4 +66,5 @@ class IsolatedInertia:
         for inertia, link in zip(inertias, self.swimmer.links, strict=True):
             fluid = ellipsoid_added_mass(link.semi_axes, self.swimmer.fluid_density)
             inertia[np.diag_indices(6)] += fluid
+        inertias.setflags(write=False)
         return inertias

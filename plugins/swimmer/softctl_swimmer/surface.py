@@ -45,7 +45,7 @@ class Surface:
         """
         y = self.vertices[self.triangles]  # (T, 3, 3)
         n = np.broadcast_to(self.tables.normals[:, None], y.shape)
-        return np.concatenate([n, np.cross(y, n)], axis=-1)
+        return _fixed(np.concatenate([n, np.cross(y, n)], axis=-1))
 
     @cached_property
     def twist_fluxes(self) -> np.ndarray:
@@ -54,7 +54,7 @@ class Surface:
         element = (q + q.sum(axis=1, keepdims=True)) * self.tables.double_areas[:, None, None] / 24
         flux = np.zeros((len(self.vertices), 6))
         np.add.at(flux, self.triangles, element)
-        return flux
+        return _fixed(flux)
 
 
 def checked_surface(
@@ -81,6 +81,11 @@ def checked_surface(
             f"(enclosed volume {volume:.3g} m^3, expected > 0). Swap two vertices of each triangle."
         )
     return Surface(triangle_tables(vertices, triangles))
+
+
+def _fixed(array):
+    array.setflags(write=False)
+    return array
 
 
 def _arrays(vertices, triangles, name):

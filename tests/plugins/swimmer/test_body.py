@@ -63,7 +63,7 @@ def test_angles_that_are_no_angles_are_refused():
 
 
 def test_joint_limits_that_hold_no_angle_are_refused():
-    for limits in ((0.5, 0.5), (1.0, -1.0), (-4.0, 4.0), (math.nan, 1.0)):
+    for limits in ((0.5, 0.5), (1.0, -1.0), (-4.0, 4.0), (math.nan, 1.0), (0.5,)):
         hinge = Hinge(0, (-0.11, 0.0, 0.0), (0.11, 0.0, 0.0), limits=limits)
         refused("which hold no range of angles", (LINK, LINK), (hinge,))
 

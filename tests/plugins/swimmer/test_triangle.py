@@ -10,6 +10,7 @@ from softctl_swimmer.tables import triangle_tables
 
 CORNERS = np.array([[0.1, 0.0, 0.2], [1.1, 0.2, -0.1], [0.3, 0.9, 0.4]])
 HATS = np.eye(3)[None]  # densities: the hat function of each corner
+HATS.setflags(write=False)  # as a surface's, so that one compiled version does for both
 TABLES = triangle_tables(CORNERS, np.array([[0, 1, 2]]))
 NORMAL = TABLES.normals[0]
 
