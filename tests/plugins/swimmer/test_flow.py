@@ -71,13 +71,13 @@ def test_a_sphere_drags_half_its_displaced_mass_along():
 
 
 def test_an_ellipsoids_added_mass_converges_to_lambs_with_the_second_order_and_is_close():
-    """Error C h^2 = C / count or better (measured -1.0 to -1.6); at 353 vertices below 0.15 %."""
+    """At least C h^2 = C / count (measured: h^2.8 from 90 to 1410); at 354 below 0.15 %."""
     exact = ellipsoid_added_mass(AXES)
     counts = [90, 178, 354]
     errors = np.array([np.abs(np.diag(added_mass_alone(AXES, n)) / exact - 1) for n in counts])
     assert errors[-1].max() < 1.5e-3
     slope = np.polyfit(np.log(counts), np.log(np.linalg.norm(errors, axis=1)), 1)[0]
-    assert -1.8 < slope < -0.9
+    assert -2 < slope < -1
 
 
 def test_symmetric_meshes_keep_the_coupling_that_symmetry_forbids_at_rounding():
@@ -89,7 +89,7 @@ def test_symmetric_meshes_keep_the_coupling_that_symmetry_forbids_at_rounding():
 
 
 def test_two_spheres_agree_with_the_series_of_images():
-    """At a gap of a third of the radius; second order or nearly so, 0.3 % between both at 194."""
+    """Gap 0.3 radii; at least second order (measured: h^3 from 50 to 770), 0.7 % at 194."""
     exact = np.array(spheres_in_line(2.3))
     counts, errors = [50, 98, 194], []
     for n in counts:
@@ -98,7 +98,7 @@ def test_two_spheres_agree_with_the_series_of_images():
         errors.append(np.abs(np.array([A[0, 0], (A[0, 6] + A[6, 0]) / 2]) / exact - 1))
     assert max(errors[-1]) < 8e-3
     slope = np.polyfit(np.log(counts), np.log(np.linalg.norm(errors, axis=1)), 1)[0]
-    assert -1.5 < slope < -0.8
+    assert -2 < slope < -1
 
 
 def test_far_apart_two_spheres_feel_each_other_like_a_wall_feels_an_image():
@@ -133,7 +133,7 @@ def pressure_forces(skins, offset, velocity):
 def test_no_net_force_at_steady_speed_on_two_unequal_bodies():
     """d'Alembert: the forces by Bernoulli's pressure cancel, though each body feels one.
 
-    Pressure is constant on each triangle: the sum falls with h^2 (measured), below 1 % of each.
+    The sum falls with h^2 or faster (measured: 1.9, 0.75, 0.20 and, at 706, 0.10 % of one force).
     """
     velocity, offset = np.array([0.8, 0.5, 0.3]), [1.6, 0.4, 0.2]
     ratios = []
@@ -141,8 +141,8 @@ def test_no_net_force_at_steady_speed_on_two_unequal_bodies():
         skins = [ellipsoid_surface(axes, n) for axes in (AXES, (0.4, 0.6, 0.5))]
         forces = pressure_forces(skins, offset, velocity)
         ratios.append(np.linalg.norm(forces.sum(axis=0)) / np.linalg.norm(forces[0]))
-    assert ratios[0] > 1.5 * ratios[1] > 2.25 * ratios[2]
-    assert ratios[-1] < 0.05
+    assert ratios[0] > 2 * ratios[1] > 4 * ratios[2]
+    assert ratios[-1] < 3e-3
 
 
 def test_added_mass_is_positive_definite_and_nearly_symmetric_before_it_is_made_so():
