@@ -40,7 +40,7 @@ def added_mass_of(flow: Flow, angles: np.ndarray, f: np.ndarray) -> np.ndarray:
     Returns:
         A [kg, kg m, kg m^2], shape (6 + n, 6 + n), symmetric positive definite.
 
-    Source: Lamb 1932, art. 137; the integral of eq. (3) of Jia, Pan, Manocha times -rho, as their
+    Source: Lamb 1932, ch. VI; the integral of eq. (3) of Jia, Pan, Manocha times -rho, as their
     normal points into the fluid and their density is 1.
     """
     A = raw_added_mass(flow, angles, f)

@@ -7,7 +7,7 @@ At given momentum the base's twist follows from the joint rates alone,
 so that from rest only the path of the angles counts, not its pace: a path that is retraced leads
 back (the scallop theorem of potential flow).
 
-Source: Kanso, Marsden, Rowley, Melli-Huber 2005, J. Nonlinear Sci. 15, section 3.
+Source: Kanso, Marsden, Rowley, Melli-Huber 2005, J. Nonlinear Sci. 15.
 """
 
 from __future__ import annotations

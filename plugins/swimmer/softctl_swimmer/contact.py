@@ -20,7 +20,7 @@ def contact_scale(
     Returns:
         Above 1: apart; 1: they touch; below 1: they overlap. Relative error below 1e-12.
 
-    Source: Perram, Wertheim 1985, J. Comput. Phys. 58, eq. (3.7): the square of the factor is the
+    Source: Perram, Wertheim 1985, J. Comput. Phys. 58: the square of the factor is the
     maximum over s in (0, 1) of the concave s (1 - s) r^T [(1 - s) A + s B]^-1 r, with A and B the
     inverse shape matrices.
     """

@@ -7,7 +7,7 @@ xi^T M(q) xi / 2: the fluid term of eq. (3) of Jia, Pan, Manocha is part of M. T
     dp/dt = ad*_V p        (the momentum in space is constant: nothing holds the swimmer)
     dpi/dt = xi^T dM/dq xi / 2 + u - c dq/dt
 
-Source: Lamb 1932, art. 124; Kanso, Marsden, Rowley, Melli-Huber 2005, J. Nonlinear Sci. 15.
+Source: Lamb 1932, ch. VI; Kanso, Marsden, Rowley, Melli-Huber 2005, J. Nonlinear Sci. 15.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Twists are (linear, angular) in the moving frame, momenta (linear, angular) dual to them.
 
-Source: Bou-Rabee, Marsden 2009, Found. Comput. Math. 9, section 4; Kobilarov, Marsden 2011, IEEE
-T-RO 27, eq. (30), with the linear part first here.
+Source: Bou-Rabee, Marsden 2009, Found. Comput. Math. 9; Kobilarov, Marsden 2011, IEEE T-RO 27,
+with the linear part first here.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def spheres_in_line(distance):
 
     Images of an axial doublet mu at a distance D from a sphere's centre: -mu / D^3, at 1 / D from
     that centre. The added mass is 4 pi times all doublets in a sphere (for unit velocity), less
-    its volume on the moving one. Source: Lamb 1932, art. 138.
+    its volume on the moving one. Source: Lamb 1932, ch. VI.
     """
     doublets, mu, place, which = [0.5, 0.0], 0.5, 0.0, 0
     for _ in range(200):
@@ -54,7 +54,7 @@ def spheres_in_line(distance):
 
 
 def test_lambs_integrals_give_the_sphere_and_the_thin_disc():
-    """Half the displaced mass; 8/3 rho a^3 for a disc of radius a (Lamb, art. 102)."""
+    """Half the displaced mass; 8/3 rho a^3 for a disc of radius a (Lamb, ch. V)."""
     assert ellipsoid_added_mass((1, 1, 1)) == pytest.approx(
         [2 * math.pi / 3] * 3 + [0] * 3, rel=1e-12
     )
@@ -102,7 +102,7 @@ def test_two_spheres_agree_with_the_series_of_images():
 
 
 def test_far_apart_two_spheres_feel_each_other_like_a_wall_feels_an_image():
-    """Moving together across their line as beside a wall: 1/2 (1 + 3/16 (a/h)^3) (Lamb, 137)."""
+    """Moving together across their line as beside a wall: 1/2 (1 + 3/16 (a/h)^3) (Lamb, ch. VI)."""
     h = 4.0
     f, flux = potentials_of_two([ellipsoid_surface((1, 1, 1), 194)] * 2, [2 * h, 0, 0])
     A = -f.T @ flux
