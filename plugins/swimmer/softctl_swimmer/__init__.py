@@ -1,0 +1,49 @@
+"""An underwater swimmer: ellipsoids joined by hinges in potential flow. See README.md."""
+
+from softctl_swimmer.added_mass import added_mass_derivative, added_mass_of, raw_added_mass
+from softctl_swimmer.body import Hinge, Link, Swimmer, fish
+from softctl_swimmer.connection import local_connection, prescribed_motion
+from softctl_swimmer.dynamics import (
+    State,
+    Step,
+    at_rest,
+    energy_of,
+    euler_step,
+    midpoint_step,
+    moving,
+    velocity_of,
+)
+from softctl_swimmer.ellipsoid import ellipsoid_surface
+from softctl_swimmer.inertia import FlowInertia, Inertia, IsolatedInertia
+from softctl_swimmer.lamb import ellipsoid_added_mass
+from softctl_swimmer.potential import Flow, Solution
+from softctl_swimmer.surface import Surface, checked_surface
+
+__all__ = [
+    "Flow",
+    "FlowInertia",
+    "Hinge",
+    "Inertia",
+    "IsolatedInertia",
+    "Link",
+    "Solution",
+    "State",
+    "Step",
+    "Surface",
+    "Swimmer",
+    "added_mass_derivative",
+    "added_mass_of",
+    "at_rest",
+    "checked_surface",
+    "ellipsoid_added_mass",
+    "ellipsoid_surface",
+    "energy_of",
+    "euler_step",
+    "fish",
+    "local_connection",
+    "midpoint_step",
+    "moving",
+    "prescribed_motion",
+    "raw_added_mass",
+    "velocity_of",
+]

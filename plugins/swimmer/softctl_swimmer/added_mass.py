@@ -1,0 +1,67 @@
+"""Kinetic energy of the fluid, xi^T A(q) xi / 2, and the exact derivative of the discrete A.
+
+The functions take f and df as arrays: those of `Flow`, or others that stand for them, such as
+interpolated ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from softctl_swimmer.potential import Flow
+
+
+def raw_added_mass(flow: Flow, angles: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """-rho times the integral of f (df/dn)^T over the skin, before symmetrisation.
+
+    Not quite symmetric, since the discrete equations are not: its asymmetry measures their error.
+
+    Args:
+        flow: The flow.
+        angles: Of the hinges [rad], shape (n,).
+        f: Potentials there for unit xi [m] or [m^2], shape (P, 6 + n).
+
+    Returns:
+        [kg, kg m, kg m^2], shape (6 + n, 6 + n).
+    """
+    J, _ = flow.swimmer.jacobians(angles)
+    flux = np.concatenate([skin.twist_fluxes @ Jb for skin, Jb in zip(flow.skins, J, strict=True)])
+    return -flow.swimmer.fluid_density * f.T @ flux
+
+
+def added_mass_of(flow: Flow, angles: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """A(q): the symmetric part of `raw_added_mass`, which is all that the energy sees.
+
+    Args:
+        flow: The flow.
+        angles: Of the hinges [rad], shape (n,).
+        f: Potentials there for unit xi [m] or [m^2], shape (P, 6 + n).
+
+    Returns:
+        A [kg, kg m, kg m^2], shape (6 + n, 6 + n), symmetric positive definite.
+
+    Source: Lamb 1932, ch. VI; the integral of eq. (3) of Jia, Pan, Manocha times -rho, as their
+    normal points into the fluid and their density is 1.
+    """
+    A = raw_added_mass(flow, angles, f)
+    return (A + A.T) / 2
+
+
+def added_mass_derivative(
+    flow: Flow, angles: np.ndarray, f: np.ndarray, df: np.ndarray
+) -> np.ndarray:
+    """dA/dq, exact for the discrete A, shape (6 + n, 6 + n, n).
+
+    Args:
+        flow: The flow.
+        angles: Of the hinges [rad], shape (n,).
+        f: Potentials there for unit xi [m] or [m^2], shape (P, 6 + n).
+        df: Their derivative by the angles, shape (P, 6 + n, n).
+    """
+    J, dJ = flow.swimmer.jacobians(angles)
+    fluxes = [skin.twist_fluxes for skin in flow.skins]
+    flux = np.concatenate([B @ Jb for B, Jb in zip(fluxes, J, strict=True)])
+    dflux = np.concatenate([np.tensordot(B, Jb, 1) for B, Jb in zip(fluxes, dJ, strict=True)])
+    dA = np.einsum("pcj,pd->cdj", df, flux, optimize=True)
+    dA += np.einsum("pc,pdj->cdj", f, dflux, optimize=True)
+    return -flow.swimmer.fluid_density / 2 * (dA + dA.transpose(1, 0, 2))

@@ -1,0 +1,70 @@
+"""What the dynamics need of a swimmer in its fluid: the total mass matrix and its derivative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from softctl_swimmer.added_mass import added_mass_derivative, added_mass_of
+from softctl_swimmer.body import Swimmer
+from softctl_swimmer.kinematics import sum_of_links
+from softctl_swimmer.lamb import ellipsoid_added_mass
+from softctl_swimmer.potential import Flow
+
+
+class Inertia(Protocol):
+    """Total kinetic energy of bodies and fluid, xi^T M(q) xi / 2: exact, interpolated or other."""
+
+    def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """M and dM/dq at joint angles, for xi = (twist of link 0 in its frame, hinge rates).
+
+        Args:
+            angles: Of the hinges [rad], shape (n,).
+
+        Returns:
+            M: [kg, kg m, kg m^2], shape (6 + n, 6 + n), symmetric positive definite.
+            dM: Its derivative, shape (6 + n, 6 + n, n). The energy drifts if it is another one.
+        """
+
+
+@dataclass(frozen=True)
+class FlowInertia:
+    """Bodies and potential flow with all interactions: boundary elements at each pose."""
+
+    flow: Flow
+    """The flow and its swimmer."""
+
+    def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `Inertia`. Raises what `Flow.solve` raises."""
+        solution = self.flow.solve(angles)
+        M, dM = self.flow.swimmer.rigid_mass(angles)
+        M += added_mass_of(self.flow, angles, solution.f)
+        dM += added_mass_derivative(self.flow, angles, solution.f, self.flow.derivative(solution))
+        return M, dM
+
+
+@dataclass(frozen=True)
+class IsolatedInertia:
+    """Each link has the added mass it would have alone: closed form, no interactions.
+
+    A cheap model of the same structure, for tests and first guesses; links may even overlap.
+    """
+
+    swimmer: Swimmer
+    """The bodies."""
+
+    def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `Inertia`."""
+        return sum_of_links(*self.swimmer.jacobians(angles), self._inertias)
+
+    @cached_property
+    def _inertias(self) -> np.ndarray:
+        inertias = self.swimmer.link_inertias.copy()
+        for inertia, link in zip(inertias, self.swimmer.links, strict=True):
+            fluid = ellipsoid_added_mass(link.semi_axes, self.swimmer.fluid_density)
+            inertia[np.diag_indices(6)] += fluid
+        inertias.setflags(write=False)
+        return inertias

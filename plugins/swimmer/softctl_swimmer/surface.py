@@ -1,0 +1,193 @@
+"""Closed triangle meshes with outward normals, checked: the skin of one link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sofa_softctl.errors import MeshError
+from softctl_swimmer.tables import TriangleTables, triangle_tables
+
+THIN = 1e-6
+"""A triangle is degenerate if twice its area is below this share of its longest side squared."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A closed surface of flat triangles in its link's frame. Make it with `checked_surface`."""
+
+    tables: TriangleTables
+    """Vertices, triangles and what follows from them; lengths in [m]."""
+
+    @property
+    def vertices(self) -> np.ndarray:
+        """Positions [m], shape (P, 3)."""
+        return self.tables.vertices
+
+    @property
+    def triangles(self) -> np.ndarray:
+        """Vertices of each triangle, counter-clockwise seen from the fluid, shape (T, 3)."""
+        return self.tables.triangles
+
+    @cached_property
+    def volume(self) -> float:
+        """Enclosed volume [m^3]."""
+        return float(_signed_volumes(self.vertices, self.triangles).sum())
+
+    @cached_property
+    def twist_velocities(self) -> np.ndarray:
+        """Normal velocity at each triangle's corners for unit twists, shape (T, 3, 6).
+
+        Columns: translations [-] and rotations about the frame's origin [m] along x, y and z. A
+        rigid motion's normal velocity is linear on a flat triangle, so corners hold all of it.
+        """
+        y = self.vertices[self.triangles]  # (T, 3, 3)
+        n = np.broadcast_to(self.tables.normals[:, None], y.shape)
+        return _fixed(np.concatenate([n, np.cross(y, n)], axis=-1))
+
+    @cached_property
+    def twist_fluxes(self) -> np.ndarray:
+        """Integral of each vertex's hat function times the twists' normal velocity, (P, 6)."""
+        q = self.twist_velocities
+        element = (q + q.sum(axis=1, keepdims=True)) * self.tables.double_areas[:, None, None] / 24
+        flux = np.zeros((len(self.vertices), 6))
+        np.add.at(flux, self.triangles, element)
+        return _fixed(flux)
+
+
+def checked_surface(
+    vertices: np.ndarray, triangles: np.ndarray, *, name: str = "the mesh"
+) -> Surface:
+    """A checked surface.
+
+    Args:
+        vertices: Positions in the link's frame [m], shape (P, 3).
+        triangles: Vertices of each triangle, counter-clockwise seen from outside, shape (T, 3).
+        name: What messages call it.
+
+    Raises:
+        MeshError: wrong shapes or indices, NaN, degenerate triangles, vertices of no triangle, an
+            open or non-manifold surface, flipped triangles, or normals that point inward.
+    """
+    vertices, triangles = _arrays(vertices, triangles, name)
+    _check_areas(vertices, triangles, name)
+    _check_closed(triangles, name)
+    volume = _signed_volumes(vertices, triangles).sum()
+    if volume <= 0.0:
+        raise MeshError(
+            f"{name}: all {len(triangles)} triangles are flipped: their normals point inward "
+            f"(enclosed volume {volume:.3g} m^3, expected > 0). Swap two vertices of each triangle."
+        )
+    return Surface(triangle_tables(vertices, triangles))
+
+
+def _fixed(array):
+    array.setflags(write=False)
+    return array
+
+
+def _arrays(vertices, triangles, name):
+    vertices = np.array(vertices, dtype=float)
+    triangles = np.array(triangles)
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise MeshError(f"{name}: vertices have shape {vertices.shape}; expected (P, 3).")
+    if triangles.ndim != 2 or triangles.shape[1:] != (3,) or triangles.dtype.kind not in "iu":
+        raise MeshError(
+            f"{name}: triangles have shape {triangles.shape} and type {triangles.dtype}; expected "
+            "(T, 3) and integers."
+        )
+    bad = np.flatnonzero(~np.isfinite(vertices).all(axis=1))
+    if len(bad):
+        raise MeshError(f"{name}: vertex {bad[0]} is {vertices[bad[0]]}; expected finite numbers.")
+    bad = np.flatnonzero(((triangles < 0) | (triangles >= len(vertices))).any(axis=1))
+    if len(bad):
+        raise MeshError(
+            f"{name}: triangle {bad[0]} has the vertices {triangles[bad[0]].tolist()}; there are "
+            f"{len(vertices)}, numbered from 0."
+        )
+    unused = np.setdiff1d(np.arange(len(vertices)), triangles)
+    if len(unused):
+        raise MeshError(
+            f"{name}: {len(unused)} vertices belong to no triangle, first {unused[0]}. Remove them."
+        )
+    return vertices, triangles
+
+
+def _check_areas(vertices, triangles, name):
+    y = vertices[triangles]
+    double_areas = np.linalg.norm(np.cross(y[:, 1] - y[:, 0], y[:, 2] - y[:, 0]), axis=1)
+    longest = np.linalg.norm(y - np.roll(y, 1, axis=1), axis=2).max(axis=1)
+    bad = np.flatnonzero(~(double_areas > THIN * longest**2))
+    if len(bad):
+        raise MeshError(
+            f"{name}: {_listed(bad, 'triangle')} degenerate (twice the area below {THIN:g} of the "
+            f"longest side squared); triangle {bad[0]} has the vertices "
+            f"{triangles[bad[0]].tolist()}. Merge or move their vertices."
+        )
+
+
+def _check_closed(triangles, name):
+    """Every edge belongs to two triangles, which run through it in opposite directions."""
+    directed = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2)
+    owner = np.repeat(np.arange(len(triangles)), 3)
+    _, edge, count = np.unique(
+        np.sort(directed, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    edge = edge.reshape(-1)
+    for wrong, what in ((count == 1, "open"), (count > 2, "not a surface")):
+        bad = np.flatnonzero(wrong[edge])
+        if len(bad):
+            triangle, ends = owner[bad[0]], directed[bad[0]].tolist()
+            raise MeshError(
+                f"{name} is {what}: edge {ends} of triangle {triangle} belongs to "
+                f"{count[edge[bad[0]]]} triangles, expected 2 ({len(np.unique(edge[bad]))} such "
+                "edges). Potential flow needs a closed skin: fill holes, merge double vertices."
+            )
+    forward = np.bincount(edge, directed[:, 0] < directed[:, 1])
+    if (forward != 1).any():
+        flipped = _flipped(edge, owner, directed, len(triangles))
+        raise MeshError(
+            f"{name}: {_listed(flipped, 'triangle')} flipped against the others. Swap two vertices "
+            "of each."
+        )
+
+
+def _flipped(edge, owner, directed, count):
+    """The smaller set of triangles whose orientation differs from their neighbours'."""
+    order = np.argsort(edge, kind="stable").reshape(-1, 2)
+    pairs = owner[order]  # (E, 2)
+    same = (directed[order[:, 0]] == directed[order[:, 1]]).all(axis=1)
+    neighbours: list[list[tuple[int, bool]]] = [[] for _ in range(count)]
+    for (one, other), is_same in zip(pairs.tolist(), same.tolist(), strict=True):
+        neighbours[one].append((other, is_same))
+        neighbours[other].append((one, is_same))
+    flip = np.full(count, -1)
+    bad: list[int] = []
+    for start in range(count):
+        if flip[start] >= 0:
+            continue
+        flip[start], shell, left = 0, [start], [start]
+        while left:
+            here = left.pop()
+            for other, is_same in neighbours[here]:
+                if flip[other] < 0:
+                    flip[other] = flip[here] ^ is_same
+                    shell.append(other)
+                    left.append(other)
+        turned = [t for t in shell if flip[t]]
+        bad += turned if 2 * len(turned) <= len(shell) else [t for t in shell if not flip[t]]
+    return np.array(sorted(bad))
+
+
+def _listed(numbers, noun):
+    first = ", ".join(str(number) for number in numbers[:5])
+    if len(numbers) == 1:
+        return f"{noun} {first} is"
+    return f"{noun}s {first}{', ...' if len(numbers) > 5 else ''} ({len(numbers)} in all) are"
+
+
+def _signed_volumes(vertices, triangles):
+    y = vertices[triangles] - vertices.mean(axis=0)
+    return np.einsum("ti,ti->t", y[:, 0], np.cross(y[:, 1], y[:, 2])) / 6
