@@ -1,0 +1,163 @@
+"""What a planner sees of a swimmer: coordinates, mass matrix and places, with derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from sofa_softctl.surrogate import Jet
+from softctl_swimmer.body import Swimmer
+from softctl_swimmer.poses import complex_slopes, hat, rotation
+
+BASE, HINGES = slice(0, 6), slice(6, None)
+"""Rows of coordinates and velocities: of link 0, and of the hinges."""
+DIFFERENCE = 1e-6
+"""Step of central differences of exact slopes, for curvatures [m] and [rad]."""
+
+
+class MassMap(Protocol):
+    """Angles (m, n) -> entries of the mass matrix, such as a `sofa_softctl.surrogate.Grid`."""
+
+    def at(self, points: np.ndarray) -> Jet:
+        """Entries (m, e) and their slopes (m, e, n), in the order of `entries.packed`."""
+        ...
+
+    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Second derivatives of entries times weights (m, e), shape (m, n, n)."""
+        ...
+
+
+@dataclass(frozen=True)
+class MotionMap:
+    """`sofa_softctl.surrogate.Embedding` of coordinates a = (x, c, q), see `poses`.
+
+    Outputs: the coordinates, the entries of M, the centre of mass [m], then the centre of each
+    link and the nose, the tip of link 0 [m].
+    """
+
+    masses: MassMap
+    """The mass matrix, exact or interpolated."""
+    swimmer: Swimmer
+    """The bodies."""
+
+    @property
+    def hinges(self) -> int:
+        """n."""
+        return self.swimmer.hinge_count
+
+    @property
+    def dimension(self) -> int:
+        """6 + n."""
+        return 6 + self.hinges
+
+    @property
+    def entries(self) -> int:
+        """Number of entries of M."""
+        return self.dimension * (self.dimension + 1) // 2
+
+    @property
+    def size(self) -> int:
+        """Number of outputs."""
+        return self.dimension + self.entries + 3 * (2 + len(self.swimmer.links))
+
+    @property
+    def centre(self) -> tuple[int, int, int]:
+        """Outputs of the centre of mass."""
+        return self._place(0)
+
+    @property
+    def nose(self) -> tuple[int, int, int]:
+        """Outputs of the nose."""
+        return self._place(1 + len(self.swimmer.links))
+
+    def link(self, number: int) -> tuple[int, int, int]:
+        """Outputs of the centre of a link."""
+        return self._place(1 + range(len(self.swimmer.links))[number])
+
+    def at(self, points: np.ndarray) -> Jet:
+        """See `sofa_softctl.surrogate.Embedding`."""
+        found = self.masses.at(points[:, HINGES])
+        m, d = points.shape
+        slope = np.zeros((m, self.size, d))
+        slope[:, :d] = np.eye(d)
+        slope[:, self._mass, HINGES] = found.gradient
+        slope[:, self._mass.stop :] = complex_slopes(self.places, points)
+        value = np.hstack((points, found.value, self.places(points)))
+        return Jet(value, slope)
+
+    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """See `sofa_softctl.surrogate.Embedding`; of places by differences of exact slopes."""
+        w = weights[:, self._mass.stop :]
+        columns = []
+        for step in DIFFERENCE * np.eye(points.shape[1]):
+            ahead, back = (complex_slopes(self.places, points + s) for s in (step, -step))
+            columns.append(np.einsum("me,med->md", w, ahead - back) / (2.0 * DIFFERENCE))
+        total = np.stack(columns, axis=-1)
+        total = 0.5 * (total + total.transpose(0, 2, 1))
+        total[:, HINGES, HINGES] += self.masses.curvature(
+            points[:, HINGES], np.ascontiguousarray(weights[:, self._mass])
+        )
+        return total
+
+    def mass(self, jet: Jet) -> np.ndarray:
+        """M of a jet, shape (m, 6 + n, 6 + n)."""
+        found = np.empty((len(jet.value), self.dimension, self.dimension))
+        i, j = np.tril_indices(self.dimension)
+        found[:, i, j] = found[:, j, i] = jet.value[:, self._mass]
+        return found
+
+    def mass_slope(self, jet: Jet) -> np.ndarray:
+        """dM/dq of a jet, shape (m, 6 + n, 6 + n, n)."""
+        found = np.empty((len(jet.value), self.dimension, self.dimension, self.hinges))
+        i, j = np.tril_indices(self.dimension)
+        found[:, i, j] = found[:, j, i] = jet.gradient[:, self._mass, HINGES]
+        return found
+
+    def mass_curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Second derivatives of sum_ij weights_ij M_ij, weights symmetric, shape (m, n, n)."""
+        i, j = np.tril_indices(self.dimension)
+        each = weights[:, i, j] * np.where(i == j, 1.0, 2.0)
+        return self.masses.curvature(points[:, HINGES], each)
+
+    def places(self, a: np.ndarray) -> np.ndarray:
+        """Centre of mass, of each link, and nose in space [m], shape (m, 3 (N + 2)). Analytic."""
+        R0, x = rotation(a[:, 3:6]), a[:, :3]
+        R: list[Any] = [np.broadcast_to(np.eye(3), R0.shape)]
+        p: list[Any] = [np.zeros_like(x)]
+        for k, hinge in enumerate(self.swimmer.hinges):
+            turned = R[hinge.parent] @ _turn(self._axes[k], a[:, 6 + k])
+            joint = p[hinge.parent] + R[hinge.parent] @ np.array(hinge.in_parent)
+            R.append(turned)
+            p.append(joint - turned @ np.array(hinge.in_child))
+        nose = np.array([self.swimmer.links[0].semi_axes[0], 0.0, 0.0])
+        centre = sum(share * each for share, each in zip(self._shares, p, strict=True))
+        local = [centre, *p, np.broadcast_to(nose, x.shape)]
+        return np.hstack([x + (R0 @ each[:, :, None])[:, :, 0] for each in local])
+
+    @property
+    def _mass(self) -> slice:
+        return slice(self.dimension, self.dimension + self.entries)
+
+    def _place(self, number: int) -> tuple[int, int, int]:
+        first = self._mass.stop + 3 * number
+        return first, first + 1, first + 2
+
+    @cached_property
+    def _axes(self) -> np.ndarray:
+        axes = np.array([hinge.axis for hinge in self.swimmer.hinges], float)
+        return axes / np.linalg.norm(axes, axis=1, keepdims=True)
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        masses = self.swimmer.link_inertias[:, 0, 0]
+        return masses / masses.sum()
+
+
+def _turn(axis: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Rotations about an axis by angles (m,), shape (m, 3, 3) (Rodrigues)."""
+    W = hat(axis[None])[0]
+    sine, versine = np.sin(angle)[:, None, None], (1.0 - np.cos(angle))[:, None, None]
+    return np.eye(3) + sine * W + versine * (W @ W)

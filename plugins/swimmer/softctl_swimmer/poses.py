@@ -1,0 +1,56 @@
+"""Poses of link 0 as coordinates: their velocities, and derivatives by complex steps.
+
+A pose is (x, c): position [m] and Cayley's parameters of the orientation, R = cay(c), c = 2 tan of
+half the angle times the axis. All here is rational in these, and takes complex numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+TINY = 1e-30
+"""Imaginary step: derivatives are exact to rounding."""
+
+
+def rotation(c: np.ndarray) -> np.ndarray:
+    """R = cay(c), shape (m, 3) -> (m, 3, 3)."""
+    W = hat(c)
+    scale = 1.0 / (1.0 + 0.25 * (c * c).sum(axis=1))
+    return np.eye(3) + scale[:, None, None] * (W + 0.5 * W @ W)
+
+
+def hat(a: np.ndarray) -> np.ndarray:
+    """Matrices of cross products, shape (m, 3) -> (m, 3, 3)."""
+    zero = np.zeros_like(a[:, 0])
+    x, y, z = a.T
+    return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(-1, 3, 3)
+
+
+def velocity(first: np.ndarray, last: np.ndarray, dt: float) -> np.ndarray:
+    """xi that moves coordinates a = (x, c, q) to others in dt [m/s, rad/s], shape (m, 6 + n).
+
+    The twist V, in the frame at the start, has cay(dt V) = (R^T R+, R^T (x+ - x)).
+    """
+    g, g_next = 0.5 * first[:, 3:6], 0.5 * last[:, 3:6]  # Gibbs vectors
+    turn = 2.0 * (g_next - g - np.cross(g, g_next)) / (1.0 + (g * g_next).sum(axis=1))[:, None]
+    shift = (np.swapaxes(rotation(first[:, 3:6]), 1, 2) @ (last - first)[:, :3, None])[:, :, 0]
+    linear = shift - 0.5 * np.cross(turn, shift)
+    return np.hstack((linear, turn, last[:, 6:] - first[:, 6:])) / dt
+
+
+def velocity_slopes(
+    first: np.ndarray, last: np.ndarray, dt: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes of `velocity` by coordinates at the start and at the end, (m, 6 + n, 6 + n) each."""
+    return (
+        complex_slopes(lambda a: velocity(a, last, dt), first),
+        complex_slopes(lambda a: velocity(first, a, dt), last),
+    )
+
+
+def complex_slopes(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -> np.ndarray:
+    """Derivatives of an analytic function (m, d) -> (m, n), shape (m, n, d)."""
+    columns = [function(at + 1j * TINY * step).imag / TINY for step in np.eye(at.shape[1])]
+    return np.stack(columns, axis=-1)
