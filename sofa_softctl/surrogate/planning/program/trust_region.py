@@ -32,6 +32,9 @@ class Settings:
     """Largest defect of an executable plan [-]."""
     stationarity: float = 1e-6
     """Largest violation of the first-order conditions, over the largest curvature [-]."""
+    second_order: bool = False
+    """Whether the curvature of the balance counts, from 5 d linearisations an iteration: where
+    costs do not bend by themselves, as a distance that is covered, first-order steps creep."""
     radius: float = 0.2
     """Initial trust region: largest change of each a and u [-]."""
     radius_max: float = 2.0
@@ -122,6 +125,7 @@ class _Search:
         self.model = approximate(problem, trial)
         largest = float(self.model.hessians[0].diagonal().max(initial=0.0))
         self.scale = 1.0 / largest if largest > 0.0 else 1.0
+        self.multipliers: np.ndarray | None = None
         self.radius, self.penalty = settings.radius, settings.penalty
         self.hessian = 0
         self.costs: deque[float] = deque(maxlen=_IDLE + 1)  # of motions in balance, the last ones
@@ -176,6 +180,8 @@ class _Search:
             return False
         n, m = len(self.model.gradient), len(self.trial.lack)
         x, y = answer.result.x[:n], answer.result.y
+        if self.settings.second_order:
+            self.multipliers = y[len(qp.g) : len(qp.g) + m] / self.scale
         self.stationarity = _violation(qp, x, y, m, trusted)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
         accepted, predicted = self._take(x)
@@ -196,7 +202,7 @@ class _Search:
             there = self._second_order(there)
         actual, far = merit - there.merit(self.scale, self.penalty), np.abs(x).max()
         wrong = np.abs(predictions - actual) + noise
-        if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
+        if len(wrong) == 2 and wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
             self.hessian = 1 - self.hessian
         if actual < 0.25 * predicted - noise:
             self.radius = 0.25 * min(self.radius, far)
@@ -205,8 +211,11 @@ class _Search:
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if accepted:
             self.trial = there
-            if not self.converged:
-                self.model = approximate(self.problem, there)
+        first = self.settings.second_order and len(self.model.hessians) == 2
+        if (accepted or first) and not self.converged:
+            self.model = approximate(self.problem, self.trial, self.multipliers)
+            self.hessian = 2 if self.settings.second_order else self.hessian
+            self.radius = self.settings.radius if first else self.radius
         if self.balanced:
             self.costs.append(self.trial.cost)
         else:
