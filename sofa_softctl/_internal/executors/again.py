@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -54,6 +54,22 @@ def in_order(
     futures = [submit_again(executor, function, *each) for each in zip(*arguments, strict=True)]
     try:
         for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def as_done(
+    executor: Executor | None, function: Callable[..., T], /, *arguments: Iterable[Any]
+) -> Iterator[T]:
+    """The same as they come: a slow task holds back no others."""
+    if executor is None:
+        yield from map(function, *arguments)
+        return
+    futures = [submit_again(executor, function, *each) for each in zip(*arguments, strict=True)]
+    try:
+        for future in as_completed(futures):
             yield future.result()
     finally:
         for future in futures:
