@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import numpy as np
 import typer
 
+from sofa_softctl._internal.interrupt import Terminated
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     Cluster,
@@ -224,15 +225,10 @@ def identify(
             "There is nothing to identify from: give recordings, --data FILE, or --template "
             "FILE.csv for one to be filled."
         )
-    parallel = bool(workers or cluster)
-    if method is Method.STEEPEST_DESCENT and (fix or estimate_noise or starts > 1 or parallel):
-        raise UsageError(
-            "--fix, --starts, --workers, --cluster and --estimate-noise are for --method "
-            "gauss-newton."
-        )
-    if method is Method.STEEPEST_DESCENT and bootstrap:
-        raise UsageError("--bootstrap is for --method gauss-newton.")
-    if parallel and starts == 1 and not bootstrap:
+    if method is Method.STEEPEST_DESCENT:
+        searching = bool(fix or estimate_noise or starts > 1 or workers or cluster)
+        _check_descent(searching=searching, bootstrap=bool(bootstrap))
+    elif (workers or cluster) and starts == 1 and not bootstrap:
         option = "--cluster searches" if cluster else "--workers search"
         raise UsageError(
             f"{option} from several starts, or refit: give --starts N, too, or --bootstrap N."
@@ -355,9 +351,14 @@ def identify(
 def _unless_stopped(
     terminal: Terminal, what: str, whole: Callable[[], T], rest: Callable[[], T]
 ) -> T:
-    """What `whole` gives; where Ctrl-C stops it, what `rest` gives, which leaves something out."""
+    """What `whole` gives; where Ctrl-C stops it, what `rest` gives, which leaves something out.
+
+    SIGTERM and SIGHUP end the command all the same.
+    """
     try:
         return whole()
+    except Terminated:
+        raise
     except KeyboardInterrupt:
         terminal.note(f"Stopped: the report is without {what}. Ctrl-C again ends it.", doubt=True)
         return rest()
@@ -425,6 +426,17 @@ def _further(
             make=make,
         )
     return more
+
+
+def _check_descent(*, searching: bool, bootstrap: bool) -> None:
+    """UsageError for options that steepest descent does not have."""
+    if searching:
+        raise UsageError(
+            "--fix, --starts, --workers, --cluster and --estimate-noise are for --method "
+            "gauss-newton."
+        )
+    if bootstrap:
+        raise UsageError("--bootstrap is for --method gauss-newton.")
 
 
 def _check_report(folder: Path, reads: Sequence[Path]) -> None:

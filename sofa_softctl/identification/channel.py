@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -18,3 +19,11 @@ class Channel:
     """Standard deviation of its noise [unit]."""
     largest: float = math.inf
     """Largest plausible magnitude: larger numbers are refused as in wrong units [unit]."""
+
+
+def marker_columns(channels: Sequence[Channel]) -> dict[str, tuple[int, ...]]:
+    """Columns of markers, three each, of channels NAME.x, NAME.y and NAME.z."""
+    at = {channel.name: k for k, channel in enumerate(channels)}
+    names = [name[:-2] for name in at if name.endswith(".x")]
+    whole = {one: tuple(f"{one}.{axis}" for axis in "xyz") for one in names}
+    return {one: tuple(at[c] for c in three) for one, three in whole.items() if {*three} <= {*at}}

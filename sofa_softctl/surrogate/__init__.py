@@ -9,7 +9,7 @@ __all__, __getattr__, __dir__ = public(
         "grid.cells.adaptive": ["AdaptiveGrid"],
         "grid.cells.uniform": ["Grid"],
         "grid.embedding": ["Embedding", "Jet"],
-        "grid.evaluation": ["CostlyMap", "Neighbour", "Sample"],
+        "grid.evaluation": ["CostlyMap", "Neighbour", "MapSample"],
         "grid.storage.store": ["Store"],
         "planning.costs": ["Effort", "Following", "InputCost", "OutputCost", "Smoothness"],
         "planning.dynamics": ["Dynamics", "LinearisedDynamics", "Steps"],

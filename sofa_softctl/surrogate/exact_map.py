@@ -21,7 +21,7 @@ from sofa_softctl.scene.equilibrium import (
 )
 from sofa_softctl.scene.model_hash import model_hash
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
-from sofa_softctl.surrogate.grid.evaluation import Neighbour, Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample, Neighbour
 
 _BUILT: dict[str, EquilibriumMap] = {}
 """Map of the last exact map that this worker evaluated, by its key."""
@@ -139,7 +139,7 @@ class ExactMap:
         pulled = [map_.stress_stiffness(map_(u, here)) for u in PULLED * np.eye(d)]
         return np.stack((at_rest, *((each - at_rest) / PULLED for each in pulled)))
 
-    def __call__(self, u: np.ndarray, near: Neighbour | None = None) -> Sample:
+    def __call__(self, u: np.ndarray, near: Neighbour | None = None) -> MapSample:
         """Equilibrium at u, solved from a known one.
 
         Raises:
@@ -161,13 +161,13 @@ class ExactMap:
             )
         return found
 
-    def _sample(self, found: Equilibrium) -> Sample:
+    def _sample(self, found: Equilibrium) -> MapSample:
         d = self.dimension
         value = (found.x.ravel(), found.lengths, found.points.ravel())
         gradient = (found.x_u.reshape(-1, d), found.lengths_u, found.points_u.reshape(-1, d))
-        return Sample(np.concatenate(value), np.concatenate(gradient))
+        return MapSample(np.concatenate(value), np.concatenate(gradient))
 
-    def _near(self, u: np.ndarray, sample: Sample) -> KnownEquilibrium:
+    def _near(self, u: np.ndarray, sample: MapSample) -> KnownEquilibrium:
         rows, n = self.layout.position, self.layout.nodes
         gradient = sample.gradient[rows].reshape(n, 3, self.dimension)
         return KnownEquilibrium(u, np.asarray(sample.value[rows], float).reshape(n, 3), gradient)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl._internal import processes
-from sofa_softctl._internal.executors.again import in_order, lost_workers, submit_again
+from sofa_softctl._internal.executors.again import as_done, in_order, lost_workers, submit_again
 from sofa_softctl._internal.executors.ended import WorkerEndedError
 from sofa_softctl._internal.executors.local import LocalExecutor, resident
 from sofa_softctl.errors import SceneError, WorkerError
@@ -99,6 +99,23 @@ def test_a_task_whose_worker_dies_is_done_again_once(tmp_path):
         with pytest.raises(SceneError, match="no such cable"):
             submit_again(executor, fail, "scene").result()
     assert list(in_order(None, square, range(3))) == [0, 1, 4]
+    assert list(as_done(None, square, range(3))) == [0, 1, 4]
+
+
+def wait_for(mark, number):
+    """Of number 0, a task that ends when a file is there."""
+    while number == 0 and not mark.exists():
+        time.sleep(0.01)
+    return number
+
+
+def test_a_slow_task_holds_back_no_others(tmp_path):
+    mark = tmp_path / "mark"
+    with LocalExecutor(2) as executor:
+        found = as_done(executor, wait_for, [mark] * 2, range(2))
+        assert next(found) == 1
+        mark.touch()
+        assert list(found) == [0]
 
 
 def begin(path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from sofa_softctl._internal.interrupt import Terminated
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
 from sofa_softctl.identification.problems.registry import load_problem
@@ -257,6 +259,16 @@ def test_ctrl_c_after_the_search_shows_what_was_found(stopped, what, files, monk
     found = CliRunner().invoke(app, ["identify", PROBLEM, "--data", str(files / "a.csv")])
     assert found.exit_code == 0 and f"Stopped: the report is without {what}." in found.output
     assert "│ gain" in found.output
+
+
+def test_a_signal_that_ends_the_command_is_no_ctrl_c(files, monkeypatch):
+    def ended(*args, **kwargs):
+        raise Terminated(signal.SIGTERM)
+
+    monkeypatch.setattr("sofa_softctl.identification.report.report.find_causes", ended)
+    found = CliRunner().invoke(app, ["identify", PROBLEM, "--data", str(files / "a.csv")])
+    assert found.exit_code == 130 and "Nothing was written." in found.output
+    assert "│ gain" not in found.output
 
 
 def test_causes_can_be_left_out(files):

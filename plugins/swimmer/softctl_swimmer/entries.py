@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import MapError, SceneError
-from sofa_softctl.surrogate import Jet, Sample
+from sofa_softctl.surrogate import Jet, MapSample
 from softctl_swimmer.inertia import Inertia
 
 DIFFERENCE = 1e-4
@@ -25,7 +25,7 @@ class MassEntries:
     inertia: Inertia
     """Of bodies and fluid."""
 
-    def __call__(self, angles: np.ndarray, near: Any = None) -> Sample:
+    def __call__(self, angles: np.ndarray, near: Any = None) -> MapSample:
         """See `sofa_softctl.surrogate.CostlyMap`.
 
         Raises:
@@ -36,7 +36,7 @@ class MassEntries:
             M, dM = self.inertia.at(angles)
         except SceneError as error:
             raise MapError(str(error)) from error
-        return Sample(packed(M), packed(dM))
+        return MapSample(packed(M), packed(dM))
 
     def at(self, points: np.ndarray) -> Jet:
         """Entries (m, e) and their derivatives (m, e, n) at angles (m, n)."""

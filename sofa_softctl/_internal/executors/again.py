@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -48,12 +48,28 @@ def in_order(
     Raises:
         Exception: What a task raises; those that wait are then cancelled.
     """
+    yield from _results(executor, function, arguments, list)
+
+
+def as_done(
+    executor: Executor | None, function: Callable[..., T], /, *arguments: Iterable[Any]
+) -> Iterator[T]:
+    """The same as they come: a slow task holds back no others."""
+    yield from _results(executor, function, arguments, as_completed)
+
+
+def _results(
+    executor: Executor | None,
+    function: Callable[..., T],
+    arguments: Sequence[Iterable[Any]],
+    order: Callable[[Iterable[Future[T]]], Iterable[Future[T]]],
+) -> Iterator[T]:
     if executor is None:
         yield from map(function, *arguments)
         return
     futures = [submit_again(executor, function, *each) for each in zip(*arguments, strict=True)]
     try:
-        for future in futures:
+        for future in order(futures):
             yield future.result()
     finally:
         for future in futures:

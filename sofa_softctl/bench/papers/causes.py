@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.executors.again import in_order
+from sofa_softctl._internal.executors.again import as_done
 from sofa_softctl.bench.papers.cause_cases import MULTIPLES, PLANTS, recording, wrong
 from sofa_softctl.bench.papers.rows import completed_rows
 from sofa_softctl.errors import IdentificationError
@@ -130,7 +130,7 @@ def measure_causes(
             )
     wanted = [run for seed in seeds for plant in plants for run in runs(plant, seed)]
     rows = completed_rows(
-        path, HEADER, wanted, _key, lambda left: in_order(executor, _done, left), progress
+        path, HEADER, wanted, _key, lambda left: as_done(executor, _done, left), progress
     )
     return Study(tuple(rows))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.executors.again import in_order
+from sofa_softctl._internal.executors.again import as_done
 from sofa_softctl.bench.papers.coverage_cases import CASES, Case
 from sofa_softctl.bench.papers.coverage_mismatch import MISMATCHED
 from sofa_softctl.bench.papers.rows import completed_rows
@@ -112,7 +112,8 @@ def measure_coverage(
         cases: Keys of `KNOWN`, or of `given`.
         given: Further cases, such as those of `problem_case`.
         repetitions: Number of estimates of each case in the file at the end.
-        executor: Makes several estimates at a time; None: one by one. The file is the same.
+        executor: Makes several estimates at a time; None: one by one. The rows are the same,
+            in the order in which they are done.
 
     Raises:
         IdentificationError: The file is not one of this benchmark; there is no such case.
@@ -127,7 +128,7 @@ def measure_coverage(
     def work(left: list[tuple[str, int]]) -> Iterator[dict[str, str]]:
         names = [name for name, _ in left]
         seeds = [seed for _, seed in left]
-        return in_order(executor, _repeat, names, [known[name] for name in names], seeds)
+        return as_done(executor, _repeat, names, [known[name] for name in names], seeds)
 
     rows = completed_rows(path, _header(known), wanted, _key, work, progress)
     done = dict(zip(wanted, rows, strict=True))

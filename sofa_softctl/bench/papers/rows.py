@@ -29,7 +29,7 @@ def completed_rows(
         header: Names of its columns.
         wanted: Runs, in the order of the rows that are returned.
         run_of: The run of a row.
-        work: Rows of runs, in their order.
+        work: Rows of runs, in any order.
         progress: Called after each row with the number of rows.
 
     Raises:
@@ -44,8 +44,8 @@ def completed_rows(
         if not done:
             file.truncate(0)
             writer.writeheader()
-        for run, row in zip(left, work(left), strict=True):
-            done[run] = row
+        for row in work(left):
+            done[run_of(row)] = row
             writer.writerow(row)
             file.flush()
             count += 1

@@ -25,7 +25,7 @@ def trajectories(
     """Libraries of trajectories: mean costs of three actuations, what springs save.
 
     Two processes solve at the same time, or the workers of a cluster. With a C compiler, programs
-    are compiled first: a seed takes minutes instead of a quarter of an hour.
+    are compiled first, and motions take a sixth of the time.
     """
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.bench.papers.library import measure_energies

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.channel import Channel, marker_columns
 from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
@@ -61,20 +61,12 @@ def _of(kind: Kind, channels: Sequence[Channel]) -> Iterator[Change]:
         if one.unit == other.unit:
             text = f"columns {one.name} and {other.name} are swapped"
             yield Change(f"swap.{one.name}.{other.name}", text, kind, (i, j))
-    markers = _markers(channels)
+    markers = marker_columns(channels)
     for (name, here), (second, there) in combinations(markers.items(), 2):
         text = f"markers {name} and {second} are swapped"
         yield Change(f"swap.{name}.{second}", text, kind, (*here, *there))
     for i, one in enumerate(channels):
         yield Change(f"sign.{one.name}", f"{one.name} has the other sign", kind, (i,))
-
-
-def _markers(channels: Sequence[Channel]) -> dict[str, tuple[int, ...]]:
-    """Columns of markers, three each: NAME.x, NAME.y and NAME.z."""
-    at = {channel.name: k for k, channel in enumerate(channels)}
-    names = [name[:-2] for name in at if name.endswith(".x")]
-    whole = {one: tuple(f"{one}.{axis}" for axis in "xyz") for one in names}
-    return {one: tuple(at[c] for c in three) for one, three in whole.items() if {*three} <= {*at}}
 
 
 def changed(experiments: Sequence[Experiment], change: Change) -> list[Experiment] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.channel import Channel, marker_columns
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
@@ -202,9 +202,7 @@ class FemProblem(Problem):
             ) from error
         predicted = FemExperiment(self, recording).outputs(starts(self.parameters))
         found = register(*_means(recording.outputs, predicted, at), names=self.register_by)
-        markers = [one[:-2] for one in names if one.endswith(".x")]
-        triples = [[f"{one}.{axis}" for axis in "xyz"] for one in markers]
-        whole = [[names.index(one) for one in three] for three in triples if {*three} <= {*names}]
+        whole = [[*three] for three in marker_columns(self.channels).values()]
         check_handedness(*_means(recording.outputs, predicted, whole))
         return found
 

@@ -66,8 +66,9 @@ def _on_data(report: Report) -> list[Diagnostic]:
         return []
     found = []
     for name, doubts in report.doubts.items():
-        more = f" So are {len(doubts) - 1} other columns." if len(doubts) > 2 else ""
-        more = " So is another column." if len(doubts) == 2 else more
+        others = len(doubts) - 1
+        more = f" There are {others} more such notes." if others > 1 else ""
+        more = " There is one more such note." if others == 1 else more
         found.append(Diagnostic("bad", f"{sentence(f'In {name}, {doubts[0]}')}{more}"))
     return found
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.evaluation import NONE, CostlyMap, Neighbour, Sample, ask, evaluate
+from sofa_softctl.surrogate.grid.evaluation import (
+    NONE,
+    CostlyMap,
+    MapSample,
+    Neighbour,
+    ask,
+    evaluate,
+)
 from sofa_softctl.surrogate.grid.storage.store import Store
 from sofa_softctl.surrogate.grid.storage.tolerant import TolerantStore
 
@@ -142,7 +149,7 @@ class Corners:
         if not new:
             return
 
-        def keep(i: int, answer: Sample | str) -> int:
+        def keep(i: int, answer: MapSample | str) -> int:
             return self._keep(new[i], answer)
 
         self._ask(np.array([self.place(key) for key in new]), keep)
@@ -173,15 +180,15 @@ class Corners:
             self.store.put(u, answer, level=key[0], branch=len(known))
         return number
 
-    def fall_back(self, points: np.ndarray) -> list[Sample]:
+    def fall_back(self, points: np.ndarray) -> list[MapSample]:
         """Evaluate the exact map at points, shape (m, d), which become no corners.
 
         Raises:
             MapError: It has no solution at one of them.
         """
-        answers: dict[int, Sample | str] = {}
+        answers: dict[int, MapSample | str] = {}
 
-        def keep(i: int, answer: Sample | str) -> int:
+        def keep(i: int, answer: MapSample | str) -> int:
             self.counts.fallbacks += 1
             answers[i] = self._checked(points[i], answer)
             return NONE
@@ -195,7 +202,7 @@ class Corners:
             samples.append(answer)
         return samples
 
-    def _ask(self, points: np.ndarray, keep: Callable[[int, Sample | str], int]) -> None:
+    def _ask(self, points: np.ndarray, keep: Callable[[int, MapSample | str], int]) -> None:
         evaluate(
             self.exact,
             points,
@@ -208,7 +215,7 @@ class Corners:
 
     def _neighbour(self, number: int) -> Neighbour:
         data = self._data[number].copy()
-        return Neighbour(self._points[number].copy(), Sample(data[0], data[1:].T))
+        return Neighbour(self._points[number].copy(), MapSample(data[0], data[1:].T))
 
     def _sought(self, key: Key, store: TolerantStore) -> bool:
         """Whether the store has a corner, which is then added."""
@@ -223,7 +230,7 @@ class Corners:
             self.counts.branching += 1
         return True
 
-    def _keep(self, key: Key, answer: Sample | str) -> int:
+    def _keep(self, key: Key, answer: MapSample | str) -> int:
         """Keep a sample, in memory and in the store."""
         self.counts.exact[key[0]] = self.counts.exact.get(key[0], 0) + 1
         u = self.place(key)
@@ -236,7 +243,7 @@ class Corners:
                 self.store.put(u, answer, level=key[0])
         return number
 
-    def _checked(self, u: np.ndarray, answer: Sample | str) -> Sample | str:
+    def _checked(self, u: np.ndarray, answer: MapSample | str) -> MapSample | str:
         """The sample if it has the right shape and is finite."""
         if isinstance(answer, str):
             return answer
@@ -249,9 +256,9 @@ class Corners:
             )
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             return f"The exact map has no answer at u = {u}: it gave NaN or infinity."
-        return Sample(value, gradient)
+        return MapSample(value, gradient)
 
-    def _add(self, key: Key, answer: Sample | str) -> int:
+    def _add(self, key: Key, answer: MapSample | str) -> int:
         if isinstance(answer, str):
             self._numbers[key] = FAILED
             self.failures[key] = answer
@@ -260,7 +267,7 @@ class Corners:
         self._numbers[key] = number = self._append(self.place(key), answer)
         return number
 
-    def _append(self, u: np.ndarray, answer: Sample) -> int:
+    def _append(self, u: np.ndarray, answer: MapSample) -> int:
         if self.size == len(self._points):
             self._grow(len(answer.value))
         number = self.size

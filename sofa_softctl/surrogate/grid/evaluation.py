@@ -16,7 +16,7 @@ from sofa_softctl.errors import MapError, WorkerError
 
 
 @dataclass(frozen=True)
-class Sample:
+class MapSample:
     """Value and gradient of the exact map at one point."""
 
     value: np.ndarray
@@ -30,11 +30,11 @@ class Neighbour(NamedTuple):
 
     u: np.ndarray
     """The point [input], shape (d,)."""
-    sample: Sample
+    sample: MapSample
     """Its sample."""
 
 
-CostlyMap = Callable[[np.ndarray, Neighbour | None], Sample]
+CostlyMap = Callable[[np.ndarray, Neighbour | None], MapSample]
 """u (d,) and the nearest known point, or None -> sample; raises `MapError` where there is none."""
 
 
@@ -47,7 +47,7 @@ def evaluate(
     points: np.ndarray,
     known: np.ndarray,
     neighbour: Callable[[int], Neighbour],
-    keep: Callable[[int, Sample | str], int],
+    keep: Callable[[int, MapSample | str], int],
     *,
     scale: np.ndarray,
     executor: Executor | None = None,
@@ -69,7 +69,7 @@ def evaluate(
     """
     frontier = Frontier(points / scale, known / scale)
 
-    def learn(i: int, answer: Sample | str) -> None:
+    def learn(i: int, answer: MapSample | str) -> None:
         number = keep(i, answer)
         if number != NONE:
             frontier.learn(points[i] / scale, number)
@@ -82,7 +82,7 @@ def evaluate(
             i, number = frontier.take()
             learn(i, ask(exact, points[i], near(number)))
         return
-    running: dict[Future[Sample | str], int] = {}
+    running: dict[Future[MapSample | str], int] = {}
     try:
         while frontier.waiting or running:
             while frontier.waiting and len(running) <= _count(executor):
@@ -110,7 +110,7 @@ def _count(executor: Executor) -> int:
     return getattr(executor, "count", None) or os.cpu_count() or 1
 
 
-def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> Sample | str:
+def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> MapSample | str:
     """The sample at a point, or the error message if there is none."""
     try:
         return exact(u, near)

@@ -29,13 +29,13 @@ def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path):
         np.testing.assert_allclose(one.found, one.truth * np.ones((3, 1)), rtol=0.2)
 
 
-def test_worker_processes_write_the_same_file(tmp_path):
+def test_worker_processes_write_the_same_rows(tmp_path):
     one, both = tmp_path / "one.csv", tmp_path / "both.csv"
     measure_coverage(one, repetitions=2)
     counts = []
     with LocalExecutor(2) as executor:
         measure_coverage(both, counts.append, repetitions=2, executor=executor)
-    assert both.read_bytes() == one.read_bytes()
+    assert sorted(both.read_text().splitlines()) == sorted(one.read_text().splitlines())
     assert counts == [1, 2, 3, 4]
 
 

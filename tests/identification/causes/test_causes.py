@@ -290,7 +290,9 @@ def test_a_sensor_that_seems_to_have_failed_comes_before_causes_that_do_not_expl
     wave = shown(models.lag(1), np.sin(9.0 * models.lag(1).time)[:, None])
     doubt = "'tip' is exactly 1 mm from t = 1 to 2 s: a frozen sensor? If so, leave cells empty"
     made = replace(reported(wave), doubts={"a.csv": (doubt, "another", "a third")})
-    assert made.verdict.text == (f"Not to be trusted: In a.csv, {doubt}. So are 2 other columns.")
+    assert made.verdict.text == (
+        f"Not to be trusted: In a.csv, {doubt}. There are 2 more such notes."
+    )
     offset = replace(reported(shown(models.lag(1), 0.05)), doubts={"a.csv": (doubt,)})
     assert offset.verdict.text.startswith("Not to be trusted: An offset of tip")
     right = replace(reported(models.lag(1)), doubts={"a.csv": (doubt,)})

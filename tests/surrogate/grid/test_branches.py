@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, Sample
+from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample
 from sofa_softctl.surrogate.grid.storage.store import Store
 
 SPACING = 0.25
@@ -28,7 +28,7 @@ def cusp(u, near):
                 break
         slope = 3.0 * x * x - u[1]
         if abs(x**3 - u[1] * x - u[0]) < 1e-10 and slope > 1e-9:
-            return Sample(np.array([x]), np.array([[1.0, x]]) / slope)
+            return MapSample(np.array([x]), np.array([[1.0, x]]) / slope)
     raise MapError(f"no stable answer at {u}")
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.surrogate.grid.cells.uniform import Grid
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.planning.dynamics import Steps
 from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
@@ -33,7 +33,7 @@ def smooth(u, near=None):
     )
     rest = np.array([a - b, a + 2.0 * b, *few[2:5]])
     rest_u = np.concatenate((np.array([[1.0, -1.0], [1.0, 2.0]]), slope[2:5]))
-    return Sample(np.concatenate((SHAPE @ few, rest)), np.concatenate((SHAPE @ slope, rest_u)))
+    return MapSample(np.concatenate((SHAPE @ few, rest)), np.concatenate((SHAPE @ slope, rest_u)))
 
 
 @pytest.fixture

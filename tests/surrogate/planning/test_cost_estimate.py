@@ -12,7 +12,7 @@ from sofa_softctl.cli.app import app
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.affine_model import affine_near
 from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, Sample
+from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample
 from sofa_softctl.surrogate.grid.storage.store import Store
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_near, estimate_cells
@@ -25,7 +25,7 @@ SLOW = {"instants": 20, "parameters": {"dt": 0.1}, "grid": "cells"}
 
 
 def parabola(u, near=None):
-    return Sample(np.array([u @ u, u[0], u[1]]), np.vstack((2.0 * u, np.eye(2))))
+    return MapSample(np.array([u @ u, u[0], u[1]]), np.vstack((2.0 * u, np.eye(2))))
 
 
 def grid_of(exact=parabola, store=None):

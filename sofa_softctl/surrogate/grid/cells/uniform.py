@@ -13,9 +13,9 @@ from sofa_softctl.surrogate.grid.cells.interpolant import (
     output_rows,
 )
 from sofa_softctl.surrogate.grid.corners import GridCounts, Key, coarser
-from sofa_softctl.surrogate.grid.evaluation import CostlyMap, Neighbour, Sample
+from sofa_softctl.surrogate.grid.evaluation import CostlyMap, MapSample, Neighbour
 
-__all__ = ["CostlyMap", "Grid", "GridCounts", "InterpolatedValues", "Neighbour", "Sample"]
+__all__ = ["CostlyMap", "Grid", "GridCounts", "InterpolatedValues", "Neighbour", "MapSample"]
 
 
 class Grid(Interpolant):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 
 
 class Stored(NamedTuple):
@@ -21,7 +21,7 @@ class Stored(NamedTuple):
     """Level of the grid that needed it."""
     branch: int
     """0 for the first solution at the point, 1 and so on for others."""
-    answer: Sample | str
+    answer: MapSample | str
     """Its sample, or the reason of failure."""
 
 

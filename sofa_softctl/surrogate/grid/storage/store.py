@@ -26,7 +26,7 @@ import numpy as np
 
 from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.storage.content import Stored, StoreInfo
 
 FORMAT = 3
@@ -108,16 +108,16 @@ class Store:
         """Number of damaged samples so far."""
         return len(self._damaged)
 
-    def get(self, u: np.ndarray) -> Sample | str | None:
+    def get(self, u: np.ndarray) -> MapSample | str | None:
         """The sample at a point, or the reason of failure; None if it is unknown or damaged."""
         found = self._at(u, "branch = 0")
         return found[0] if found else None
 
-    def further(self, u: np.ndarray) -> list[Sample]:
+    def further(self, u: np.ndarray) -> list[MapSample]:
         """Samples at a point on other branches than the first, in the order of their solution."""
-        return [found for found in self._at(u, "branch > 0") if isinstance(found, Sample)]
+        return [found for found in self._at(u, "branch > 0") if isinstance(found, MapSample)]
 
-    def put(self, u: np.ndarray, sample: Sample, *, level: int = 0, branch: int = 0) -> None:
+    def put(self, u: np.ndarray, sample: MapSample, *, level: int = 0, branch: int = 0) -> None:
         """Write the sample at a point [input], shape (d,); it is on disk when this returns.
 
         Args:
@@ -206,7 +206,7 @@ class Store:
     def _write(self, *row: Any) -> None:
         self._file.execute(_PUT, self._model, *row, self._checksum(row))
 
-    def _at(self, u: np.ndarray, branch: str) -> list[Sample | str]:
+    def _at(self, u: np.ndarray, branch: str) -> list[MapSample | str]:
         query = (
             f"SELECT {_COLUMNS}, checksum FROM samples WHERE model = ? AND point = ? AND {branch} "
             "ORDER BY branch"
@@ -252,7 +252,7 @@ def _stored(row: tuple[Any, ...]) -> Stored:
     first, second = (
         np.frombuffer(b, PRECISIONS[precision]).astype(float) for b in (value, gradient)
     )
-    return Stored(u, level, branch, Sample(first, second.reshape(outputs, inputs)))
+    return Stored(u, level, branch, MapSample(first, second.reshape(outputs, inputs)))
 
 
 def models_in(path: str | os.PathLike[str]) -> list[str]:

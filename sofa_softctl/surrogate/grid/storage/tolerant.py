@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.storage.store import Store
 
 
@@ -39,7 +39,7 @@ class TolerantStore:
         """Number of samples that were damaged on disk, and are solved again."""
         return self.store.damaged
 
-    def get(self, u: np.ndarray) -> Sample | str | None:
+    def get(self, u: np.ndarray) -> MapSample | str | None:
         """See `Store`; None also where it cannot be read."""
         try:
             return self.store.get(u)
@@ -47,7 +47,7 @@ class TolerantStore:
             self.fault = str(error)
             return None
 
-    def further(self, u: np.ndarray) -> list[Sample]:
+    def further(self, u: np.ndarray) -> list[MapSample]:
         """See `Store`; none also where it cannot be read."""
         try:
             return self.store.further(u)
@@ -63,7 +63,7 @@ class TolerantStore:
             self.fault = str(error)
             return np.empty((0, 0))
 
-    def put(self, u: np.ndarray, sample: Sample, *, level: int = 0, branch: int = 0) -> None:
+    def put(self, u: np.ndarray, sample: MapSample, *, level: int = 0, branch: int = 0) -> None:
         """See `Store`."""
         self._write(partial(self.store.put, u, sample, level=level, branch=branch))
 

@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, Sample
+from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample
 
 CENTRE, WIDTH = np.array([0.37, 0.58]), 0.06
 
@@ -15,11 +15,11 @@ def bump(u, near=None):
     away = (u - CENTRE) / WIDTH
     high, phase = np.exp(-0.5 * away @ away), 1.3 * u[0] + 0.8 * u[1]
     slope = np.cos(phase) * np.array([1.3, 0.8]) - high * away / WIDTH
-    return Sample(np.array([np.sin(phase) + high]), slope[None])
+    return MapSample(np.array([np.sin(phase) + high]), slope[None])
 
 
 def flat(u, near=None):
-    return Sample(np.array([u @ u]), 2.0 * u[None])
+    return MapSample(np.array([u @ u]), 2.0 * u[None])
 
 
 def square(m, seed, low=0.0, high=1.0):
@@ -152,11 +152,11 @@ def test_where_the_middle_of_a_cell_failed_only_what_is_near_falls_back():
 def test_only_the_error_of_the_given_outputs_counts():
 
     def wave(u, near=None):
-        return Sample(np.sin(3.0 * u[:1]), np.array([[3.0 * np.cos(3.0 * u[0]), 0.0]]))
+        return MapSample(np.sin(3.0 * u[:1]), np.array([[3.0 * np.cos(3.0 * u[0]), 0.0]]))
 
     def both(u, near):
         a, b = bump(u), wave(u)
-        return Sample(np.append(a.value, b.value), np.vstack((a.gradient, b.gradient)))
+        return MapSample(np.append(a.value, b.value), np.vstack((a.gradient, b.gradient)))
 
     x = square(100, 10)
     grids = [

@@ -11,7 +11,7 @@ import pytest
 
 from sofa_softctl.errors import MapError, WorkerError
 from sofa_softctl.surrogate.grid.cells import spline
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, Neighbour, Sample
+from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample, Neighbour
 from sofa_softctl.surrogate.grid.storage.store import Store
 
 A = np.random.default_rng(0).normal(size=(5, 4))
@@ -20,7 +20,7 @@ A = np.random.default_rng(0).normal(size=(5, 4))
 def waves(u, near=None):
     """n = 5 outputs sin(A u), of any number of inputs up to 4."""
     phase = A[:, : len(u)] @ u
-    return Sample(np.sin(phase), np.cos(phase)[:, None] * A[:, : len(u)])
+    return MapSample(np.sin(phase), np.cos(phase)[:, None] * A[:, : len(u)])
 
 
 class Asked:
@@ -235,7 +235,7 @@ def test_no_further_corners_are_evaluated_for_a_cell_that_is_refused_already():
 def test_numbers_that_are_not_finite_are_no_answer():
     def bad(u, near):
         sample = waves(u)
-        return Sample(sample.value, sample.gradient * (np.nan if u[0] == 0.5 else 1.0))
+        return MapSample(sample.value, sample.gradient * (np.nan if u[0] == 0.5 else 1.0))
 
     grid = Grid(bad, [0.5])
     assert grid.at([[0.2]]).exact.all()
@@ -300,7 +300,7 @@ def test_a_full_store_ends_nothing_and_takes_what_waits_when_it_can(tmp_path):
     with Store(tmp_path / "samples.db", "waves") as store:
         pages = store._file.row("PRAGMA page_count")[0]
         store._file.execute(f"PRAGMA max_page_count = {pages}")
-        asked = Asked(lambda u, near: Sample(np.ones(5000), np.zeros((5000, 1))))
+        asked = Asked(lambda u, near: MapSample(np.ones(5000), np.zeros((5000, 1))))
         grid = Grid(asked, [0.5], store=store)
         found = grid.at([[0.2]])
         kept = grid.corners.store
@@ -398,6 +398,6 @@ def test_bad_arguments_are_refused():
         grid.at([0.0, 0.0])
     with pytest.raises(ValueError, match="points must be finite"):
         grid.at([[np.nan, 0.0]])
-    wrong = Grid(lambda u, near: Sample(np.zeros(3), np.zeros((2, 3))), 2 * [0.5])
+    wrong = Grid(lambda u, near: MapSample(np.zeros(3), np.zeros((2, 3))), 2 * [0.5])
     with pytest.raises(ValueError, match=r"gradient of shape \(3, 2\). Got: \(3,\) and \(2, 3\)"):
         wrong.at([[0.1, 0.1]])

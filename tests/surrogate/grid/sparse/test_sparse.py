@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
 from sofa_softctl.surrogate.grid.storage.store import Store
 
@@ -23,7 +23,7 @@ class Smooth:
         y = self.w @ u
         value = np.stack((np.sin(2 * y[:2]), 1 / (4 + y[2:4]), np.exp(-(y[4:] ** 2)))).ravel()
         slope = (2 * np.cos(2 * y[:2]), -1 / (4 + y[2:4]) ** 2, -2 * y[4:] * np.exp(-(y[4:] ** 2)))
-        return Sample(value, np.stack(slope).ravel()[:, None] * self.w)
+        return MapSample(value, np.stack(slope).ravel()[:, None] * self.w)
 
 
 def motion_of(seed=0, d=D, count=80):
@@ -169,7 +169,7 @@ def test_it_stays_on_the_branch_of_the_motions_start():
         if u.tobytes() not in calls and len(calls) % 7 == 3:
             upper = not upper  # Newton's method jumped
         calls.add(u.tobytes())
-        return Sample(found.value + 10.0 * upper, found.gradient)
+        return MapSample(found.value + 10.0 * upper, found.gradient)
 
     grid = grid_of(folded)
     grid.cover(motion, WIDTH, 1e-3)
@@ -183,7 +183,7 @@ def test_where_samples_do_not_suffice_the_estimate_says_so():
     """A kink: no polynomial has it."""
 
     def kinked(u, near=None):
-        return Sample(np.array([abs(u[0] - 0.2)]), np.sign(u[0] - 0.2) * np.eye(D)[:1])
+        return MapSample(np.array([abs(u[0] - 0.2)]), np.sign(u[0] - 0.2) * np.eye(D)[:1])
 
     grid = grid_of(kinked)
     assert grid.cover(motion_of(), WIDTH, 1e-9, most=40) > 1e-4

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.storage.store import FORMAT, Store, models_in
 
 
 def sample(seed=0, n=3, d=2, scale=1.0):
     rng = np.random.default_rng(seed)
-    return Sample(scale * rng.normal(size=n), scale * rng.normal(size=(n, d)))
+    return MapSample(scale * rng.normal(size=n), scale * rng.normal(size=(n, d)))
 
 
 def assert_same(one, other):
@@ -120,11 +120,11 @@ def test_both_precisions_are_read_from_one_model(path):
 WRITER = """
 import sys
 import numpy as np
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.storage.store import Store
 store = Store(sys.argv[1], "arm")
 for k in range(100_000):
-    store.put(np.full(2, float(k)), Sample(np.full(500, k), np.full((500, 2), -k)))
+    store.put(np.full(2, float(k)), MapSample(np.full(500, k), np.full((500, 2), -k)))
     print(k, flush=True)
 """
 
@@ -142,20 +142,20 @@ def test_what_was_acknowledged_survives_a_kill(path, acknowledged):
         assert len(store) in (len(told), len(told) + 1)  # one may be written but not yet told
         for k in told:
             found = store.get(np.full(2, float(k)))
-            assert_same(found, Sample(np.full(500, k), np.full((500, 2), -k)))
+            assert_same(found, MapSample(np.full(500, k), np.full((500, 2), -k)))
         store.put(np.full(2, -1.0), sample())
 
 
 BOTH = """
 import sys
 import numpy as np
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.storage.store import Store
 number = int(sys.argv[2])
 with Store(sys.argv[1], "arm") as store:
     for k in range(60):
         point = k if k % 3 == 0 else 1000 * number + k
-        store.put(np.full(2, float(point)), Sample(np.full(50, point), np.full((50, 2), -point)))
+        store.put(np.full(2, float(point)), MapSample(np.full(50, point), np.full((50, 2), -point)))
 """
 
 
@@ -168,7 +168,9 @@ def test_two_writers_at_once_lose_nothing(path):
     with Store(path, "arm") as store:
         assert len(store) == 20 + 2 * 40
         for each in store:
-            assert_same(each.answer, Sample(np.full(50, each.u[0]), np.full((50, 2), -each.u[0])))
+            assert_same(
+                each.answer, MapSample(np.full(50, each.u[0]), np.full((50, 2), -each.u[0]))
+            )
         assert store.damaged == 0
 
 
@@ -176,13 +178,13 @@ FULL = """
 import resource, sys
 import numpy as np
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.storage.store import Store
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 store, done = Store(sys.argv[1], "arm"), 0
 try:
     for k in range(1000):
-        store.put(np.full(2, float(k)), Sample(np.full(500, k), np.full((500, 2), -k)))
+        store.put(np.full(2, float(k)), MapSample(np.full(500, k), np.full((500, 2), -k)))
         done += 1
 except StoreError as error:
     print(done, error)
@@ -199,7 +201,7 @@ def test_a_file_that_may_not_grow_is_told_and_keeps_what_it_has(path):
         assert len(store) == int(count) >= 5
         for each in store:
             k = each.u[0]
-            assert_same(each.answer, Sample(np.full(500, k), np.full((500, 2), -k)))
+            assert_same(each.answer, MapSample(np.full(500, k), np.full((500, 2), -k)))
 
 
 def test_a_full_disk_is_told_and_loses_nothing(path):

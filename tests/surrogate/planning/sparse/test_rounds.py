@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.grid.evaluation import Sample
+from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
@@ -26,7 +26,7 @@ class Costly:
 
     def __call__(self, u, near=None):
         jet = self.chain.at(u[None])
-        return Sample(jet.value[0], jet.gradient[0])
+        return MapSample(jet.value[0], jet.gradient[0])
 
 
 @pytest.fixture
