@@ -17,7 +17,7 @@ __all__, __getattr__, __dir__ = public(
         "planning.planner": ["Iteration", "Plan", "plan"],
         "planning.probes": ["Laser", "Point"],
         "planning.program.transcription": ["Limits", "PlanningProblem"],
-        "planning.program.trust_region": ["Settings"],
+        "planning.program.settings": ["Settings"],
         "planning.step": ["Simulation", "simulate"],
         "planning.obstacles.solids": ["Box", "HalfSpace", "Sphere"],
         "task": ["Task"],

@@ -26,8 +26,8 @@ from sofa_softctl.surrogate.models.sparse import SparseModel
 from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
 from sofa_softctl.surrogate.planning.probes import Probe
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
 from sofa_softctl.surrogate.task import Task
 
 SPARSE_FROM = 3

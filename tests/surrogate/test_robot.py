@@ -10,7 +10,7 @@ from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.plan_scene import Prepared
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.view.terminal.plan import Watch
 

@@ -9,7 +9,7 @@ from sofa_softctl.errors import MapError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.task import Task
 

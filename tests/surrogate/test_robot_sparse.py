@@ -16,7 +16,7 @@ from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.task import Task
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.planning.planner import Plan
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.robot import PlannedRobot
 
 LEVELS = 4

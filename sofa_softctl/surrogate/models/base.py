@@ -14,8 +14,8 @@ from sofa_softctl.surrogate.grid.affine_model import Affine
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
 
 
 class RobotModel(ABC):

@@ -15,8 +15,8 @@ from sofa_softctl.surrogate.grid_notes import with_grid_notes
 from sofa_softctl.surrogate.models.interpolated import InterpolatedModel
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate_cells
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, evaluate
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
 
 OFF = 2.0
 """Cells that a plan may be off its guess where planning begins [-]."""

@@ -12,8 +12,8 @@ from sofa_softctl.surrogate.grid_notes import with_grid_notes
 from sofa_softctl.surrogate.models.interpolated import InterpolatedModel
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
 from sofa_softctl.surrogate.planning.sparse.estimate import estimate_sparse
 from sofa_softctl.surrogate.planning.sparse.rounds import WIDTH_MIN, plan_in_rounds
 

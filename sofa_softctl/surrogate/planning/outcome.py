@@ -17,8 +17,8 @@ from sofa_softctl.surrogate.planning.obstacles.collisions import (
     obstacle_name,
     obstructed,
 )
+from sofa_softctl.surrogate.planning.program.settings import Ended
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
-from sofa_softctl.surrogate.planning.program.trust_region import Ended
 
 _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at its limit
 

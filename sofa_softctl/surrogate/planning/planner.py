@@ -15,13 +15,13 @@ from sofa_softctl.surrogate.planning.checks import check_limits, check_places
 from sofa_softctl.surrogate.planning.obstacles.collisions import approaches, between, obstructed
 from sofa_softctl.surrogate.planning.obstacles.detours import detours
 from sofa_softctl.surrogate.planning.outcome import outcome
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
-from sofa_softctl.surrogate.planning.program.trust_region import (
+from sofa_softctl.surrogate.planning.program.optimise import optimise
+from sofa_softctl.surrogate.planning.program.settings import (
     Ended,
     Settings,
     TrustRegionIteration,
-    optimise,
 )
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
 
 _OTHER_STARTS = 4  # initial motions around obstacles that are tried
 _GUIDE = 30  # iterations for one of them, which need not be optimal

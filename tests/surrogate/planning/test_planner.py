@@ -14,8 +14,8 @@ from sofa_softctl.surrogate.planning.obstacles.solids import HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.planner import plan
 from sofa_softctl.surrogate.planning.probes import Laser, Point
 from sofa_softctl.surrogate.planning.program.linearization import approximate
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem, evaluate
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
 from sofa_softctl.surrogate.planning.step import simulate
 
 K = 40

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse
 
 from sofa_softctl.surrogate.planning.dynamics import Steps
-from sofa_softctl.surrogate.planning.program.curvature import balance_curvature, convex
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
 
 
@@ -19,11 +18,12 @@ class Model:
 
     gradient: np.ndarray
     """Gradient of the smooth costs [cost], shape (n,) with n = (m + d) (K - 1)."""
-    hessians: tuple[scipy.sparse.csc_array, ...]
-    """Hessian of the smooth costs [cost], shape (n, n): by Gauss and Newton; with the curvature
-    of the map as well, made positive semi-definite; and, of second order, with that of the balance,
-    see `convex`. The first is better near reached goals, the second far from them; the optimiser
-    uses the one with the better prediction, or the third if it is there."""
+    hessians: tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]
+    """Hessian of the smooth costs [cost], shape (n, n): by Gauss and Newton; and with the curvature
+    of the map as well, made positive semi-definite. The first is better near reached
+    goals, the second far from them; the optimiser uses the one with the better prediction."""
+    exact: scipy.sparse.csc_array
+    """The second one as it is: not convex."""
     balance: scipy.sparse.csc_array
     """Jacobian of `Trial.lack` [-], shape (m, n), banded."""
     depth: np.ndarray
@@ -42,16 +42,8 @@ class Model:
         return -(scale * (smooth + self.depth_weight @ hinge) + penalty * lack)
 
 
-def approximate(
-    problem: PlanningProblem, trial: Trial, multipliers: np.ndarray | None = None
-) -> Model:
-    """Gradients at a trial, with Gauss-Newton and full Hessians of the costs.
-
-    Args:
-        problem: The problem.
-        trial: The motion.
-        multipliers: Of the lack [cost], for a Hessian of second order; None: without it.
-    """
+def approximate(problem: PlanningProblem, trial: Trial) -> Model:
+    """Gradients at a trial, with Gauss-Newton and full Hessians of the costs."""
     K, d, m = problem.instants, problem.d, problem.m
     u_at, a_at = problem.columns
     n = u_at.size + a_at.size
@@ -70,7 +62,6 @@ def approximate(
     full = (vector * np.maximum(value, 0.0)[:, None, :]) @ vector.transpose(0, 2, 1)
     bend = scatter(full - blocks, a_at, a_at, (n, n))
     hessian = scatter(blocks, a_at, a_at, (n, n))
-    beyond = scatter(bent - blocks, a_at, a_at, (n, n))
     by_u = np.zeros((K - 1, m))
     for term in problem.inputs:
         by_u += term.gradient(trial.u)
@@ -89,15 +80,11 @@ def approximate(
             before = _by_a(by_start[1:], y_a[:-1, rows], a_at[:-1], n, first=1)
             slopes.append(before + _by_a(by_end, y_a[:, rows], a_at, n))
         weights.append(np.full(len(obstacle.depth(y[:, rows])), obstacle.weight))
-    balance = balance_slope(problem, trial)
-    hessians = [scipy.sparse.csc_array(hessian), scipy.sparse.csc_array(hessian + bend)]
-    if multipliers is not None:
-        exact = hessian + beyond + balance_curvature(problem, trial, multipliers)
-        hessians.append(convex(scipy.sparse.csc_array(exact), balance))
     return Model(
         gradient=np.concatenate((by_u, gradient), axis=1).ravel(),
-        hessians=tuple(hessians),
-        balance=balance,
+        hessians=(scipy.sparse.csc_array(hessian), scipy.sparse.csc_array(hessian + bend)),
+        exact=scipy.sparse.csc_array(hessian + scatter(bent - blocks, a_at, a_at, (n, n))),
+        balance=balance_slope(problem, trial),
         depth=np.concatenate(depths),
         depth_slope=scipy.sparse.csr_array(scipy.sparse.vstack(slopes)),
         depth_weight=np.concatenate(weights),

@@ -11,8 +11,8 @@ from sofa_softctl.errors import MapError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.sparse.sparse import MOST, SparseGrid
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem, evaluate
-from sofa_softctl.surrogate.planning.program.trust_region import Settings
 
 ACCURACY = 2e-6
 """Default tolerance over the largest displacement of an output [-]: that of cells of 1/8."""

@@ -1,11 +1,9 @@
-"""Sequential convex optimisation with a trust region and an exact l1 penalty."""
+"""Sequential convex optimisation of inputs and coordinates, with an exact l1 penalty."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse.linalg
@@ -13,6 +11,7 @@ import scipy.sparse.linalg
 from sofa_softctl.qp.problem import SparseQP
 from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.surrogate.planning.program.linearization import approximate, balance_slope
+from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.subproblem import subproblem
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
 
@@ -22,71 +21,8 @@ _IDLE = 40  # iterations with hardly any gain before the end: a trust region may
 _HARDLY = 1e-6  # of the cost, in all of them: in front of an obstacle steps gain ever less
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the optimiser. The defaults are meant for a and u of the order of 1."""
-
-    iterations: int = 200
-    """Maximum number of QPs in one round."""
-    defect: float = 1e-9
-    """Largest defect of an executable plan [-]."""
-    stationarity: float = 1e-6
-    """Largest violation of the first-order conditions, over the largest curvature [-]."""
-    second_order: bool = False
-    """Whether the curvature of the balance counts, from 5 d linearisations an iteration: where
-    costs do not bend by themselves, as a distance that is covered, first-order steps creep."""
-    radius: float = 0.2
-    """Initial trust region: largest change of each a and u [-]."""
-    radius_max: float = 2.0
-    """Largest trust region [-]."""
-    radius_min: float = 1e-9
-    """Trust region at which the optimiser ends [-]."""
-    penalty: float = 10.0
-    """Initial penalty on defects, over the largest curvature [-]."""
-    penalty_max: float = 1e6
-    """Penalty from which limits without balance count as contradictory [-]."""
-    solvers: tuple[str, ...] = ("piqp", "osqp")
-    """Sparse QP solvers, in the order of their calls."""
-
-
-class TrustRegionIteration(NamedTuple):
-    """An iteration, see `planner.Iteration`."""
-
-    merit: float
-    cost: float
-    defect: float
-    radius: float
-    accepted: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Ended:
-    """Result of the optimiser."""
-
-    trial: Trial
-    """The best motion."""
-    balanced: bool
-    """Whether all equations hold to `Settings.defect`."""
-    converged: bool
-    """Whether the first-order conditions hold."""
-    stuck: bool
-    """Whether trust region or penalty reached their limits, or there was no more gain: further
-    iterations would not help."""
-    stationarity: float
-    """Their largest violation [-]."""
-    notes: tuple[str, ...]
-    """Notes of the QP solvers."""
-    fallback: str
-    """In how many iterations another solver than the first one answered, and why; else empty."""
-
-
-def optimise(
-    problem: PlanningProblem,
-    trial: Trial,
-    settings: Settings,
-    report: Callable[[TrustRegionIteration], None],
-) -> Ended:
-    """Find a local optimum of the problem from a trial with inputs within their limits.
+class Collocation:
+    """Inputs and coordinates of all instants are variables; steps are in balance at the end.
 
     Each iteration solves the QP of `subproblem`. Its step is accepted if the merit, scaled cost
     plus penalty times the l1 norm of the defects, decreases by a tenth of the QP's prediction. A
@@ -98,34 +34,12 @@ def optimise(
         for the correction. The QP's penalty is l1 from the start: it then has a solution in every
         trust region, at a fifth more time than with hard equations.
     """
-    search = _Search(problem, trial, settings)
-    for _ in range(settings.iterations):
-        radius = search.radius
-        accepted = search.iterate()
-        trial = search.trial
-        report(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
-        if search.converged or search.stuck:
-            break
-    return Ended(
-        trial,
-        search.balanced,
-        search.converged,
-        search.stuck,
-        search.stationarity,
-        tuple(search.notes),
-        search.fallback,
-    )
-
-
-class _Search:
-    """State of the optimiser: trial, model, trust region, penalty."""
 
     def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
         self.problem, self.trial, self.settings = problem, trial, settings
         self.model = approximate(problem, trial)
         largest = float(self.model.hessians[0].diagonal().max(initial=0.0))
         self.scale = 1.0 / largest if largest > 0.0 else 1.0
-        self.multipliers: np.ndarray | None = None
         self.radius, self.penalty = settings.radius, settings.penalty
         self.hessian = 0
         self.costs: deque[float] = deque(maxlen=_IDLE + 1)  # of motions in balance, the last ones
@@ -180,8 +94,6 @@ class _Search:
             return False
         n, m = len(self.model.gradient), len(self.trial.lack)
         x, y = answer.result.x[:n], answer.result.y
-        if self.settings.second_order:
-            self.multipliers = y[len(qp.g) : len(qp.g) + m] / self.scale
         self.stationarity = _violation(qp, x, y, m, trusted)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
         accepted, predicted = self._take(x)
@@ -199,10 +111,10 @@ class _Search:
                 break
             there = _corrected(self.problem, there, self.scale, self.penalty)
         if merit - there.merit(self.scale, self.penalty) < 0.75 * predicted:
-            there = self._second_order(there)
+            there = self._second_order_correction(there)
         actual, far = merit - there.merit(self.scale, self.penalty), np.abs(x).max()
         wrong = np.abs(predictions - actual) + noise
-        if len(wrong) == 2 and wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
+        if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
             self.hessian = 1 - self.hessian
         if actual < 0.25 * predicted - noise:
             self.radius = 0.25 * min(self.radius, far)
@@ -211,18 +123,15 @@ class _Search:
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if accepted:
             self.trial = there
-        first = self.settings.second_order and len(self.model.hessians) == 2
-        if (accepted or first) and not self.converged:
-            self.model = approximate(self.problem, self.trial, self.multipliers)
-            self.hessian = 2 if self.settings.second_order else self.hessian
-            self.radius = self.settings.radius if first else self.radius
+            if not self.converged:
+                self.model = approximate(self.problem, there)
         if self.balanced:
             self.costs.append(self.trial.cost)
         else:
             self.costs.clear()
         return accepted, predicted
 
-    def _second_order(self, there: Trial) -> Trial:
+    def _second_order_correction(self, there: Trial) -> Trial:
         """Trial of the second-order correction: the QP with the defects at `there`, if better.
 
         It keeps obstacles and rest at the end, which corrections towards balance lose.
