@@ -11,6 +11,7 @@ __all__, __getattr__, __dir__ = public(
         "grid.embedding": ["Embedding", "Jet"],
         "grid.evaluation": ["CostlyMap", "Neighbour", "MapSample"],
         "grid.storage.store": ["Store"],
+        "grid.tensor_spline": ["TensorSpline"],
         "planning.costs": ["Effort", "Following", "InputCost", "OutputCost", "Smoothness"],
         "planning.dynamics": ["Dynamics", "LinearisedDynamics", "Steps"],
         "planning.obstacles.obstacle": ["Obstacle"],

@@ -24,6 +24,8 @@ class MassEntries:
 
     inertia: Inertia
     """Of bodies and fluid."""
+    slopes: bool = True
+    """Whether samples have derivatives; a `TensorSpline` needs none, and they take most time."""
 
     def __call__(self, angles: np.ndarray, near: Any = None) -> MapSample:
         """See `sofa_softctl.surrogate.CostlyMap`.
@@ -33,6 +35,9 @@ class MassEntries:
         """
         del near
         try:
+            if not self.slopes:
+                M = packed(self.inertia.mass(angles))
+                return MapSample(M, np.empty((len(M), 0)))
             M, dM = self.inertia.at(angles)
         except SceneError as error:
             raise MapError(str(error)) from error

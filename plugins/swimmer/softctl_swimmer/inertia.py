@@ -29,6 +29,9 @@ class Inertia(Protocol):
             dM: Its derivative, shape (6 + n, 6 + n, n). The energy drifts if it is another one.
         """
 
+    def mass(self, angles: np.ndarray) -> np.ndarray:
+        """M alone, which may cost a fraction of both."""
+
 
 @dataclass(frozen=True)
 class FlowInertia:
@@ -45,6 +48,11 @@ class FlowInertia:
         dM += added_mass_derivative(self.flow, angles, solution.f, self.flow.derivative(solution))
         return M, dM
 
+    def mass(self, angles: np.ndarray) -> np.ndarray:
+        """See `Inertia`. A quarter of the time of both."""
+        M, _ = self.flow.swimmer.rigid_mass(angles)
+        return M + added_mass_of(self.flow, angles, self.flow.solve(angles).f)
+
 
 @dataclass(frozen=True)
 class IsolatedInertia:
@@ -59,6 +67,10 @@ class IsolatedInertia:
     def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Inertia`."""
         return sum_of_links(*self.swimmer.jacobians(angles), self._inertias)
+
+    def mass(self, angles: np.ndarray) -> np.ndarray:
+        """See `Inertia`."""
+        return self.at(angles)[0]
 
     @cached_property
     def _inertias(self) -> np.ndarray:

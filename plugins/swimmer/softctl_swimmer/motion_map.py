@@ -79,13 +79,14 @@ class MotionMap:
 
     def at(self, points: np.ndarray) -> Jet:
         """See `sofa_softctl.surrogate.Embedding`."""
-        found = self.masses.at(points[:, HINGES])
+        angles, which = np.unique(points[:, HINGES], axis=0, return_inverse=True)
+        found = self.masses.at(angles)  # once where link 0 alone is elsewhere
         m, d = points.shape
         slope = np.zeros((m, self.size, d))
         slope[:, :d] = np.eye(d)
-        slope[:, self._mass, HINGES] = found.gradient
+        slope[:, self._mass, HINGES] = found.gradient[which]
         slope[:, self._mass.stop :] = complex_slopes(self.places, points)
-        value = np.hstack((points, found.value, self.places(points)))
+        value = np.hstack((points, found.value[which], self.places(points)))
         return Jet(value, slope)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -82,6 +82,7 @@ class Corners:
         origin: A corner of level 0 [input], shape (d,).
         store: File of samples, besides memory, which goes on alone where the file fails.
         executor: Evaluates corners in parallel.
+        slopes: Whether gradients are kept; otherwise samples need none, and arrays are (c, 1, n).
     """
 
     def __init__(
@@ -92,8 +93,10 @@ class Corners:
         *,
         store: Store | None,
         executor: Executor | None,
+        slopes: bool = True,
     ) -> None:
         self.exact, self.spacing, self.origin = exact, spacing, origin
+        self._columns = len(spacing) if slopes else 0
         self.store = None if store is None else TolerantStore(store)
         self.executor = executor
         self.counts = GridCounts()
@@ -103,7 +106,7 @@ class Corners:
         self._numbers: dict[Key, int] = {}
         self._others: dict[Key, list[int]] = {}
         self._points = np.empty((0, len(spacing)))
-        self._data = np.empty((0, 1 + len(spacing), 0))
+        self._data = np.empty((0, 1 + self._columns, 0))
 
     @property
     def points(self) -> np.ndarray:
@@ -220,7 +223,7 @@ class Corners:
     def _sought(self, key: Key, store: TolerantStore) -> bool:
         """Whether the store has a corner, which is then added."""
         answer = store.get(self.place(key))
-        if answer is None:
+        if answer is None or (isinstance(answer, MapSample) and self._lacks_slopes(answer)):
             return False
         self.counts.from_store += 1
         self._add(key, self._checked(self.place(key), answer))
@@ -248,15 +251,20 @@ class Corners:
         if isinstance(answer, str):
             return answer
         value, gradient = np.asarray(answer.value, float), np.asarray(answer.gradient, float)
-        n = self.outputs or len(value)
-        if value.shape != (n,) or gradient.shape != (n, len(self.spacing)):
+        n, columns = self.outputs or len(value), self._columns
+        if value.shape != (n,) or (columns and gradient.shape != (n, columns)):
             raise ValueError(
                 f"The sample at u = {u} must have a value of shape {(n,)} and a gradient of shape "
-                f"{(n, len(self.spacing))}. Got: {value.shape} and {gradient.shape}"
+                f"{(n, columns)}. Got: {value.shape} and {gradient.shape}"
             )
+        gradient = gradient[:, :columns]
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             return f"The exact map has no answer at u = {u}: it gave NaN or infinity."
         return MapSample(value, gradient)
+
+    def _lacks_slopes(self, sample: MapSample) -> bool:
+        """Whether it is one of a map without gradients."""
+        return sample.gradient.shape[1] < self._columns
 
     def _add(self, key: Key, answer: MapSample | str) -> int:
         if isinstance(answer, str):

@@ -134,10 +134,10 @@ class Store:
         with np.errstate(over="ignore"):
             value = np.ascontiguousarray(sample.value, dtype)
             gradient = np.ascontiguousarray(sample.gradient, dtype)
-        if gradient.shape != (len(value), np.size(u)):
+        if gradient.shape not in ((len(value), np.size(u)), (len(value), 0)):
             raise ValueError(
                 f"The gradient of {len(value)} outputs by {np.size(u)} inputs must have shape "
-                f"{(len(value), np.size(u))}. Got: {gradient.shape}"
+                f"{(len(value), np.size(u))}, or no columns. Got: {gradient.shape}"
             )
         if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
             raise ValueError(f"The sample at u = {u} has numbers beyond {self.precision}.")

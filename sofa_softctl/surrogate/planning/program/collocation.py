@@ -49,10 +49,12 @@ class Collocation:
 
     @property
     def merit(self) -> float:
+        """Scaled cost, and the penalty times the lack of balance."""
         return self.trial.merit(self.scale, self.penalty)
 
     @property
     def fallback(self) -> str:
+        """See `Ended`."""
         if not self.replaced:
             return ""
         why, count = " ".join(self.replaced[-1]), len(self.replaced)
@@ -60,10 +62,12 @@ class Collocation:
 
     @property
     def balanced(self) -> bool:
+        """Whether the motion can be executed."""
         return bool(np.abs(self.trial.lack).max() <= self.settings.defect)
 
     @property
     def stuck(self) -> bool:
+        """Whether further iterations would not help."""
         s = self.settings
         ended = self.radius < s.radius_min or self.penalty > s.penalty_max
         # beside an unusable cell, or in front of an obstacle, steps become ever smaller

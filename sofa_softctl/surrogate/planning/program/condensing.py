@@ -16,7 +16,7 @@ from sofa_softctl.surrogate.planning.program.linearization import (
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
 from sofa_softctl.surrogate.planning.step import simulate
 
-_CORRECTIONS = 6  # Newton steps of a whole motion before it is simulated step by step
+_CORRECTIONS = 6  # Newton steps of a whole motion
 _FLAT = 1e-6  # least curvature by the inputs, over the largest
 
 
@@ -130,8 +130,7 @@ def in_balance(
 ) -> Trial | None:
     """The motion under inputs u, (K - 1, m), near coordinates a, (K, d); None: none was found.
 
-    By Newton's method on all coordinates at once: their slope is block lower triangular. Where that
-    does not converge, step by step.
+    By Newton's method on all coordinates at once: their slope is block lower triangular.
     """
     _, a_at = problem.columns
     trial = evaluate(problem, a, u)
@@ -142,14 +141,19 @@ def in_balance(
         try:
             change = scipy.sparse.linalg.splu(rows.tocsc()).solve(trial.lack[: a_at.size])
         except RuntimeError:  # singular
-            break
+            return None
         a = trial.a.copy()
         a[1:] -= change.reshape(a_at.shape)
         if not np.isfinite(a).all():
-            break
+            return None
         there = evaluate(problem, a, u)
         if not there.defect < trial.defect:
             break
         trial = there
+    return trial if trial.defect <= defect else None
+
+
+def simulated(problem: PlanningProblem, u: np.ndarray, defect: float) -> Trial | None:
+    """The motion under inputs u, (K - 1, m), step by step; None: not all steps have a balance."""
     steps = simulate(problem.dynamics, u, problem.a_first, problem.a_before, tolerance=0.1 * defect)
     return evaluate(problem, steps.a, u) if steps.status.ok else None

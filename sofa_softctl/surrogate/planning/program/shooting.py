@@ -7,13 +7,14 @@ from collections import deque
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.qp.problem import SparseQP
+from sofa_softctl.qp.problem import QPResult, SparseQP
 from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.surrogate.planning.program.condensing import (
     Condensed,
     HardRows,
     condense,
     in_balance,
+    simulated,
 )
 from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.subproblem import rates, room
@@ -48,7 +49,9 @@ class Shooting:
         self.notes: dict[str, None] = {}
         self.replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
         found = in_balance(problem, trial.a, trial.u, settings.defect)
-        self.trial, self.model = trial if found is None else found, None
+        found = found or simulated(problem, trial.u, settings.defect)
+        self.trial = trial if found is None else found
+        self.model: Condensed | None = None
         self.multipliers = np.zeros(self.hard.by_a.shape[0]), np.zeros(0)  # of rows, of depths
         if found is not None:
             self._approximate()
@@ -90,17 +93,14 @@ class Shooting:
         if self.model is None:
             return False
         p = len(self.model.gradient)
-        qp, (hard, deep), trusted = self._subproblem(self.model)
-        answer = solve_checked(
-            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
+        qp, (hard, deep), trusted = self._subproblem(
+            self.model, self.hard.values(self.trial.a), self.model.depth
         )
-        self.notes.update(dict.fromkeys(answer.notes))
-        if answer.replaced:
-            self.replaced.append(answer.notes)
-        if answer.result is None:
+        answer = self._answer(qp)
+        if answer is None:
             self.radius *= 0.25
             return False
-        x, y = answer.result.x[:p], answer.result.y
+        x, y = answer.x[:p], answer.y
         self._remember(y[len(qp.g) :], hard, deep)
         self.stationarity = _stationarity(qp, x, y, trusted)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
@@ -112,10 +112,25 @@ class Shooting:
         of_rows, of_depths = (each / self.scale for each in self.multipliers)
         self.model = condense(self.problem, self.trial, of_rows @ self.hard.by_a, of_depths)
 
+    def _answer(self, qp: SparseQP) -> QPResult | None:
+        """A verified answer of a QP solver."""
+        found = solve_checked(
+            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
+        )
+        self.notes.update(dict.fromkeys(found.notes))
+        if found.replaced:
+            self.replaced.append(found.notes)
+        return found.result
+
     def _subproblem(
-        self, model: Condensed
+        self, model: Condensed, value: np.ndarray, depth: np.ndarray
     ) -> tuple[SparseQP, tuple[np.ndarray, np.ndarray], np.ndarray]:
         """QP of a step. Variables: changes of inputs, then excesses s >= 0 of soft rows in reach.
+
+        Args:
+            model: The model.
+            value: Of the hard rows where inputs do not change, shape (q,).
+            depth: Of points, too, shape (h,).
 
         Returns:
             The QP, its first rows soft; which hard rows and which depths they are; and which of
@@ -123,10 +138,9 @@ class Shooting:
         """
         p, radius = len(model.gradient), self.radius
         by_u = self.hard.by_a @ model.a_by_u
-        value = self.hard.values(self.trial.a)
         hard = np.flatnonzero(value + np.abs(by_u).sum(axis=1) * radius > 0.0)
         reach = np.abs(model.depth_by_u).sum(axis=1) * radius
-        deep = np.flatnonzero(model.depth + reach > 0.0)
+        deep = np.flatnonzero(depth + reach > 0.0)
         slope = np.vstack((by_u[hard], model.depth_by_u[deep]))
         q = len(slope)
         u_at = self.problem.columns[0].ravel()
@@ -150,7 +164,7 @@ class Shooting:
             A=scipy.sparse.csc_array(A),
             lower=np.concatenate((np.maximum(low, -radius), np.zeros(q), -free, least)),
             upper=np.concatenate(
-                (np.minimum(high, radius), free, -value[hard], -model.depth[deep], most)
+                (np.minimum(high, radius), free, -value[hard], -depth[deep], most)
             ),
         )
         return qp, (hard, deep), np.array([low < -radius, high > radius])
@@ -165,6 +179,8 @@ class Shooting:
         a[1:] += (model.a_by_u @ x).reshape(a[1:].shape)
         u = np.clip(trial.u + x.reshape(trial.u.shape), *problem.input_bounds)
         there = in_balance(problem, a, u, self.settings.defect)
+        if there is not None and merit - self._merit(there) < 0.75 * predicted:
+            there = self._corrected(model, x, there)
         actual = -np.inf if there is None else merit - self._merit(there)
         far = np.abs(x).max()
         if actual < 0.25 * predicted - noise:
@@ -181,6 +197,25 @@ class Shooting:
         else:
             self.costs.clear()
         return accepted, predicted
+
+    def _corrected(self, model: Condensed, x: np.ndarray, there: Trial) -> Trial:
+        """A second-order correction of a step: the QP with what rows are at its end, if better.
+
+        Without it, steps along a limit that bends are cut short (Maratos 1978).
+        """
+        value = self.hard.values(there.a) - self.hard.by_a @ (model.a_by_u @ x)
+        depth = there.depth - model.depth_by_u @ x
+        if len(depth) != len(model.depth):
+            return there
+        answer = self._answer(self._subproblem(model, value, depth)[0])
+        if answer is None:
+            return there
+        more = answer.x[: len(x)] - x
+        a = there.a.copy()
+        a[1:] += (model.a_by_u @ more).reshape(a[1:].shape)
+        u = np.clip(there.u + more.reshape(there.u.shape), *self.problem.input_bounds)
+        bent = in_balance(self.problem, a, u, self.settings.defect)
+        return bent if bent is not None and self._merit(bent) < self._merit(there) else there
 
     def _decrease(self, model: Condensed, x: np.ndarray) -> float:
         """Predicted decrease of the merit for changes x of the inputs, shape (p,)."""

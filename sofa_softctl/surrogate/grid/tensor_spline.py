@@ -1,0 +1,198 @@
+"""Splines of high degree over a whole box, for few inputs: smooth, and without gradients."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import NdBSpline, make_interp_spline
+
+from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.errors import MapError
+from sofa_softctl.surrogate.grid.corners import FAILED, Corners, GridCounts, Key
+from sofa_softctl.surrogate.grid.embedding import Jet
+from sofa_softctl.surrogate.grid.evaluation import CostlyMap
+from sofa_softctl.surrogate.grid.storage.store import Store
+
+DEGREE = 7
+"""Default degree of the splines."""
+
+
+class TensorSpline:
+    """Tensor-product splines through values of a costly map at all corners of a box.
+
+    Their derivatives are continuous up to the degree less one, where a `Grid` 's first ones jump
+    between cells: a planner that needs derivatives of the map in its balance, as one with a mass
+    matrix, converges on them. The map's own gradients are not used. All corners of the box are
+    evaluated at the first query, (1 + width / spacing)^d of them: for three inputs at most. Errors
+    fall with the power degree + 1 of the spacing.
+
+    Args:
+        exact: The costly map; its gradients may have no columns, (n, 0).
+        spacing: Distance of corners [input], shape (d,) or one for all.
+        lower, upper: Ends of the box [input], shape (d,), a multiple of the spacing apart.
+        degree: Odd, less than the number of corners along each input.
+        store: Samples of earlier runs, and for later ones.
+        executor: Evaluates corners in parallel; with processes, `exact` must be picklable.
+
+    Raises:
+        ValueError: Arguments that do not fit each other.
+
+    Source: de Boor 1978, chapter XVII, on tensor products; SciPy's `NdBSpline`.
+    """
+
+    def __init__(
+        self,
+        exact: CostlyMap,
+        spacing: ArrayLike,
+        *,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        degree: int = DEGREE,
+        store: Store | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        given = [np.atleast_1d(np.asarray(a, float)) for a in (spacing, lower, upper)]
+        h, self.lower, self.upper = (np.array(a) for a in np.broadcast_arrays(*given))
+        if h.ndim != 1 or not np.isfinite([h, self.lower, self.upper]).all() or h.min() <= 0.0:
+            raise ValueError(
+                "spacing, lower and upper must be finite and of shape (d,), spacing positive. Got: "
+                f"{h}, {self.lower} and {self.upper}"
+            )
+        cells = (self.upper - self.lower) / h
+        self._cells = np.round(cells).astype(int)
+        if (np.abs(cells - self._cells) > 1e-6).any() or degree % 2 == 0:
+            raise ValueError(
+                "upper - lower must be a multiple of the spacing, and degree odd. Got: "
+                f"{cells} times the spacing, degree {degree}"
+            )
+        if not 1 <= degree <= self._cells.min():
+            raise ValueError(
+                f"degree must be from 1 to {self._cells.min()}, one less than the number of "
+                f"corners along an input. Got: {degree}"
+            )
+        self.degree, self.level = degree, 0
+        self.corners = Corners(exact, h, self.lower, store=store, executor=executor, slopes=False)
+        self._splines: tuple[NdBSpline, NdBSpline] | None = None
+
+    @property
+    def counts(self) -> GridCounts:
+        """Counts so far."""
+        return self.corners.counts
+
+    @property
+    def dimension(self) -> int:
+        """Number of inputs d."""
+        return len(self.lower)
+
+    @property
+    def size(self) -> int:
+        """Number of outputs n; 0 without samples."""
+        return self.corners.outputs
+
+    def refine(self) -> None:
+        """Halve the spacing; all corners are kept."""
+        self.level, self._splines = self.level + 1, None
+
+    def cover(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Evaluate all corners that are unknown, layer by layer.
+
+        Args:
+            progress: Called after each layer with the numbers of done and of all corners.
+
+        Raises:
+            MapError: The map has no value at one of them.
+            WorkerError: A worker process was killed; completed samples are kept.
+        """
+        layers = self._keys()
+        total, done = sum(map(len, layers)), 0
+        for layer in layers:
+            self.corners.want(layer)
+            for key in layer:
+                if self.corners.number(key) == FAILED:
+                    raise MapError(
+                        f"A spline over a box needs all of its corners, but at "
+                        f"{self.corners.place(key)}: {self._reason(key)} Narrow the box, from "
+                        f"{self.lower} to {self.upper}."
+                    )
+            done += len(layer)
+            if progress is not None:
+                progress(done, total)
+
+    def at(self, points: ArrayLike) -> Jet:
+        """Values and gradients at points (m, d); NaN outside the box.
+
+        Raises:
+            MapError: The map has no value at a corner.
+            WorkerError: A worker process was killed; completed samples are kept.
+        """
+        points = self._points(points)
+        spline, _ = self._through()
+        with one_blas_thread():
+            each = [spline(points, nu=nu) for nu in np.eye(self.dimension, dtype=int)]
+            return Jet(spline(points), np.stack(each, axis=-1))
+
+    def curvature(self, points: ArrayLike, weights: ArrayLike) -> np.ndarray:
+        """Second derivatives of outputs times weights (m, n) at points (m, d), shape (m, d, d)."""
+        points, d, w = self._points(points), self.dimension, np.asarray(weights, float)
+        points, which = np.unique(points, axis=0, return_inverse=True)  # some repeat themselves
+        spline, _ = self._through()
+        total = np.empty((len(which), d, d))
+        for i, j in itertools.combinations_with_replacement(range(d), 2):
+            nu = np.eye(d, dtype=int)[i] + np.eye(d, dtype=int)[j]
+            each = np.sum(spline(points, nu=nu)[which] * w, axis=1)
+            total[:, i, j] = total[:, j, i] = each
+        return total
+
+    def error_estimate(self, points: ArrayLike) -> np.ndarray:
+        """Estimated largest error of the value at points (m, d), shape (m,) [output].
+
+        The difference from a spline of the next lower odd degree, which is less exact: too large
+        where the spacing resolves the map. NaN outside, and all with degree 1.
+        """
+        points = self._points(points)
+        spline, lower = self._through()
+        found: np.ndarray = np.abs(spline(points) - lower(points)).max(axis=1)
+        return found if self.degree > 1 else np.full(len(points), np.nan)
+
+    def _through(self) -> tuple[NdBSpline, NdBSpline]:
+        """The spline, and that of the next lower odd degree."""
+        if self._splines is None:
+            self.cover()
+            numbers = [self.corners.number(key) for layer in self._keys() for key in layer]
+            values = self.corners.data[np.array(numbers), 0]
+            grid = values.reshape(*(self._cells * 2**self.level + 1), -1)
+            self._splines = self._fit(grid, self.degree), self._fit(grid, max(self.degree - 2, 1))
+        return self._splines
+
+    def _fit(self, values: np.ndarray, degree: int) -> NdBSpline:
+        knots = []
+        for axis, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
+            places = np.linspace(low, high, values.shape[axis])
+            spline = make_interp_spline(places, np.moveaxis(values, axis, 0), k=degree)
+            values = np.moveaxis(spline.c, 0, axis)
+            knots.append(spline.t)
+        return NdBSpline(tuple(knots), np.ascontiguousarray(values), degree, extrapolate=False)
+
+    def _keys(self) -> list[list[Key]]:
+        """Keys of all corners, a list for each place along the first input."""
+        first, *others = (range(count + 1) for count in self._cells * 2**self.level)
+        return [[(self.level, i, *rest) for rest in itertools.product(*others)] for i in first]
+
+    def _reason(self, key: Key) -> str:
+        place = self.corners.place(key)
+        return next(
+            why
+            for other, why in self.corners.failures.items()
+            if np.array_equal(self.corners.place(other), place)
+        )
+
+    def _points(self, points: ArrayLike) -> np.ndarray:
+        array = np.asarray(points, float)
+        if array.ndim != 2 or array.shape[1] != self.dimension:
+            raise ValueError(f"points must have shape (m, {self.dimension}). Got: {array.shape}")
+        self.counts.queries += len(array)
+        return array
