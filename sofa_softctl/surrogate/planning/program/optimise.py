@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sofa_softctl.surrogate.planning.program.collocation import Collocation
+from sofa_softctl.surrogate.planning.program.reduced_space import ReducedSpace
 from sofa_softctl.surrogate.planning.program.settings import (
     Ended,
     Method,
     Settings,
     TrustRegionIteration,
 )
-from sofa_softctl.surrogate.planning.program.shooting import Shooting
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
 
-SEARCHES: Mapping[Method, type[Collocation | Shooting]] = {
+SEARCHES: Mapping[Method, type[Collocation | ReducedSpace]] = {
     "collocation": Collocation,
-    "shooting": Shooting,
+    "reduced": ReducedSpace,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from sofa_softctl.surrogate.planning.program.transcription import Trial
 
-Method = Literal["collocation", "shooting"]
+Method = Literal["collocation", "reduced"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,11 @@ class Settings:
     stationarity: float = 1e-6
     """Largest violation of the first-order conditions, over the largest curvature [-]."""
     method: Method = "collocation"
-    """How motions are searched, see `Collocation` and `Shooting`."""
+    """How motions are searched, see `Collocation` and `ReducedSpace`."""
+    independent: tuple[int, ...] | None = None
+    """Coordinates that are the variables of "reduced", as many as inputs; None: the inputs.
+    Coordinates are better where each is driven by an input: a small change of a torque early in a
+    motion is a large one of all that follows."""
     radius: float = 0.2
     """Initial trust region: largest change of each a and u [-]."""
     radius_max: float = 2.0

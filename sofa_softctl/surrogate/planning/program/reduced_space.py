@@ -1,4 +1,4 @@
-"""Sequential quadratic programming on the inputs alone, with exact Hessians."""
+"""Sequential quadratic programming on independent variables alone, with exact Hessians."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ import scipy.sparse
 
 from sofa_softctl.qp.problem import QPResult, SparseQP
 from sofa_softctl.qp.verified import solve_checked
-from sofa_softctl.surrogate.planning.program.condensing import (
-    Condensed,
-    HardRows,
-    condense,
+from sofa_softctl.surrogate.planning.program.reduction import (
+    Reduced,
+    Variables,
     in_balance,
-    simulated,
+    reduce,
 )
 from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.planning.program.subproblem import rates, room
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
 
 _TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 _IDLE = 20  # iterations with hardly any gain before the end
+_MARGIN = 10.0  # of the penalty above multipliers, at most
+_LEAST = 1e-6  # penalty, where no limit is reached
 _HARDLY = 1e-9  # of the cost, in all of them
 
 
-class Shooting:
-    """Inputs are variables, and each motion is in balance: for costs that do not bend themselves.
+class ReducedSpace:
+    """Each motion is in balance: for costs that do not bend by themselves.
 
-    Each iteration solves a QP of the inputs' changes, with the exact Hessian of the Lagrangian
-    along motions in balance. Limits of coordinates, rest at the end and obstacles are soft rows:
-    their violation costs, of limits and rest a penalty above twice the largest multiplier. A step
-    is accepted if costs and penalties decrease by a tenth of the prediction.
+    Variables are the inputs, or as many coordinates, see `Settings.independent`. Each iteration
+    solves a QP of their changes, with the exact Hessian of the Lagrangian along motions in balance.
+    Limits of what depends on them, rates, rest at the end and obstacles are soft rows: violation
+    costs, of all but obstacles a penalty above twice the largest multiplier. A step is accepted if
+    costs and penalties decrease by a tenth of the prediction.
 
     Where a cost is linear, as a distance that is covered, Hessians of costs alone say nothing, and
     `Collocation` creeps. That one is for robots that fall or snap: its motions need not be in
@@ -43,16 +44,15 @@ class Shooting:
     def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
         self.problem, self.settings = problem, settings
         self.radius, self.penalty, self.scale = settings.radius, settings.penalty, 1.0
-        self.hard = HardRows(problem)
+        self.variables = Variables(problem, settings.independent)
         self.costs: deque[float] = deque(maxlen=_IDLE + 1)
         self.stationarity, self.converged = np.inf, False
         self.notes: dict[str, None] = {}
         self.replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
-        found = in_balance(problem, trial.a, trial.u, settings.defect)
-        found = found or simulated(problem, trial.u, settings.defect)
+        found = in_balance(problem, self.variables, trial, settings.defect)
         self.trial = trial if found is None else found
-        self.model: Condensed | None = None
-        self.multipliers = np.zeros(self.hard.by_a.shape[0]), np.zeros(0)  # of rows, of depths
+        self.model: Reduced | None = None
+        self.multipliers = np.zeros(len(self.variables.most)), np.zeros(0)  # of rows, of depths
         if found is not None:
             self._approximate()
         if self.model is not None:
@@ -75,7 +75,7 @@ class Shooting:
     @property
     def balanced(self) -> bool:
         """Whether the motion can be executed."""
-        worst = self.hard.values(self.trial.a).max(initial=0.0)
+        worst = self.variables.excess(self.trial).max(initial=0.0)
         return bool(max(worst, np.abs(self.trial.lack).max()) <= self.settings.defect)
 
     @property
@@ -92,16 +92,15 @@ class Shooting:
         """Solve a QP and accept its step if it is good enough; returns whether it was."""
         if self.model is None:
             return False
-        p = len(self.model.gradient)
-        qp, (hard, deep), trusted = self._subproblem(
-            self.model, self.hard.values(self.trial.a), self.model.depth
-        )
+        excess, depth = self.variables.excess(self.trial), self.model.depth
+        qp, near, trusted = self._subproblem(self.model, excess, depth)
         answer = self._answer(qp)
         if answer is None:
             self.radius *= 0.25
             return False
+        p = len(self.model.gradient)
         x, y = answer.x[:p], answer.y
-        self._remember(y[len(qp.g) :], hard, deep)
+        self.multipliers = _spread(y[len(qp.g) :], near, (len(excess), len(depth)))
         self.stationarity = _stationarity(qp, x, y, trusted)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
         accepted, predicted = self._take(self.model, x)
@@ -109,8 +108,8 @@ class Shooting:
         return accepted
 
     def _approximate(self) -> None:
-        of_rows, of_depths = (each / self.scale for each in self.multipliers)
-        self.model = condense(self.problem, self.trial, of_rows @ self.hard.by_a, of_depths)
+        pull, press = (each / self.scale for each in self.multipliers)
+        self.model = reduce(self.problem, self.variables, self.trial, pull, press)
 
     def _answer(self, qp: SparseQP) -> QPResult | None:
         """A verified answer of a QP solver."""
@@ -123,62 +122,47 @@ class Shooting:
         return found.result
 
     def _subproblem(
-        self, model: Condensed, value: np.ndarray, depth: np.ndarray
+        self, model: Reduced, excess: np.ndarray, depth: np.ndarray
     ) -> tuple[SparseQP, tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """QP of a step. Variables: changes of inputs, then excesses s >= 0 of soft rows in reach.
+        """QP of a step. Variables: changes of the independent ones, then s >= 0, what rows exceed.
 
         Args:
             model: The model.
-            value: Of the hard rows where inputs do not change, shape (q,).
+            excess: Of the limits' rows where nothing changes, shape (q,).
             depth: Of points, too, shape (h,).
 
         Returns:
-            The QP, its first rows soft; which hard rows and which depths they are; and which of
-            the inputs' bounds below and above are the trust region's, shape (2, p).
+            The QP, its first rows soft; which limits' rows and which depths they are, those within
+            the trust region; and which bounds below and above are the trust region's, shape (2, p).
         """
         p, radius = len(model.gradient), self.radius
-        by_u = self.hard.by_a @ model.a_by_u
-        hard = np.flatnonzero(value + np.abs(by_u).sum(axis=1) * radius > 0.0)
-        reach = np.abs(model.depth_by_u).sum(axis=1) * radius
-        deep = np.flatnonzero(depth + reach > 0.0)
-        slope = np.vstack((by_u[hard], model.depth_by_u[deep]))
-        q = len(slope)
-        u_at = self.problem.columns[0].ravel()
-        rate, least, most = rates(self.problem, self.trial)
-        low, high = (each[u_at] for each in room(self.problem, self.trial))
+        hard = np.flatnonzero(excess + np.abs(model.rows).sum(axis=1) * radius > 0.0)
+        deep = np.flatnonzero(depth + np.abs(model.depth_slope).sum(axis=1) * radius > 0.0)
+        slope = np.vstack((model.rows[hard], model.depth_slope[deep]))
         weight = np.concatenate(
             (np.full(len(hard), self.penalty), self.scale * model.depth_weight[deep])
         )
-        A = np.block(
-            [
-                [slope, -np.eye(q)],
-                [rate[:, u_at].toarray(), np.zeros((len(least), q))],
-            ]
-        )
+        q, free = len(slope), self.variables.free
+        here = self.variables.of(self.trial)[free]
+        low = np.minimum(self.variables.low[free] - here, 0.0)
+        high = np.maximum(self.variables.high[free] - here, 0.0)
         H = np.zeros((p + q, p + q))
         H[:p, :p] = self.scale * model.hessian
-        free = np.full(q, np.inf)
+        none = np.full(q, np.inf)
         qp = SparseQP(
             H=scipy.sparse.csc_array(H),
             g=np.concatenate((self.scale * model.gradient, weight)),
-            A=scipy.sparse.csc_array(A),
-            lower=np.concatenate((np.maximum(low, -radius), np.zeros(q), -free, least)),
-            upper=np.concatenate(
-                (np.minimum(high, radius), free, -value[hard], -depth[deep], most)
-            ),
+            A=scipy.sparse.csc_array(np.hstack((slope, -np.eye(q)))),
+            lower=np.concatenate((np.maximum(low, -radius), np.zeros(q), -none)),
+            upper=np.concatenate((np.minimum(high, radius), none, -excess[hard], -depth[deep])),
         )
         return qp, (hard, deep), np.array([low < -radius, high > radius])
 
-    def _take(self, model: Condensed, x: np.ndarray) -> tuple[bool, float]:
+    def _take(self, model: Reduced, x: np.ndarray) -> tuple[bool, float]:
         """Accept the step x if the merit decreases; then choose the trust region."""
-        problem, trial = self.problem, self.trial
-        predicted = self._decrease(model, x)
-        merit = self.merit
+        predicted, merit = self._decrease(model, x), self.merit
         noise = 1e-13 * max(1.0, abs(merit))
-        a = trial.a.copy()
-        a[1:] += (model.a_by_u @ x).reshape(a[1:].shape)
-        u = np.clip(trial.u + x.reshape(trial.u.shape), *problem.input_bounds)
-        there = in_balance(problem, a, u, self.settings.defect)
+        there = self._stepped(self.trial, model.basis @ x)
         if there is not None and merit - self._merit(there) < 0.75 * predicted:
             there = self._corrected(model, x, there)
         actual = -np.inf if there is None else merit - self._merit(there)
@@ -198,61 +182,63 @@ class Shooting:
             self.costs.clear()
         return accepted, predicted
 
-    def _corrected(self, model: Condensed, x: np.ndarray, there: Trial) -> Trial:
+    def _stepped(self, trial: Trial, x: np.ndarray) -> Trial | None:
+        """The motion in balance near a trial changed by x, shape (n,)."""
+        moved = self.variables.moved(self.problem, trial, x)
+        return in_balance(self.problem, self.variables, moved, self.settings.defect)
+
+    def _corrected(self, model: Reduced, x: np.ndarray, there: Trial) -> Trial:
         """A second-order correction of a step: the QP with what rows are at its end, if better.
 
         Without it, steps along a limit that bends are cut short (Maratos 1978).
         """
-        value = self.hard.values(there.a) - self.hard.by_a @ (model.a_by_u @ x)
-        depth = there.depth - model.depth_by_u @ x
-        if len(depth) != len(model.depth):
+        if len(there.depth) != len(model.depth):
             return there
-        answer = self._answer(self._subproblem(model, value, depth)[0])
+        excess = self.variables.excess(there) - model.rows @ x
+        depth = there.depth - model.depth_slope @ x
+        answer = self._answer(self._subproblem(model, excess, depth)[0])
         if answer is None:
             return there
-        more = answer.x[: len(x)] - x
-        a = there.a.copy()
-        a[1:] += (model.a_by_u @ more).reshape(a[1:].shape)
-        u = np.clip(there.u + more.reshape(there.u.shape), *self.problem.input_bounds)
-        bent = in_balance(self.problem, a, u, self.settings.defect)
+        bent = self._stepped(there, model.basis @ (answer.x[: len(x)] - x))
         return bent if bent is not None and self._merit(bent) < self._merit(there) else there
 
-    def _decrease(self, model: Condensed, x: np.ndarray) -> float:
-        """Predicted decrease of the merit for changes x of the inputs, shape (p,)."""
-        smooth = self.scale * (model.gradient @ x + 0.5 * x @ model.hessian @ x)
-        here = self.hard.values(self.trial.a)
-        there = here + self.hard.by_a @ (model.a_by_u @ x)
-        beyond = _excess(there).sum() - _excess(here).sum()
-        deeper = _excess(model.depth + model.depth_by_u @ x) - _excess(model.depth)
-        more = self.penalty * beyond + self.scale * (model.depth_weight @ deeper)
-        return -float(smooth + more)
+    def _decrease(self, model: Reduced, x: np.ndarray) -> float:
+        """Predicted decrease of the merit for changes x, shape (p,)."""
+        smooth = model.gradient @ x + 0.5 * x @ model.hessian @ x
+        here = self.variables.excess(self.trial)
+        beyond = _above(here + model.rows @ x).sum() - _above(here).sum()
+        deeper = _above(model.depth + model.depth_slope @ x) - _above(model.depth)
+        return -float(self.scale * (smooth + model.depth_weight @ deeper) + self.penalty * beyond)
 
     def _merit(self, trial: Trial) -> float:
-        beyond = _excess(self.hard.values(trial.a)).sum()
-        value = self.scale * trial.cost + self.penalty * float(beyond)
+        beyond = float(_above(self.variables.excess(trial)).sum())
+        value = self.scale * trial.cost + self.penalty * beyond
         return value if np.isfinite(value) else np.inf
 
-    def _remember(self, y: np.ndarray, hard: np.ndarray, deep: np.ndarray) -> None:
-        """Keep the multipliers of soft rows for the next Hessian."""
-        of_rows, of_depths = np.zeros(self.hard.by_a.shape[0]), np.zeros(len(self.trial.depth))
-        of_rows[hard] = np.clip(y[: len(hard)], 0.0, self.penalty)
-        if self.model is not None:
-            of_depths = np.zeros(len(self.model.depth))
-        of_depths[deep] = y[len(hard) : len(hard) + len(deep)]
-        self.multipliers = of_rows, of_depths
-
     def _weigh(self, predicted: float) -> None:
-        """Keep the penalty above the multipliers; raise it where limits require it."""
+        """Keep the penalty above the multipliers, not far; raise it where limits require it."""
         multiplier = float(self.multipliers[0].max(initial=0.0))
         if multiplier < 0.99 * self.penalty:
-            self.penalty = max(self.penalty, 2.0 * multiplier)
-        elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
+            self.penalty = float(
+                np.clip(self.penalty, 2.0 * multiplier, _MARGIN * multiplier + _LEAST)
+            )
+        elif not self.balanced and predicted <= 1e-6 * max(1.0, abs(self.merit)):
             self.penalty *= 10.0
             self.radius = max(self.radius, self.settings.radius)
 
 
-def _excess(value: np.ndarray) -> np.ndarray:
+def _above(value: np.ndarray) -> np.ndarray:
     return np.maximum(value, 0.0)
+
+
+def _spread(
+    y: np.ndarray, near: tuple[np.ndarray, np.ndarray], sizes: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Multipliers of all rows and depths, from those that were near."""
+    whole = np.zeros(sizes[0]), np.zeros(sizes[1])
+    whole[0][near[0]] = np.maximum(y[: len(near[0])], 0.0)
+    whole[1][near[1]] = np.maximum(y[len(near[0]) : len(near[0]) + len(near[1])], 0.0)
+    return whole
 
 
 def _stationarity(qp: SparseQP, x: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> float:

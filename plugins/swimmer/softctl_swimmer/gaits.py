@@ -1,0 +1,97 @@
+"""Gaits: motions with given joint angles, and the torques that make them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.surrogate import LinearisedDynamics, Steps
+from softctl_swimmer.motion_map import BASE, HINGES
+from softctl_swimmer.swimming import SwimmingDynamics
+
+TOLERANCE = 1e-11
+"""Largest lack of momentum of a step, as a displacement [m] and [rad]."""
+ITERATIONS = 30
+"""Newton iterations of a step at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gait:
+    """A motion in balance from rest, K instants."""
+
+    a: np.ndarray
+    """Coordinates, shape (K, 6 + n)."""
+    u: np.ndarray
+    """Torques over `SwimmingDynamics.torque` [-], shape (K - 1, n)."""
+
+
+def wave(
+    time: np.ndarray,
+    *,
+    amplitude: np.ndarray,
+    phase: np.ndarray,
+    frequency: float,
+    middle: np.ndarray | float = 0.0,
+) -> np.ndarray:
+    """Joint angles of a sine wave that begins at rest, straight, within its first period.
+
+    Args:
+        time: Instants from 0 on [s], shape (K,).
+        amplitude: Of each hinge [rad], shape (n,).
+        phase: Of each hinge [rad]; of a wave from head to tail they grow.
+        frequency: [Hz].
+        middle: Angle about which each hinge swings [rad].
+
+    Returns:
+        Angles [rad], shape (K, n).
+    """
+    s = np.clip(time * frequency, 0.0, 1.0)[:, None]
+    begin = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)  # at rest at both ends, twice differentiable
+    swing = np.sin(2.0 * np.pi * frequency * time[:, None] - np.asarray(phase))
+    found: np.ndarray = begin * (np.asarray(middle) + np.asarray(amplitude) * swing)
+    return found
+
+
+def follow(dynamics: SwimmingDynamics, angles: np.ndarray) -> Gait:
+    """The motion of a swimmer whose hinges move as given, from rest, and its torques.
+
+    Link 0 moves so that momentum of body and fluid stays zero; the torques are what is left of the
+    equations.
+
+    Args:
+        dynamics: The swimmer.
+        angles: At each instant [rad], shape (K, n).
+
+    Raises:
+        SceneError: The motion of link 0 was not found: a smaller time step may help.
+    """
+    K = len(angles)
+    a = np.hstack((np.zeros((K, 6)), angles))
+    none = np.zeros((K - 1, dynamics.inputs))
+    for _ in range(ITERATIONS):
+        jet = dynamics.embedding.at(np.vstack((a[:1], a)))
+        steps = Steps(a[1:], a[:-1], none, jet[2:], jet[1:-1], jet[:-2])
+        at = dynamics.linearise(steps)
+        if not np.abs(at.residual[:, BASE]).max() > TOLERANCE:
+            return Gait(a, at.residual[:, HINGES])
+        a[1:, BASE] -= _forward(at)
+        if not np.isfinite(a).all():
+            break
+    raise SceneError(
+        f"No motion of link 0 keeps the momentum in the {K - 1} steps of the gait, of "
+        f"{dynamics.dt} s each: after {ITERATIONS} iterations the lack is "
+        f"{np.abs(at.residual[:, BASE]).max():.1e}. Take a smaller time step, or a slower gait."
+    )
+
+
+def _forward(at: LinearisedDynamics) -> np.ndarray:
+    """Changes of link 0 that take the base's residuals to zero, step after step, (K - 1, 6)."""
+    blocks = (at.by_next, at.by_now, at.by_before)
+    by_next, by_now, by_before = (each[:, BASE, BASE] for each in blocks)
+    change = np.zeros((2 + len(at.residual), 6))  # two instants at rest before
+    for k, lack in enumerate(at.residual[:, BASE]):
+        right = lack - by_now[k] @ change[k + 1] - by_before[k] @ change[k]
+        change[k + 2] = np.linalg.solve(by_next[k], right)
+    return change[2:]
