@@ -20,6 +20,8 @@ from sofa_softctl.surrogate.planning.program.transcription import PlanningProble
 
 _TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 _IDLE = 20  # iterations with hardly any gain before the end
+_EXCESS = 1e-6  # beyond limits of variables, of rates and of rest that counts as none [-]
+_GAIN = 1e-6  # predicted, of the cost, at which a motion counts as an optimum
 _MARGIN = 10.0  # of the penalty above multipliers, at most
 _LEAST = 1e-6  # penalty, where no limit is reached
 _HARDLY = 1e-9  # of the cost, in all of them
@@ -52,7 +54,9 @@ class ReducedSpace:
         found = in_balance(problem, self.variables, trial, settings.defect)
         self.trial = trial if found is None else found
         self.model: Reduced | None = None
-        self.multipliers = np.zeros(len(self.variables.most)), np.zeros(0)  # of rows, of depths
+        rows, free = len(self.variables.most), len(self.variables.free)
+        self.multipliers = np.zeros(rows), np.zeros(len(trial.depth))  # of rows, of depths
+        self.held = np.zeros(free, bool), np.zeros(rows, bool)
         if found is not None:
             self._approximate()
         if self.model is not None:
@@ -75,8 +79,8 @@ class ReducedSpace:
     @property
     def balanced(self) -> bool:
         """Whether the motion can be executed."""
-        worst = self.variables.excess(self.trial).max(initial=0.0)
-        return bool(max(worst, np.abs(self.trial.lack).max()) <= self.settings.defect)
+        worst = float(self.variables.excess(self.trial).max(initial=0.0))
+        return worst <= _EXCESS and self.trial.defect <= self.settings.defect
 
     @property
     def stuck(self) -> bool:
@@ -101,15 +105,30 @@ class ReducedSpace:
         p = len(self.model.gradient)
         x, y = answer.x[:p], answer.y
         self.multipliers = _spread(y[len(qp.g) :], near, (len(excess), len(depth)))
+        self._hold(self.model, x, y[:p], np.where(y[:p] < 0.0, *trusted))
         self.stationarity = _stationarity(qp, x, y, trusted)
-        self.converged = self.balanced and self.stationarity <= self.settings.stationarity
+        gain = self._decrease(self.model, x)
+        little = gain <= _GAIN * abs(self.scale * self.trial.cost) and np.abs(x).max() < self.radius
+        optimal = little or self.stationarity <= self.settings.stationarity
+        self.converged = bool(self.balanced and optimal)
         accepted, predicted = self._take(self.model, x)
         self._weigh(predicted)
         return accepted
 
+    def _hold(self, model: Reduced, x: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> None:
+        """Find the limits that hold a step: those with more of a multiplier than room."""
+        most = max(float(np.abs(y).max()), float(self.multipliers[0].max(initial=0.0)), 1e-300)
+        free = self.variables.free
+        there = self.variables.of(self.trial)[free] + x
+        room = np.minimum(there - self.variables.low[free], self.variables.high[free] - there)
+        bounds = ~trusted & (np.abs(y) / most > np.maximum(room, 0.0) / self.radius + 1e-6)
+        left = np.maximum(-(self.variables.excess(self.trial) + model.rows @ x), 0.0)
+        rows = self.multipliers[0] / most > left / self.radius + 1e-6
+        self.held = bounds, rows
+
     def _approximate(self) -> None:
         pull, press = (each / self.scale for each in self.multipliers)
-        self.model = reduce(self.problem, self.variables, self.trial, pull, press)
+        self.model = reduce(self.problem, self.variables, self.trial, pull, press, self.held)
 
     def _answer(self, qp: SparseQP) -> QPResult | None:
         """A verified answer of a QP solver."""
@@ -192,8 +211,6 @@ class ReducedSpace:
 
         Without it, steps along a limit that bends are cut short (Maratos 1978).
         """
-        if len(there.depth) != len(model.depth):
-            return there
         excess = self.variables.excess(there) - model.rows @ x
         depth = there.depth - model.depth_slope @ x
         answer = self._answer(self._subproblem(model, excess, depth)[0])
@@ -222,9 +239,10 @@ class ReducedSpace:
             self.penalty = float(
                 np.clip(self.penalty, 2.0 * multiplier, _MARGIN * multiplier + _LEAST)
             )
-        elif not self.balanced and predicted <= 1e-6 * max(1.0, abs(self.merit)):
-            self.penalty *= 10.0
-            self.radius = max(self.radius, self.settings.radius)
+        elif not self.balanced:
+            self.penalty *= 4.0
+            if predicted <= 1e-6 * max(1.0, abs(self.merit)):
+                self.radius = max(self.radius, self.settings.radius)
 
 
 def _above(value: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
@@ -16,7 +17,8 @@ from sofa_softctl.surrogate.planning.program.linearization import (
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
 
 _CORRECTIONS = 8  # Newton steps of a whole motion
-_FLAT = 1e-6  # least curvature, over the largest
+_FLAT = 1e-10  # least curvature that is kept, over the largest
+_BENT = 1e-6  # curvature in place of a negative one, over the largest
 
 
 class Variables:
@@ -113,10 +115,9 @@ def reduce(
     trial: Trial,
     pull: np.ndarray,
     press: np.ndarray,
+    held: tuple[np.ndarray, np.ndarray],
 ) -> Reduced | None:
     """Model of a problem about a motion in balance.
-
-    A Hessian's negative curvatures change their sign: a step then leads away from a saddle.
 
     Args:
         problem: The problem.
@@ -124,6 +125,8 @@ def reduce(
         trial: The motion.
         pull: Multipliers of the limits' rows [cost], shape (q,).
         press: Multipliers of depths [cost / length], shape (h,).
+        held: Which independent variables, shape (p,), and which of the limits' rows, shape (q,),
+            are at limits that hold them.
 
     Returns:
         None where the independent variables do not determine the motion, as where a robot buckles.
@@ -140,28 +143,40 @@ def reduce(
     Z = np.zeros((variables.count, len(free)))
     Z[free] = np.eye(len(free))
     Z[others] = -factors.solve(steps[:, free].toarray())
-    slope = model.gradient + pull @ variables.rows
-    if len(press) == len(model.depth):
-        slope = slope + press @ model.depth_slope
+    slope = model.gradient + pull @ variables.rows + press @ model.depth_slope
     multipliers = factors.solve(-slope[others], trans="T")
     if not (np.isfinite(Z).all() and np.isfinite(multipliers).all()):
         return None
     H = scipy.sparse.csr_array(model.exact + balance_curvature(problem, trial, multipliers))
+    rows = variables.rows @ Z
+    normals = np.vstack((np.eye(len(free))[held[0]], rows[held[1]]))
     return Reduced(
         gradient=model.gradient @ Z,
-        hessian=_positive(Z.T @ (H @ Z)),
+        hessian=_convex(Z.T @ (H @ Z), normals),
         basis=Z,
-        rows=variables.rows @ Z,
+        rows=rows,
         depth=model.depth,
         depth_slope=model.depth_slope @ Z,
         depth_weight=model.depth_weight,
     )
 
 
-def _positive(H: np.ndarray) -> np.ndarray:
-    """H with the sizes of its eigenvalues."""
-    value, vector = np.linalg.eigh(0.5 * (H + H.T))
-    value = np.maximum(np.abs(value), _FLAT * np.abs(value).max(initial=1e-300))
+def _convex(H: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """A positive definite Hessian that is H along the limits that hold the motion, if H is there.
+
+    Steps stay on those limits, so that curvature across them, of rows `normals` (r, p), may be
+    added: near an optimum nothing else is needed. What is negative still is replaced.
+
+    Source: Nocedal and Wright 2006, section 17.3, of augmented Lagrangians.
+    """
+    H = 0.5 * (H + H.T)
+    Q, R, _ = scipy.linalg.qr(normals.T, mode="economic", pivoting=True)
+    size = np.abs(np.diag(R))
+    Q = Q[:, size > 1e-8 * size.max(initial=0.0)]
+    H = H + np.abs(H).sum(axis=1).max(initial=0.0) * Q @ Q.T
+    value, vector = np.linalg.eigh(H)
+    largest = np.abs(value).max(initial=1e-300)
+    value = np.where(value > _FLAT * largest, value, _BENT * largest)
     found: np.ndarray = (vector * value) @ vector.T
     return found
 
