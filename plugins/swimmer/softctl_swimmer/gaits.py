@@ -65,16 +65,24 @@ def follow(dynamics: SwimmingDynamics, angles: np.ndarray) -> Gait:
         angles: At each instant [rad], shape (K, n).
 
     Raises:
-        SceneError: The motion of link 0 was not found: a smaller time step may help.
+        SceneError: Angles are outside the map of the mass matrix; the motion of link 0 was not
+            found: a smaller time step may help.
     """
     K = len(angles)
     a = np.hstack((np.zeros((K, 6)), angles))
+    known = np.isfinite(dynamics.embedding.at(a).value).all(axis=1)
+    if not known.all():
+        k = int(known.argmin())
+        raise SceneError(
+            f"The mass matrix is not known at instant {k}, at the angles {angles[k]} rad: stay "
+            "within the box of its spline."
+        )
     none = np.zeros((K - 1, dynamics.inputs))
     for _ in range(ITERATIONS):
         jet = dynamics.embedding.at(np.vstack((a[:1], a)))
         steps = Steps(a[1:], a[:-1], none, jet[2:], jet[1:-1], jet[:-2])
         at = dynamics.linearise(steps)
-        if not np.abs(at.residual[:, BASE]).max() > TOLERANCE:
+        if np.abs(at.residual[:, BASE]).max() <= TOLERANCE:
             return Gait(a, at.residual[:, HINGES])
         a[1:, BASE] -= _forward(at)
         if not np.isfinite(a).all():

@@ -1,0 +1,83 @@
+"""Planned gaits: better than waves, within limits, and as far on the exact mass matrix."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from softctl_swimmer.body import fish
+from softctl_swimmer.entries import MassEntries
+from softctl_swimmer.gait_plan import OBJECTIVES, best_wave, plan_gait, replay
+from softctl_swimmer.inertia import IsolatedInertia
+from softctl_swimmer.motion_map import HINGES, MotionMap
+from softctl_swimmer.swimming import SwimmingDynamics
+
+from sofa_softctl.errors import SceneError, UsageError
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate import Settings, TensorSpline, simulate
+
+K, REACH = 21, 1.0
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return MassEntries(IsolatedInertia(fish(3)))
+
+
+@pytest.fixture(scope="module")
+def dynamics(exact):
+    """Three links: two hinges."""
+    masses = TensorSpline(
+        replace(exact, slopes=False), 0.3, lower=-1.2 * np.ones(2), upper=1.2 * np.ones(2)
+    )
+    return SwimmingDynamics(MotionMap(masses, fish(3)), dt=0.1, torque=0.15)
+
+
+@pytest.fixture(scope="module")
+def ahead(dynamics):
+    return plan_gait(dynamics, instants=K, reach=REACH)
+
+
+def test_a_plan_goes_farther_than_the_best_wave_within_the_limits(ahead, dynamics):
+    assert ahead.plan.status is Status.SOLVED, ahead.message
+    assert ahead.progress > 1.3 * ahead.begun > 0.0
+    assert np.abs(ahead.plan.u).max() <= 1.0 + 1e-6
+    assert np.abs(ahead.plan.a[:, HINGES]).max() <= REACH + 1e-6
+    y = dynamics.embedding.at(ahead.plan.a).value[:, list(dynamics.embedding.centre)]
+    assert y[-1, 0] - y[0, 0] == pytest.approx(ahead.progress, abs=1e-12)
+    # torques alone make that motion; 1e-10 of a torque grows in 3 s of a body without damping
+    again = simulate(dynamics, ahead.plan.u, ahead.plan.a[0])
+    assert again.a == pytest.approx(ahead.plan.a, abs=1e-4)
+
+
+def test_it_is_solved_only_on_the_exact_model(ahead, dynamics, exact):
+    assert ahead.status is Status.NOT_CONVERGED and "not been replayed" in ahead.message
+    found = replay(ahead, dynamics, exact)
+    assert found.status is Status.SOLVED and "replay" not in found.message
+    assert found.exact == pytest.approx(found.progress, rel=1e-3)
+    heavy = replace(fish(3), fluid_density=3000.0)
+    wrong = replay(ahead, dynamics, MassEntries(IsolatedInertia(heavy)))
+    assert wrong.status is Status.REJECTED
+    assert "largest torque" in wrong.message and "Do not execute it" in wrong.message
+
+
+@pytest.mark.parametrize("objective", ["backward", "turn"])
+def test_other_objectives_are_planned(objective, dynamics, exact):
+    begun = plan_gait(dynamics, objective, instants=K, reach=REACH)
+    found = replay(begun, dynamics, exact)
+    assert found.status is Status.SOLVED, found.message
+    assert found.progress > max(1.1 * found.begun, 0.0)
+
+
+def test_a_plan_that_is_cut_short_is_not_solved(ahead, dynamics, exact):
+    few = plan_gait(
+        dynamics, instants=K, reach=REACH, start=ahead.start, settings=Settings(iterations=2)
+    )
+    assert not replay(few, dynamics, exact).status.ok
+
+
+def test_what_cannot_be_planned_is_refused(dynamics):
+    with pytest.raises(UsageError, match="no objective 'up'. There are: forward, backward"):
+        plan_gait(dynamics, "up")
+    weak = replace(dynamics, torque=1e-4)
+    with pytest.raises(SceneError, match="None of the sine waves stays within 1"):
+        best_wave(weak, OBJECTIVES["forward"](weak.embedding), K, REACH)
