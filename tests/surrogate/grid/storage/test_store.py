@@ -424,9 +424,7 @@ def test_bad_samples_are_refused(path):
     with Store(path, "arm", precision="float32") as store:
         with pytest.raises(ValueError, match="has numbers beyond float32"):
             store.put(np.zeros(2), sample(scale=1e39))
-        with pytest.raises(
-            ValueError, match=r"have shape \(3, 2\), or no columns. Got: \(3, 4\)"
-        ):
+        with pytest.raises(ValueError, match=r"have shape \(3, 2\), or no columns. Got: \(3, 4\)"):
             store.put(np.zeros(2), sample(d=4))
         with pytest.raises(ValueError, match="no precision 'half'. Known are float64 and float32."):
             Store(path, "arm", precision="half")
