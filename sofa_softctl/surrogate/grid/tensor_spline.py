@@ -12,7 +12,7 @@ from scipy.interpolate import NdBSpline, make_interp_spline
 
 from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.corners import FAILED, Corners, GridCounts, Key
+from sofa_softctl.surrogate.grid.corners import FAILED, Corners, GridCounts, Key, lowest
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.storage.store import Store
@@ -115,8 +115,8 @@ class TensorSpline:
                 if self.corners.number(key) == FAILED:
                     raise MapError(
                         f"A spline over a box needs all of its corners, but at "
-                        f"{self.corners.place(key)}: {self._reason(key)} Narrow the box, from "
-                        f"{self.lower} to {self.upper}."
+                        f"{self.corners.place(key)}: {self.corners.failures[lowest(key)]} "
+                        f"Narrow the box, from {self.lower} to {self.upper}."
                     )
             done += len(layer)
             if progress is not None:
@@ -181,14 +181,6 @@ class TensorSpline:
         """Keys of all corners, a list for each place along the first input."""
         first, *others = (range(count + 1) for count in self._cells * 2**self.level)
         return [[(self.level, i, *rest) for rest in itertools.product(*others)] for i in first]
-
-    def _reason(self, key: Key) -> str:
-        place = self.corners.place(key)
-        return next(
-            why
-            for other, why in self.corners.failures.items()
-            if np.array_equal(self.corners.place(other), place)
-        )
 
     def _points(self, points: ArrayLike) -> np.ndarray:
         array = np.asarray(points, float)

@@ -383,7 +383,7 @@ def test_the_next_solver_is_asked_where_one_calls_a_step_infeasible(problem):
         del sparse_qp_solvers["wrong"]
     assert asked and found.status is Status.SOLVED
     assert (
-        f"Another QP solver's answer was taken in {found.iterations} iterations." in found.message
+        f"Another QP solver's answer was taken for {found.iterations} of the QPs." in found.message
     )
     assert "piqp answered in place of wrong." in found.message
     assert found.reward == pytest.approx(plan(problem).reward, rel=1e-9)

@@ -8,14 +8,17 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse.linalg
 
-from sofa_softctl.qp.problem import SparseQP
-from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.surrogate.planning.program.linearization import approximate, balance_slope
 from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.subproblem import subproblem
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.surrogate.planning.program.trust_region import (
+    Answers,
+    next_radius,
+    rounding,
+    violation,
+)
 
-_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 _CORRECTIONS = 3  # of a step that lost its balance
 _IDLE = 40  # iterations with hardly any gain before the end: a trust region may shrink in a dozen
 _HARDLY = 1e-6  # of the cost, in all of them: in front of an obstacle steps gain ever less
@@ -44,21 +47,12 @@ class Collocation:
         self.hessian = 0
         self.costs: deque[float] = deque(maxlen=_IDLE + 1)  # of motions in balance, the last ones
         self.stationarity, self.converged = np.inf, False
-        self.notes: dict[str, None] = {}
-        self.replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
+        self.answers = Answers(settings.solvers)
 
     @property
     def merit(self) -> float:
         """Scaled cost, and the penalty times the lack of balance."""
         return self.trial.merit(self.scale, self.penalty)
-
-    @property
-    def fallback(self) -> str:
-        """See `Ended`."""
-        if not self.replaced:
-            return ""
-        why, count = " ".join(self.replaced[-1]), len(self.replaced)
-        return f"Another QP solver's answer was taken in {count} iterations. The last time: {why}"
 
     @property
     def balanced(self) -> bool:
@@ -87,18 +81,13 @@ class Collocation:
             penalty=self.penalty,
             radius=self.radius,
         )
-        answer = solve_checked(
-            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
-        )
-        self.notes.update(dict.fromkeys(answer.notes))
-        if answer.replaced:
-            self.replaced.append(answer.notes)
-        if answer.result is None:
+        answer = self.answers.of(qp)
+        if answer is None:
             self.radius *= 0.25
             return False
         n, m = len(self.model.gradient), len(self.trial.lack)
-        x, y = answer.result.x[:n], answer.result.y
-        self.stationarity = _violation(qp, x, y, m, trusted)
+        x, y = answer.x[:n], answer.y
+        self.stationarity = violation(qp, x, y, trusted, m)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
         accepted, predicted = self._take(x)
         self._weigh(float(np.abs(y[len(qp.g) : len(qp.g) + m]).max()), predicted)
@@ -108,7 +97,7 @@ class Collocation:
         """Accept the step x if the merit decreases; then choose trust region and Hessian."""
         predictions = self.model.decrease(self.trial, x, self.scale, self.penalty)
         predicted, merit = float(predictions[self.hessian]), self.merit
-        noise = 1e-13 * max(1.0, abs(merit))
+        noise = rounding(merit)
         there = _moved(self.problem, self.trial, x)
         for _ in range(_CORRECTIONS):
             if merit - there.merit(self.scale, self.penalty) >= 0.75 * predicted:
@@ -116,14 +105,18 @@ class Collocation:
             there = _corrected(self.problem, there, self.scale, self.penalty)
         if merit - there.merit(self.scale, self.penalty) < 0.75 * predicted:
             there = self._second_order_correction(there)
-        actual, far = merit - there.merit(self.scale, self.penalty), np.abs(x).max()
+        actual, far = merit - there.merit(self.scale, self.penalty), float(np.abs(x).max())
         wrong = np.abs(predictions - actual) + noise
         if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
             self.hessian = 1 - self.hessian
-        if actual < 0.25 * predicted - noise:
-            self.radius = 0.25 * min(self.radius, far)
-        elif actual > 0.75 * predicted and far > 0.9 * self.radius:
-            self.radius = min(2.0 * self.radius, self.settings.radius_max)
+        self.radius = next_radius(
+            self.radius,
+            far,
+            actual=actual,
+            predicted=predicted,
+            noise=noise,
+            most=self.settings.radius_max,
+        )
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if accepted:
             self.trial = there
@@ -153,12 +146,10 @@ class Collocation:
             penalty=self.penalty,
             radius=self.radius,
         )
-        answer = solve_checked(
-            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
-        )
-        if answer.result is None:
+        answer = self.answers.of(qp)
+        if answer is None:
             return there
-        bent = _moved(self.problem, trial, answer.result.x[: len(x)])
+        bent = _moved(self.problem, trial, answer.x[: len(x)])
         bent = _corrected(self.problem, bent, self.scale, self.penalty)
         better = bent.merit(self.scale, self.penalty) < there.merit(self.scale, self.penalty)
         return bent if better else there
@@ -170,21 +161,6 @@ class Collocation:
         elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
             self.penalty *= 10.0
             self.radius = max(self.radius, self.settings.radius)
-
-
-def _violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, m: int, trusted: np.ndarray) -> float:
-    """Distance of the QP's multipliers from those of an optimum at x = 0.
-
-    They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
-    the trust region; and a limit that is reached only at x must not have a multiplier.
-    """
-    n = len(x)
-    beyond = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
-    beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
-    slope = qp.H[:n, :n] @ x + beyond
-    limits = np.minimum(np.abs(y[:n] - beyond), np.abs(x))
-    rows = np.minimum(np.abs(y[len(qp.g) :]), np.abs(qp.A[:, :n] @ x))[m:]
-    return float(max(np.abs(slope).max(), limits.max(), rows.max(initial=0.0)))
 
 
 def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:

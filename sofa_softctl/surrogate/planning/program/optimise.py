@@ -41,6 +41,6 @@ def optimise(
         search.converged,
         search.stuck,
         search.stationarity,
-        tuple(search.notes),
-        search.fallback,
+        tuple(search.answers.notes),
+        search.answers.fallback,
     )

@@ -7,8 +7,7 @@ from collections import deque
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.qp.problem import QPResult, SparseQP
-from sofa_softctl.qp.verified import solve_checked
+from sofa_softctl.qp.problem import SparseQP
 from sofa_softctl.surrogate.planning.program.reduction import (
     Reduced,
     Variables,
@@ -17,8 +16,13 @@ from sofa_softctl.surrogate.planning.program.reduction import (
 )
 from sofa_softctl.surrogate.planning.program.settings import Settings
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.planning.program.trust_region import (
+    Answers,
+    next_radius,
+    rounding,
+    violation,
+)
 
-_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 _IDLE = 20  # iterations with hardly any gain before the end
 _EXCESS = 1e-6  # beyond limits of variables, of rates and of rest that counts as none [-]
 _GAIN = 1e-6  # predicted, of the cost, at which a motion counts as an optimum
@@ -49,8 +53,7 @@ class ReducedSpace:
         self.variables = Variables(problem, settings.independent)
         self.costs: deque[float] = deque(maxlen=_IDLE + 1)
         self.stationarity, self.converged = np.inf, False
-        self.notes: dict[str, None] = {}
-        self.replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
+        self.answers = Answers(settings.solvers)
         found = in_balance(problem, self.variables, trial, settings.defect)
         self.trial = trial if found is None else found
         self.model: Reduced | None = None
@@ -67,14 +70,6 @@ class ReducedSpace:
     def merit(self) -> float:
         """Scaled cost, and the penalty times violations."""
         return self._merit(self.trial)
-
-    @property
-    def fallback(self) -> str:
-        """See `Ended`."""
-        if not self.replaced:
-            return ""
-        why, count = " ".join(self.replaced[-1]), len(self.replaced)
-        return f"Another QP solver's answer was taken in {count} iterations. The last time: {why}"
 
     @property
     def balanced(self) -> bool:
@@ -98,7 +93,7 @@ class ReducedSpace:
             return False
         excess, depth = self.variables.excess(self.trial), self.model.depth
         qp, near, trusted = self._subproblem(self.model, excess, depth)
-        answer = self._answer(qp)
+        answer = self.answers.of(qp)
         if answer is None:
             self.radius *= 0.25
             return False
@@ -106,12 +101,13 @@ class ReducedSpace:
         x, y = answer.x[:p], answer.y
         self.multipliers = _spread(y[len(qp.g) :], near, (len(excess), len(depth)))
         self._hold(self.model, x, y[:p], np.where(y[:p] < 0.0, *trusted))
-        self.stationarity = _stationarity(qp, x, y, trusted)
-        gain = self._decrease(self.model, x)
-        little = gain <= _GAIN * abs(self.scale * self.trial.cost) and np.abs(x).max() < self.radius
+        self.stationarity = violation(qp, x, y, trusted)
+        predicted = self._decrease(self.model, x)
+        inside = np.abs(x).max() < self.radius
+        little = inside and predicted <= _GAIN * abs(self.scale * self.trial.cost)
         optimal = little or self.stationarity <= self.settings.stationarity
         self.converged = bool(self.balanced and optimal)
-        accepted, predicted = self._take(self.model, x)
+        accepted = self._take(self.model, x, predicted)
         self._weigh(predicted)
         return accepted
 
@@ -129,16 +125,6 @@ class ReducedSpace:
     def _approximate(self) -> None:
         pull, press = (each / self.scale for each in self.multipliers)
         self.model = reduce(self.problem, self.variables, self.trial, pull, press, self.held)
-
-    def _answer(self, qp: SparseQP) -> QPResult | None:
-        """A verified answer of a QP solver."""
-        found = solve_checked(
-            qp, solvers=self.settings.solvers, tolerance=_TOLERANCE, feasible=True
-        )
-        self.notes.update(dict.fromkeys(found.notes))
-        if found.replaced:
-            self.replaced.append(found.notes)
-        return found.result
 
     def _subproblem(
         self, model: Reduced, excess: np.ndarray, depth: np.ndarray
@@ -177,19 +163,23 @@ class ReducedSpace:
         )
         return qp, (hard, deep), np.array([low < -radius, high > radius])
 
-    def _take(self, model: Reduced, x: np.ndarray) -> tuple[bool, float]:
+    def _take(self, model: Reduced, x: np.ndarray, predicted: float) -> bool:
         """Accept the step x if the merit decreases; then choose the trust region."""
-        predicted, merit = self._decrease(model, x), self.merit
-        noise = 1e-13 * max(1.0, abs(merit))
+        merit = self.merit
+        noise = rounding(merit)
         there = self._stepped(self.trial, model.basis @ x)
         if there is not None and merit - self._merit(there) < 0.75 * predicted:
             there = self._corrected(model, x, there)
         actual = -np.inf if there is None else merit - self._merit(there)
-        far = np.abs(x).max()
-        if actual < 0.25 * predicted - noise:
-            self.radius = 0.25 * min(self.radius, far)
-        elif actual > 0.75 * predicted and far > 0.9 * self.radius:
-            self.radius = min(2.0 * self.radius, self.settings.radius_max)
+        far = float(np.abs(x).max())
+        self.radius = next_radius(
+            self.radius,
+            far,
+            actual=actual,
+            predicted=predicted,
+            noise=noise,
+            most=self.settings.radius_max,
+        )
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if accepted and there is not None:
             self.trial = there
@@ -199,7 +189,7 @@ class ReducedSpace:
             self.costs.append(self.trial.cost)
         else:
             self.costs.clear()
-        return accepted, predicted
+        return accepted
 
     def _stepped(self, trial: Trial, x: np.ndarray) -> Trial | None:
         """The motion in balance near a trial changed by x, shape (n,)."""
@@ -213,7 +203,7 @@ class ReducedSpace:
         """
         excess = self.variables.excess(there) - model.rows @ x
         depth = there.depth - model.depth_slope @ x
-        answer = self._answer(self._subproblem(model, excess, depth)[0])
+        answer = self.answers.of(self._subproblem(model, excess, depth)[0])
         if answer is None:
             return there
         bent = self._stepped(there, model.basis @ (answer.x[: len(x)] - x))
@@ -257,18 +247,3 @@ def _spread(
     whole[0][near[0]] = np.maximum(y[: len(near[0])], 0.0)
     whole[1][near[1]] = np.maximum(y[len(near[0]) : len(near[0]) + len(near[1])], 0.0)
     return whole
-
-
-def _stationarity(qp: SparseQP, x: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> float:
-    """Distance of the QP's multipliers from those of an optimum at x = 0.
-
-    They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
-    the trust region; and a limit that is reached only at x must not have a multiplier.
-    """
-    p = len(x)
-    beyond = np.where(trusted[0], np.minimum(y[:p], 0.0), 0.0)
-    beyond += np.where(trusted[1], np.maximum(y[:p], 0.0), 0.0)
-    slope = qp.H[:p, :p] @ x + beyond
-    limits = np.minimum(np.abs(y[:p] - beyond), np.abs(x))
-    rows = np.minimum(np.abs(y[len(qp.g) :]), np.abs(qp.A[:, :p] @ x))
-    return float(max(np.abs(slope).max(), limits.max(), rows.max(initial=0.0)))

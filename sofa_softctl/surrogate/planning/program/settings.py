@@ -68,4 +68,4 @@ class Ended:
     notes: tuple[str, ...]
     """Notes of the QP solvers."""
     fallback: str
-    """In how many iterations another solver than the first one answered, and why; else empty."""
+    """For how many QPs another solver than the first one answered, and why; else empty."""

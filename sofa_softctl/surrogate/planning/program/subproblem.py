@@ -39,7 +39,7 @@ def subproblem(
     reach = abs(model.depth_slope).sum(axis=1) * radius
     near = np.flatnonzero(model.depth + reach > 0.0)
     t = len(near)
-    rate, least, most = rates(problem, trial)
+    rate, least, most = _rates(problem, trial)
     I, T, none = eye_array(m), eye_array(t), csr_array((rate.shape[0], t))
     A: list[list[Any]] = [
         [model.balance, -I, I, None],
@@ -49,7 +49,7 @@ def subproblem(
     H = scale * model.hessians[hessian] + _PROXIMAL * eye_array(n)
     slack = np.zeros(2 * m + t)
     g = (scale * model.gradient, np.full(2 * m, penalty), scale * model.depth_weight[near])
-    low, high = room(problem, trial)
+    low, high = _room(problem, trial)
     qp = SparseQP(
         H=csc_array(block_diag((H, csc_array((2 * m + t, 2 * m + t))))),
         g=np.concatenate(g),
@@ -64,7 +64,7 @@ def subproblem(
     return qp, np.array([low < -radius, high > radius])
 
 
-def room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray]:
+def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray]:
     """Largest decrease, at most 0, and increase, at least 0, of each variable within the limits."""
     (u_low, u_high), (a_low, a_high) = problem.input_bounds, problem.state_bounds
     here = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
@@ -73,7 +73,7 @@ def room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray
     return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
-def rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarray, np.ndarray]:
+def _rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarray, np.ndarray]:
     """Rows and limits of u_k - u_k-1 where the rate is limited."""
     K, m = problem.instants, problem.m
     u_at, a_at = problem.columns

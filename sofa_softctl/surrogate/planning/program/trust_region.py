@@ -1,0 +1,89 @@
+"""What both methods share: verified answers of QPs, trust regions, first-order conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sofa_softctl.qp.problem import QPResult, SparseQP
+from sofa_softctl.qp.verified import solve_checked
+
+_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
+
+
+class Answers:
+    """Verified answers of QPs that always have one, and what there is to say of their solvers.
+
+    Args:
+        solvers: Sparse QP solvers, in the order of their calls.
+    """
+
+    def __init__(self, solvers: Sequence[str]):
+        self.solvers = solvers
+        self.notes: dict[str, None] = {}
+        """Notes of the solvers, each once."""
+        self._replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
+
+    def of(self, qp: SparseQP) -> QPResult | None:
+        """The answer; None: no solver's passed the check."""
+        found = solve_checked(qp, solvers=self.solvers, tolerance=_TOLERANCE, feasible=True)
+        self.notes.update(dict.fromkeys(found.notes))
+        if found.replaced:
+            self._replaced.append(found.notes)
+        return found.result
+
+    @property
+    def fallback(self) -> str:
+        """See `Ended`."""
+        if not self._replaced:
+            return ""
+        why, count = " ".join(self._replaced[-1]), len(self._replaced)
+        return f"Another QP solver's answer was taken for {count} of the QPs. The last time: {why}"
+
+
+def rounding(merit: float) -> float:
+    """Change of a merit that may be rounding."""
+    return 1e-13 * max(1.0, abs(merit))
+
+
+def next_radius(
+    radius: float, far: float, *, actual: float, predicted: float, noise: float, most: float
+) -> float:
+    """Trust region after a step.
+
+    Args:
+        radius: Trust region of the step.
+        far: Largest change in it.
+        actual: Decrease of the merit.
+        predicted: That of the QP.
+        noise: What may be rounding.
+        most: Largest trust region.
+    """
+    if actual < 0.25 * predicted - noise:
+        return 0.25 * min(radius, far)
+    if actual > 0.75 * predicted and far > 0.9 * radius:
+        return min(2.0 * radius, most)
+    return radius
+
+
+def violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, trusted: np.ndarray, m: int = 0) -> float:
+    """Distance of a QP's multipliers from those of an optimum at x = 0.
+
+    They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
+    the trust region; and a limit that is reached only at x must not have a multiplier.
+
+    Args:
+        qp: The QP, whose first variables are changes of the problem's.
+        x: Those, shape (n,).
+        y: Multipliers of all limits, then of all rows.
+        trusted: Which bounds of x below and above are the trust region's, shape (2, n).
+        m: Number of the first rows that are equations.
+    """
+    n = len(x)
+    beyond = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
+    beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
+    slope = qp.H[:n, :n] @ x + beyond
+    limits = np.minimum(np.abs(y[:n] - beyond), np.abs(x))
+    rows = np.minimum(np.abs(y[len(qp.g) :]), np.abs(qp.A[:, :n] @ x))[m:]
+    return float(max(np.abs(slope).max(), limits.max(), rows.max(initial=0.0)))
