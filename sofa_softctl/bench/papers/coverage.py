@@ -161,7 +161,9 @@ def _repeat(name: str, case: Case, seed: int) -> dict[str, str]:
     made = case.recording(problem, rng)
     experiments = [problem.experiment(one) for one in (made if isinstance(made, list) else [made])]
     begin = {one.name: _start(one, case, rng) for one in problem.parameters}
-    found = estimate(experiments, start_at(problem.parameters, begin))
+    found = estimate(
+        experiments, start_at(problem.parameters, begin), starts=case.starts, seed=seed
+    )
     trust = identifiability(found, experiments)
     columns = [np.array(list(begin.values())), found.rho, trust.low, trust.high]
     if case.budget:

@@ -38,6 +38,8 @@ class Case:
     """Makes recordings of the problem with new noise."""
     budget: bool = False
     """Whether intervals are also widened by the error of the discretisation."""
+    starts: int = 1
+    """Number of starts of each estimate."""
 
 
 def chain(torque_noise: float = 0.0) -> MechanismProblem:
@@ -145,6 +147,6 @@ CASES = {
     "loud inputs": Case(partial(chain, 10.0 * TORQUE_NOISE), CHAIN, _CHAIN),
     "arm": Case(arm, ARM, partial(driven, truth=ARM, torque=three_torques, duration=4.0)),
     "loop of 6": Case(partial(LoopProblem, 6), LOOP, partial(_touched, truth=LOOP)),
-    "loop of 12": Case(LoopProblem, LOOP, partial(_touched, truth=LOOP)),
+    "loop of 12": Case(LoopProblem, LOOP, partial(_touched, truth=LOOP), starts=4),
 }
 """Noise of outputs, of inputs too, and ten times that of inputs; an arm; the paper's loop."""

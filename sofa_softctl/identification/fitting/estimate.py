@@ -85,7 +85,7 @@ class Estimate:
     failed: tuple[tuple[np.ndarray, str], ...] = ()
     """Starts without a search, shape (n_rho,), and why."""
     branches: tuple[SearchResult, ...] = ()
-    """Ends near the best one with unknown inputs, on branches of the motion, best first."""
+    """All ends with unknown inputs, on branches of the motion, best first."""
 
     @cached_property
     def minima(self) -> tuple[Minimum, ...]:
@@ -176,7 +176,8 @@ def estimate(
     and of ((rho - mean) / deviation)^2 over priors: the maximum of the likelihood (of the posterior
     density with priors) for independent normal noise. Where inputs are noisy, that holds with their
     errors as further unknowns, weighed by their own noise: such experiments are fitted with exact
-    inputs first, then, from each minimum, in this way, see `Experiment.with_unknown_inputs`.
+    inputs first, then, from starts and from ends, in this way, see
+    `Experiment.with_unknown_inputs`.
 
     Args:
         experiments: Share parameters of the same name.

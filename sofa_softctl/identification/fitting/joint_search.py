@@ -73,6 +73,7 @@ def approach(
     progress: Callable[[int, float], None] | None = None,
     *,
     most: int = STEPS,
+    states: list[Any] | None = None,
 ) -> tuple[np.ndarray, int, float]:
     """Parameters near a minimum of the cost, the number of steps, and the cost there.
 
@@ -84,6 +85,7 @@ def approach(
         free: Mask of those to fit, shape (n_rho,).
         progress: Called with the number of steps and the cost.
         most: Limit of steps; as many where none of them was the last.
+        states: To go on from, those that were `kept` at this start; None: new ones.
 
     Raises:
         SimulationError: The model cannot be simulated at the start.
@@ -91,7 +93,7 @@ def approach(
     lower, upper = bounds(misfit.parameters)
     scale = np.array([one.scale for one in misfit.parameters])
     search = _Joint(misfit)
-    rho, states = start.copy(), search.begin(start)
+    rho, states = start.copy(), search.begin(start, states)
     cost = search.cost(states, rho)
     count = 0
     for count in range(1, most + 1):
@@ -179,9 +181,10 @@ class _Joint:
             for k, one in enumerate(misfit.experiments)
         ]
 
-    def begin(self, rho: np.ndarray) -> list[Any]:
-        """States of all experiments."""
-        return [one.state(self.misfit.of(k, rho)) for k, one in enumerate(self.parts)]
+    def begin(self, rho: np.ndarray, known: list[Any] | None) -> list[Any]:
+        """States of all experiments, new where they are not known."""
+        pairs = enumerate(zip(self.parts, known or [None] * len(self.parts), strict=True))
+        return [one.state(self.misfit.of(k, rho)) if at is None else at for k, (one, at) in pairs]
 
     def moved(self, states: list[Any], rho: np.ndarray, share: float) -> list[Any]:
         """States at other parameters."""

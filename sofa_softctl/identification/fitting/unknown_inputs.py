@@ -15,9 +15,14 @@ from sofa_softctl.identification.fitting.minima import distinct_minima
 from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.parameter import bounds
 
-AGAIN = (-0.1, 0.0)
-"""Where searches start again: this share of the way back to the end with exact inputs, negative
-beyond the new one."""
+TRIED = 10
+"""Steps after which one of two beginnings is left."""
+AROUND = 4
+"""Number of searches that begin around the best end..."""
+DISTANCE = 3.0
+"""... at this distance from it [standard deviations]."""
+SEEN = 1.0
+"""Least information on a direction in which they differ [1 / scale^2]."""
 
 
 class Found(NamedTuple):
@@ -42,10 +47,12 @@ def with_unknown_inputs(
     most: int,
     progress: Callable[[int, float], None] | None = None,
 ) -> Found:
-    """Search with noisy inputs as unknowns, from each distinct end with exact inputs.
+    """Search with noisy inputs as unknowns, for each distinct end with exact inputs.
 
-    The likeliest inputs may lie on several branches of the motion, each with a minimum of its own.
-    So each search starts again near its end, with new inputs.
+    Noise of inputs biases searches that take them as exact. So each search begins at the start or
+    at the end of one with exact inputs, whichever has less cost after a few steps. The likeliest
+    inputs may lie on several branches of the motion, each with a minimum of its own: further
+    searches begin around the best end, with new inputs.
 
     Args:
         exact: Residuals with exact inputs.
@@ -60,17 +67,20 @@ def with_unknown_inputs(
     ends = _Ends(StackedResidual(experiments, exact.parameters), free, most, progress)
     found = list[SearchResult]()
     for group in _groups(searches):
-        best = ends.near(searches[group[0]].rho)
-        found += [replace(best, start=searches[i].start) for i in group] if best else []
+        one = searches[group[0]]
+        end = ends.of(one.start, one.rho)
+        found += [replace(end, start=searches[i].start) for i in group] if end else []
     if not found:
         warning = (
             "noisy inputs were taken as exact, since the search with unknown errors of them "
             f"failed: {ends.why} Estimates may be biased"
         )
         return Found(exact, tuple(searches), (), ends.evaluations, (warning,))
+    ends.around()
     keep(ends.misfit, ends.kept)
     found.sort(key=lambda one: one.cost)
-    return Found(ends.misfit, tuple(found), ends.branches, ends.evaluations)
+    found[0] = replace(ends.found[0], start=found[0].start)
+    return Found(ends.misfit, tuple(found), tuple(ends.found), ends.evaluations)
 
 
 def _groups(searches: Sequence[SearchResult]) -> list[tuple[int, ...]]:
@@ -92,32 +102,64 @@ class _Ends:
     ) -> None:
         self.misfit, self.free, self.most, self.progress = misfit, free, most, progress
         self.evaluations, self.why = 0, ""
-        self.branches: tuple[SearchResult, ...] = ()
-        """Ends near the best one of all."""
+        self.found: list[SearchResult] = []
+        """All ends, best first."""
         self.kept: list[Any] = []
         """Unknowns of the best one."""
 
-    def near(self, rho: np.ndarray) -> SearchResult | None:
-        """The best end from parameters rho and from near there; None: all failed."""
-        pairs = list[tuple[SearchResult, list[Any]]]()
+    def of(self, *begin: np.ndarray) -> SearchResult | None:
+        """The end from one of several beginnings; None: all failed."""
+        tried = [one for one in map(self._tried, begin) if one is not None]
+        return self._end(*min(tried, key=lambda one: one.cost)[:2]) if tried else None
+
+    def around(self) -> None:
+        """Search again from around the best end, with new inputs."""
+        random = np.random.default_rng(0)
+        for _ in range(AROUND):
+            self.of(self.found[0].rho + self._away(self.found[0], random))
+
+    def _away(self, end: SearchResult, random: np.random.Generator) -> np.ndarray:
+        """A random step of `DISTANCE` deviations, as far as the data determine the parameters."""
+        scale = np.array([one.scale for one in self.misfit.parameters])
+        assert end.information is not None  # of a search
+        w, V = np.linalg.eigh(end.information * np.outer(scale, scale))
+        seen = w > SEEN
+        step = random.standard_normal(seen.sum())
+        step *= DISTANCE / (np.linalg.norm(step) * np.sqrt(w[seen]))
+        return scale * (V[:, seen] @ step)
+
+    def _tried(self, begin: np.ndarray) -> _Begun | None:
+        """A few steps; None: they failed."""
+        inside = np.clip(begin, *bounds(self.misfit.parameters))
         try:
-            pairs.append(self._end(rho))
-            first = pairs[0][0].rho
-            for share in AGAIN:
-                pairs.append(self._end(first + share * (rho - first)))
+            rho, steps, cost = approach(self.misfit, inside, self.free, self.progress, most=TRIED)
         except SimulationError as error:
             self.why = str(error)
-        pairs.sort(key=lambda pair: pair[0].cost)
-        if pairs and (not self.branches or pairs[0][0].cost < self.branches[0].cost):
-            self.branches, self.kept = tuple(end for end, _ in pairs), pairs[0][1]
-        return pairs[0][0] if pairs else None
-
-    def _end(self, begin: np.ndarray) -> tuple[SearchResult, list[Any]]:
-        """A search with new inputs, and the unknowns at its end."""
-        inside = np.clip(begin, *bounds(self.misfit.parameters))
-        rho, steps, _ = approach(self.misfit, inside, self.free, self.progress)
+            return None
         self.evaluations += steps
-        found = search(self.misfit, rho, self.free, most=self.most, progress=self.progress)
+        return _Begun(rho, kept(self.misfit), cost)
+
+    def _end(self, begin: np.ndarray, states: list[Any]) -> SearchResult | None:
+        """The end of a search that goes on from inputs."""
+        try:
+            rho, steps, _ = approach(self.misfit, begin, self.free, self.progress, states=states)
+            self.evaluations += steps
+            found = search(self.misfit, rho, self.free, most=self.most, progress=self.progress)
+            self.misfit.fits(found.rho)
+        except SimulationError as error:
+            self.why = str(error)
+            return None
         self.evaluations += found.evaluations
-        self.misfit.fits(found.rho)
-        return found, kept(self.misfit)
+        if not self.found or found.cost < self.found[0].cost:
+            self.kept = kept(self.misfit)
+        self.found = sorted((*self.found, found), key=lambda one: one.cost)
+        return found
+
+
+class _Begun(NamedTuple):
+    """A search after a few steps."""
+
+    rho: np.ndarray
+    states: list[Any]
+    """Its unknowns."""
+    cost: float

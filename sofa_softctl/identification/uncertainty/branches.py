@@ -25,11 +25,10 @@ def branches(estimate: Estimate) -> list[tuple[SearchResult, float]]:
         return []
     scale = np.array([one.scale for one in estimate.parameters])
     noise = estimate.cost / ends[0].cost if ends[0].cost > 0.0 else 1.0  # declared over estimated
-    of_priors = np.diag(estimate.prior_information)
     weight, free = [], np.ix_(estimate.free, estimate.free)
     for end in ends:
         assert end.information is not None  # of a search that converged
-        F = (end.information + of_priors) * np.outer(scale, scale)
+        F = end.information * np.outer(scale, scale)
         excess = noise * (end.cost - ends[0].cost)
         weight.append(-0.5 * excess - 0.5 * np.linalg.slogdet(F[free])[1])
     share = np.exp(np.array(weight) - max(weight))

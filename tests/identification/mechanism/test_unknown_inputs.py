@@ -199,7 +199,7 @@ def test_where_it_cannot_be_simulated_inputs_are_exact_and_a_warning_says_so(mon
     problem = chain(TORQUE_NOISE)
     one = problem.experiment(recorded(problem, 2))
 
-    def fail(*_):
+    def fail(*_, **__):
         raise SimulationError("A step has no solution.")
 
     monkeypatch.setattr(unknown_inputs, "approach", fail)
