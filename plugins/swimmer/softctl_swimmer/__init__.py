@@ -1,9 +1,13 @@
 """An underwater swimmer: ellipsoids joined by hinges in potential flow. See README.md."""
 
-from softctl_swimmer.added_mass import added_mass_derivative, added_mass_of, raw_added_mass
 from softctl_swimmer.body import Hinge, Link, Swimmer, fish
-from softctl_swimmer.connection import local_connection, prescribed_motion
-from softctl_swimmer.dynamics import (
+from softctl_swimmer.flow.added_mass import added_mass_derivative, added_mass_of, raw_added_mass
+from softctl_swimmer.flow.ellipsoid import ellipsoid_surface
+from softctl_swimmer.flow.lamb import ellipsoid_added_mass
+from softctl_swimmer.flow.potential import Flow, Solution
+from softctl_swimmer.flow.surface import Surface, checked_surface
+from softctl_swimmer.motion.connection import local_connection, prescribed_motion
+from softctl_swimmer.motion.dynamics import (
     State,
     Step,
     at_rest,
@@ -13,11 +17,7 @@ from softctl_swimmer.dynamics import (
     moving,
     velocity_of,
 )
-from softctl_swimmer.ellipsoid import ellipsoid_surface
-from softctl_swimmer.inertia import FlowInertia, Inertia, IsolatedInertia
-from softctl_swimmer.lamb import ellipsoid_added_mass
-from softctl_swimmer.potential import Flow, Solution
-from softctl_swimmer.surface import Surface, checked_surface
+from softctl_swimmer.motion.inertia import FlowInertia, Inertia, IsolatedInertia
 
 __all__ = [
     "Flow",

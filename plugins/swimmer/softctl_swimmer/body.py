@@ -10,8 +10,8 @@ from itertools import combinations, product
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from softctl_swimmer.contact import contact_scale
-from softctl_swimmer.kinematics import link_jacobians, link_poses, sum_of_links
+from softctl_swimmer.flow.contact import contact_scale
+from softctl_swimmer.motion.kinematics import link_jacobians, link_poses, sum_of_links
 
 WATER = 1000.0
 """Density of the fluid by default [kg/m^3]."""

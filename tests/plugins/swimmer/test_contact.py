@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from softctl_swimmer.contact import contact_scale
+from softctl_swimmer.flow.contact import contact_scale
 
 
 def turned(angle):

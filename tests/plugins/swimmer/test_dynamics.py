@@ -22,7 +22,7 @@ from softctl_swimmer import (
     moving,
     velocity_of,
 )
-from softctl_swimmer.se3 import body_momentum, cayley, coadjoint, dcay_inv_transpose
+from softctl_swimmer.motion.se3 import body_momentum, cayley, coadjoint, dcay_inv_transpose
 
 from sofa_softctl.errors import SimulationError
 

@@ -15,7 +15,7 @@ from softctl_swimmer import (
     fish,
     raw_added_mass,
 )
-from softctl_swimmer.equation import equation, self_block
+from softctl_swimmer.flow.equation import equation, self_block
 
 AXES = (1.0, 0.3, 0.5)
 

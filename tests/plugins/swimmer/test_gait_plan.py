@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from softctl_swimmer.body import fish
-from softctl_swimmer.entries import MassEntries
-from softctl_swimmer.gait_plan import OBJECTIVES, best_wave, plan_gait, replay
-from softctl_swimmer.inertia import IsolatedInertia
-from softctl_swimmer.motion_map import HINGES, MotionMap
-from softctl_swimmer.swimming import SwimmingDynamics
+from softctl_swimmer.motion.inertia import IsolatedInertia
+from softctl_swimmer.planning.entries import MassEntries
+from softctl_swimmer.planning.gait_plan import OBJECTIVES, best_wave, plan_gait, replay
+from softctl_swimmer.planning.motion_map import HINGES, MotionMap
+from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.status import Status

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from softctl_swimmer import checked_surface, ellipsoid_surface
-from softctl_swimmer.layers import layer_potentials
+from softctl_swimmer.flow.layers import layer_potentials
 
 from sofa_softctl.errors import MeshError
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from softctl_swimmer import IsolatedInertia, at_rest, fish, midpoint_step
-from softctl_swimmer.entries import MassEntries, packed
-from softctl_swimmer.motion_map import MotionMap
-from softctl_swimmer.poses import rotation, velocity
-from softctl_swimmer.swimming import SwimmingDynamics
+from softctl_swimmer.planning.entries import MassEntries, packed
+from softctl_swimmer.planning.motion_map import MotionMap
+from softctl_swimmer.planning.poses import rotation, velocity
+from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 from sofa_softctl.surrogate import Grid, Steps, simulate
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import dblquad
-from softctl_swimmer.layers import layer_gradients, layer_potentials
-from softctl_swimmer.tables import triangle_tables
+from softctl_swimmer.flow.layers import layer_gradients, layer_potentials
+from softctl_swimmer.flow.tables import triangle_tables
 
 CORNERS = np.array([[0.1, 0.0, 0.2], [1.1, 0.2, -0.1], [0.3, 0.9, 0.4]])
 HATS = np.eye(3)[None]  # densities: the hat function of each corner

@@ -31,7 +31,7 @@ import math
 import numpy as np
 from numba import njit
 
-from softctl_swimmer.tables import TriangleTables
+from softctl_swimmer.flow.tables import TriangleTables
 
 FLAT = 8 * np.finfo(float).eps
 """A height below this share of the coordinates is rounding: the point lies in the plane."""

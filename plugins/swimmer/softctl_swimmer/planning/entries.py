@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.errors import MapError, SceneError
 from sofa_softctl.surrogate import Jet, MapSample
-from softctl_swimmer.inertia import Inertia
+from softctl_swimmer.motion.inertia import Inertia
 
 DIFFERENCE = 1e-4
 """Step of central differences of exact slopes, for curvatures [rad]."""

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from softctl_swimmer.added_mass import added_mass_derivative, added_mass_of
 from softctl_swimmer.body import Swimmer
-from softctl_swimmer.kinematics import sum_of_links
-from softctl_swimmer.lamb import ellipsoid_added_mass
-from softctl_swimmer.potential import Flow
+from softctl_swimmer.flow.added_mass import added_mass_derivative, added_mass_of
+from softctl_swimmer.flow.lamb import ellipsoid_added_mass
+from softctl_swimmer.flow.potential import Flow
+from softctl_swimmer.motion.kinematics import sum_of_links
 
 
 class Inertia(Protocol):

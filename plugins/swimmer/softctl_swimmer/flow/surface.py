@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sofa_softctl.errors import MeshError
-from softctl_swimmer.tables import TriangleTables, triangle_tables
+from softctl_swimmer.flow.tables import TriangleTables, triangle_tables
 
 THIN = 1e-6
 """A triangle is degenerate if twice its area is below this share of its longest side squared."""

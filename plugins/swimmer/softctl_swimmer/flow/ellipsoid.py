@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.errors import MeshError
-from softctl_swimmer.surface import Surface, checked_surface
+from softctl_swimmer.flow.surface import Surface, checked_surface
 
 VERTEX_COUNT = 353
 """Vertices of a link by default: four make the 1,412 of Jia, Pan, Manocha's swimmer."""

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
 from softctl_swimmer.body import Swimmer
-from softctl_swimmer.ellipsoid import VERTEX_COUNT, ellipsoid_surface
-from softctl_swimmer.equation import SelfBlock, equation, points_in, row_ranges, self_block
-from softctl_swimmer.layers import layer_gradients
-from softctl_swimmer.surface import Surface
+from softctl_swimmer.flow.ellipsoid import VERTEX_COUNT, ellipsoid_surface
+from softctl_swimmer.flow.equation import SelfBlock, equation, points_in, row_ranges, self_block
+from softctl_swimmer.flow.layers import layer_gradients
+from softctl_swimmer.flow.surface import Surface
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.surrogate import LinearisedDynamics, Steps
-from softctl_swimmer.motion_map import BASE, HINGES
-from softctl_swimmer.swimming import SwimmingDynamics
+from softctl_swimmer.planning.motion_map import BASE, HINGES
+from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 TOLERANCE = 1e-11
 """Largest lack of momentum of a step, as a displacement [m] and [rad]."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.surrogate import Jet
 from softctl_swimmer.body import Swimmer
-from softctl_swimmer.poses import complex_slopes, hat, rotation
+from softctl_swimmer.planning.poses import complex_slopes, hat, rotation
 
 BASE, HINGES = slice(0, 6), slice(6, None)
 """Rows of coordinates and velocities: of link 0, and of the hinges."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softctl_swimmer.potential import Flow
+from softctl_swimmer.flow.potential import Flow
 
 
 def raw_added_mass(flow: Flow, angles: np.ndarray, f: np.ndarray) -> np.ndarray:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from softctl_swimmer.inertia import Inertia
-from softctl_swimmer.se3 import cayley
+from softctl_swimmer.motion.inertia import Inertia
+from softctl_swimmer.motion.se3 import cayley
 
 
 def local_connection(inertia: Inertia, angles: np.ndarray) -> np.ndarray:

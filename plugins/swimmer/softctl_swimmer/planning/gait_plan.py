@@ -21,9 +21,9 @@ from sofa_softctl.surrogate import (
     Settings,
     plan,
 )
-from softctl_swimmer.gaits import Gait, follow, wave
-from softctl_swimmer.motion_map import HINGES, MassMap, MotionMap
-from softctl_swimmer.swimming import SwimmingDynamics
+from softctl_swimmer.planning.gaits import Gait, follow, wave
+from softctl_swimmer.planning.motion_map import HINGES, MassMap, MotionMap
+from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 EFFORT = 1e-4
 """Weight of squared torques over their unit [m] or [-]: a tie-breaker."""

@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
-from softctl_swimmer.tables import TriangleTables
-from softctl_swimmer.triangle import (
+from softctl_swimmer.flow.tables import TriangleTables
+from softctl_swimmer.flow.triangle import (
     corner_weight_gradients,
     corner_weights,
     edge_gradients,

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from softctl_swimmer.inertia import Inertia
-from softctl_swimmer.se3 import (
+from softctl_swimmer.motion.inertia import Inertia
+from softctl_swimmer.motion.se3 import (
     body_momentum,
     cayley,
     coadjoint,

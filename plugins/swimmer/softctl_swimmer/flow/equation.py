@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from softctl_swimmer.layers import layer_potentials
-from softctl_swimmer.surface import Surface
+from softctl_swimmer.flow.layers import layer_potentials
+from softctl_swimmer.flow.surface import Surface
 
 _RULE = ((2 / 3, 1 / 6, 1 / 6), (1 / 6, 2 / 3, 1 / 6), (1 / 6, 1 / 6, 2 / 3))
 """Barycentric points of the three-point rule, exact for quadratic integrands."""

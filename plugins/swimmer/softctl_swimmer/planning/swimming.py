@@ -24,8 +24,8 @@ from functools import cached_property
 import numpy as np
 
 from sofa_softctl.surrogate import Jet, LinearisedDynamics, Steps
-from softctl_swimmer.motion_map import BASE, HINGES, MotionMap
-from softctl_swimmer.poses import velocity, velocity_slopes
+from softctl_swimmer.planning.motion_map import BASE, HINGES, MotionMap
+from softctl_swimmer.planning.poses import velocity, velocity_slopes
 
 
 @dataclass(frozen=True)

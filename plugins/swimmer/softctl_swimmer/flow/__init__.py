@@ -1,0 +1,1 @@
+"""Potential flow about the links: skins, boundary elements, added mass."""

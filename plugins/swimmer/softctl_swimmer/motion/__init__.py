@@ -1,0 +1,1 @@
+"""How bodies and fluid move: kinematics, inertia, time steps."""

@@ -1,0 +1,1 @@
+"""Planning of gaits on maps of the mass matrix."""
