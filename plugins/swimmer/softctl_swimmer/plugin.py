@@ -7,5 +7,13 @@ from sofa_softctl import hookimpl
 
 
 @hookimpl
-def softctl_register_components(register: Callable[[type[Any]], None]) -> None:
-    """See sofa_softctl.hooks. The physics needs no component: a scene's come with the scene."""
+def softctl_register_controllers(register: Callable[[str, Callable[..., Any]], None]) -> None:
+    """See sofa_softctl.hooks."""
+    register("swimmer", _controller)
+
+
+def _controller() -> type[Any]:
+    """The class, imported when it is needed."""
+    from softctl_swimmer.controller import SwimmerController
+
+    return SwimmerController

@@ -32,6 +32,7 @@ class Termination(Enum):
         "no parameters of this model fit. Look for columns that are swapped or reversed, for what "
         "the model leaves out, and for a better start."
     )
+    LEFT = "The search was left before its end: another fits the data far better."
     FIXED = "Every parameter is fixed: they stay at their starts."
     UNOBSERVABLE = "No parameter that is not fixed is observable: they stay at their starts."
 

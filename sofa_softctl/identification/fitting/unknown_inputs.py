@@ -10,13 +10,16 @@ import numpy as np
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
-from sofa_softctl.identification.fitting.joint_search import approach, keep, kept
+from sofa_softctl.identification.fitting.joint_search import DECREASE, STEPS, approach, keep, kept
 from sofa_softctl.identification.fitting.minima import distinct_minima
 from sofa_softctl.identification.fitting.residual import StackedResidual
+from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.parameter import bounds
 
 TRIED = 10
-"""Steps after which one of two beginnings is left."""
+"""Steps after which searches are compared."""
+HOPELESS = 3.0
+"""One is left that costs more than the best end by so many times what its last steps gained [-]."""
 AROUND = 4
 """Number of searches that begin around the best end..."""
 DISTANCE = 3.0
@@ -50,9 +53,10 @@ def with_unknown_inputs(
     """Search with noisy inputs as unknowns, for each distinct end with exact inputs.
 
     Noise of inputs biases searches that take them as exact. So each search begins at the start or
-    at the end of one with exact inputs, whichever has less cost after a few steps. The likeliest
-    inputs may lie on several branches of the motion, each with a minimum of its own: further
-    searches begin around the best end, with new inputs.
+    at the end of one with exact inputs, whichever has less cost after a few steps. The best one is
+    ended first, and others are left where they hardly come nearer. The likeliest inputs may lie on
+    several branches of the motion, each with a minimum of its own: further searches begin around
+    the best end, with new inputs.
 
     Args:
         exact: Residuals with exact inputs.
@@ -65,12 +69,15 @@ def with_unknown_inputs(
     if all(one.unknowns == 0 for one in experiments):
         return Found(exact, tuple(searches))
     ends = _Ends(StackedResidual(experiments, exact.parameters), free, most, progress)
-    found = list[SearchResult]()
+    begun = list[tuple[_Begun, tuple[int, ...]]]()
     for group in _groups(searches):
-        one = searches[group[0]]
-        end = ends.of(one.start, one.rho)
+        one = ends.begin(searches[group[0]].start, searches[group[0]].rho)
+        begun += [(one, group)] if one is not None else []
+    found = list[SearchResult]()
+    for one, group in sorted(begun, key=lambda pair: pair[0].cost):
+        end = ends.end(one)
         found += [replace(end, start=searches[i].start) for i in group] if end else []
-    if not found:
+    if not ends.found:
         warning = (
             "noisy inputs were taken as exact, since the search with unknown errors of them "
             f"failed: {ends.why} Estimates may be biased"
@@ -107,16 +114,39 @@ class _Ends:
         self.kept: list[Any] = []
         """Unknowns of the best one."""
 
-    def of(self, *begin: np.ndarray) -> SearchResult | None:
-        """The end from one of several beginnings; None: all failed."""
-        tried = [one for one in map(self._tried, begin) if one is not None]
-        return self._end(*min(tried, key=lambda one: one.cost)[:2]) if tried else None
+    def begin(self, *at: np.ndarray) -> _Begun | None:
+        """The best after a few steps from some parameters; None: all failed."""
+        tried = [one for one in map(self._tried, at) if one is not None]
+        return min(tried, key=lambda one: one.cost, default=None)
+
+    def end(self, begun: _Begun) -> SearchResult | None:
+        """The end of a search, or where it was left; None: it failed."""
+        try:
+            begun, hopeless = self._approached(begun)
+            if hopeless:
+                rho = begun.rho
+                return SearchResult(rho, rho, begun.cost, Termination.LEFT, (), 0, 0, "")
+            keep(self.misfit, begun.states or [])
+            found = search(
+                self.misfit, begun.rho, self.free, most=self.most, progress=self.progress
+            )
+            self.misfit.fits(found.rho)
+        except SimulationError as error:
+            self.why = str(error)
+            return None
+        self.evaluations += found.evaluations
+        if not self.found or found.cost < self.found[0].cost:
+            self.kept = kept(self.misfit)
+        self.found = sorted((*self.found, found), key=lambda one: one.cost)
+        return found
 
     def around(self) -> None:
         """Search again from around the best end, with new inputs."""
         random = np.random.default_rng(0)
         for _ in range(AROUND):
-            self.of(self.found[0].rho + self._away(self.found[0], random))
+            begun = self.begin(self.found[0].rho + self._away(self.found[0], random))
+            if begun is not None:
+                self.end(begun)
 
     def _away(self, end: SearchResult, random: np.random.Generator) -> np.ndarray:
         """A random step of `DISTANCE` deviations, as far as the data determine the parameters."""
@@ -128,38 +158,43 @@ class _Ends:
         step *= DISTANCE / (np.linalg.norm(step) * np.sqrt(w[seen]))
         return scale * (V[:, seen] @ step)
 
-    def _tried(self, begin: np.ndarray) -> _Begun | None:
+    def _tried(self, rho: np.ndarray) -> _Begun | None:
         """A few steps; None: they failed."""
-        inside = np.clip(begin, *bounds(self.misfit.parameters))
+        inside = np.clip(rho, *bounds(self.misfit.parameters))
         try:
-            rho, steps, cost = approach(self.misfit, inside, self.free, self.progress, most=TRIED)
+            return self._stepped(_Begun(inside, None, np.inf))
         except SimulationError as error:
             self.why = str(error)
             return None
+
+    def _approached(self, begun: _Begun) -> tuple[_Begun, bool]:
+        """A search after steps enough, and whether it is hopeless."""
+        for _ in range(STEPS // TRIED):
+            now = self._stepped(begun)
+            gained, begun = begun.cost - now.cost, now
+            if gained < DECREASE:
+                break
+            if self.found and now.cost - self.found[0].cost > HOPELESS * gained:
+                return begun, True
+        return begun, False
+
+    def _stepped(self, begun: _Begun) -> _Begun:
+        rho, steps, cost = approach(
+            self.misfit,
+            begun.rho,
+            self.free,
+            self.progress,
+            most=TRIED,
+            states=begun.states,
+        )
         self.evaluations += steps
         return _Begun(rho, kept(self.misfit), cost)
-
-    def _end(self, begin: np.ndarray, states: list[Any]) -> SearchResult | None:
-        """The end of a search that goes on from inputs."""
-        try:
-            rho, steps, _ = approach(self.misfit, begin, self.free, self.progress, states=states)
-            self.evaluations += steps
-            found = search(self.misfit, rho, self.free, most=self.most, progress=self.progress)
-            self.misfit.fits(found.rho)
-        except SimulationError as error:
-            self.why = str(error)
-            return None
-        self.evaluations += found.evaluations
-        if not self.found or found.cost < self.found[0].cost:
-            self.kept = kept(self.misfit)
-        self.found = sorted((*self.found, found), key=lambda one: one.cost)
-        return found
 
 
 class _Begun(NamedTuple):
     """A search after a few steps."""
 
     rho: np.ndarray
-    states: list[Any]
-    """Its unknowns."""
+    states: list[Any] | None
+    """Its unknowns; None: new ones."""
     cost: float

@@ -25,7 +25,7 @@ def local_connection(inertia: Inertia, angles: np.ndarray) -> np.ndarray:
         inertia: Of bodies and fluid.
         angles: Of the hinges [rad], shape (n,).
     """
-    M, _ = inertia.at(angles)
+    M = inertia.mass(angles)
     return -np.linalg.solve(M[:6, :6], M[:6, 6:])
 
 

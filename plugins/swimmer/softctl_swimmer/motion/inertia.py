@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -39,6 +40,15 @@ class FlowInertia:
 
     flow: Flow
     """The flow and its swimmer."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of bodies and skins."""
+        found = hashlib.sha256(repr(self.flow.swimmer).encode())
+        for skin in self.flow.skins:
+            for array in (skin.vertices, skin.triangles):
+                found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
 
     def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Inertia`. Raises what `Flow.solve` raises."""

@@ -14,7 +14,6 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate import (
     Effort,
     Iteration,
-    Jet,
     Limits,
     Plan,
     PlanningProblem,
@@ -168,7 +167,7 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
         dynamics: The swimmer that it was planned for.
         exact: Its mass matrix itself, `MassEntries`: K evaluations.
     """
-    other = dynamics.on(MotionMap(_Known(exact), dynamics.embedding.swimmer))
+    other = dynamics.on(replace(dynamics.embedding, masses=exact))
     gait = follow(other, found.plan.a[:, HINGES])
     goal = OBJECTIVES[found.objective](other.embedding)
     y = other.embedding.at(gait.a).value[:, list(goal.rows)]
@@ -183,28 +182,6 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
             f"map of the mass matrix. {message}"
         ).strip()
     return replace(found, exact=progress, torque=torque, status=status, message=message)
-
-
-class _Known:
-    """A mass matrix that is evaluated once at each pose. `follow` needs no curvature."""
-
-    def __init__(self, masses: MassMap) -> None:
-        self.masses = masses
-        self.found: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
-
-    def at(self, points: np.ndarray) -> Jet:
-        """See `MassMap`."""
-        for point in points:
-            if point.tobytes() not in self.found:
-                jet = self.masses.at(point[None])
-                self.found[point.tobytes()] = jet.value[0], jet.gradient[0]
-        pairs = [self.found[point.tobytes()] for point in points]
-        return Jet(*(np.array(each) for each in zip(*pairs, strict=True)))
-
-    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """None."""
-        del weights
-        return np.zeros((*points.shape, points.shape[1]))
 
 
 def best_wave(dynamics: SwimmingDynamics, goal: Progress, instants: int, reach: float) -> Gait:

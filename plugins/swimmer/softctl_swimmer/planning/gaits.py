@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.surrogate import LinearisedDynamics, Steps
-from softctl_swimmer.planning.motion_map import BASE, HINGES
+from sofa_softctl.surrogate import Jet, LinearisedDynamics, Steps
+from softctl_swimmer.planning.motion_map import BASE, HINGES, MassMap
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 TOLERANCE = 1e-11
@@ -68,6 +68,8 @@ def follow(dynamics: SwimmingDynamics, angles: np.ndarray) -> Gait:
         SceneError: Angles are outside the map of the mass matrix; the motion of link 0 was not
             found: a smaller time step may help.
     """
+    at = dynamics.embedding
+    dynamics = dynamics.on(replace(at, masses=_Known(at.masses)))
     K = len(angles)
     a = np.hstack((np.zeros((K, 6)), angles))
     known = np.isfinite(dynamics.embedding.at(a).value).all(axis=1)
@@ -103,3 +105,26 @@ def _forward(at: LinearisedDynamics) -> np.ndarray:
         right = lack - by_now[k] @ change[k + 1] - by_before[k] @ change[k]
         change[k + 2] = np.linalg.solve(by_next[k], right)
     return change[2:]
+
+
+class _Known:
+    """A mass matrix that is evaluated once at each pose, and has no curvature: none is needed."""
+
+    def __init__(self, masses: MassMap) -> None:
+        self.masses = masses
+        self.found: dict[bytes, list[np.ndarray]] = {}
+
+    def at(self, points: np.ndarray) -> Jet:
+        """See `MassMap`."""
+        new = [point for point in points if point.tobytes() not in self.found]
+        if new:
+            jet = self.masses.at(np.array(new))
+            for point, *each in zip(new, jet.value, jet.gradient, strict=True):
+                self.found[point.tobytes()] = each
+        pairs = [self.found[point.tobytes()] for point in points]
+        return Jet(*(np.array(each) for each in zip(*pairs, strict=True)))
+
+    def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """None."""
+        del weights
+        return np.zeros((*points.shape, points.shape[1]))

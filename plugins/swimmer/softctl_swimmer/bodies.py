@@ -1,0 +1,41 @@
+"""Swimmers of the study: the paper's fish, a slender eel, and a tadpole with a heavy head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from softctl_swimmer.body import Hinge, Link, Swimmer, fish
+
+
+@dataclass(frozen=True)
+class Body:
+    """A swimmer, and how strong it is."""
+
+    make: Callable[[], Swimmer]
+    """Makes it."""
+    torque: float
+    """Largest torque of each hinge [N m]."""
+
+
+def eel() -> Swimmer:
+    """Four slender links, as high as they are wide."""
+    return fish(semi_axes=(0.1, 0.025, 0.025), gap=0.02)
+
+
+def tadpole() -> Swimmer:
+    """A thick head, and a tail of three links that grow smaller."""
+    links = [(0.12, 0.06, 0.06), (0.08, 0.025, 0.04), (0.07, 0.02, 0.035), (0.06, 0.015, 0.03)]
+    gap = 0.02
+    hinges = [
+        Hinge(j, (-links[j][0] - 0.5 * gap, 0.0, 0.0), (links[j + 1][0] + 0.5 * gap, 0.0, 0.0))
+        for j in range(3)
+    ]
+    return Swimmer(tuple(map(Link, links)), tuple(hinges))
+
+
+BODIES: Mapping[str, Body] = MappingProxyType(
+    {"fish": Body(fish, 0.3), "eel": Body(eel, 0.08), "tadpole": Body(tadpole, 0.15)}
+)
+"""By name."""

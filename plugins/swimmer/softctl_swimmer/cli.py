@@ -1,0 +1,158 @@
+"""The command `softctl-swimmer`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from sofa_softctl.errors import SoftctlError
+from softctl_swimmer import pictures
+from softctl_swimmer.planning.gait_table import GaitTable
+
+app = typer.Typer(help="A swimmer of ellipsoids in potential flow.", no_args_is_help=True)
+
+
+@app.callback()
+def main() -> None:
+    """A swimmer of ellipsoids in potential flow."""
+
+
+Body = Annotated[str, typer.Option(help="fish, eel or tadpole.")]
+Vertices = Annotated[int, typer.Option(help="Of the skin of each link.", min=6)]
+Kept = Annotated[Path | None, typer.Option(help="Keeps solutions of the flow, for the next time.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+@app.command(
+    epilog="Examples:\n\n  softctl-swimmer plan --out gait.csv --plot gait.png --movie swim.gif\n\n"
+    "  softctl-swimmer plan --body eel --objective turn --out turn.csv --store eel.store"
+)
+def plan(
+    out: Annotated[Path, typer.Option(help="CSV file of the gait, for scenes/swim.py.")],
+    body: Body = "fish",
+    objective: Annotated[
+        str, typer.Option(help="forward, backward, sideways, turn or nose.")
+    ] = "forward",
+    vertices: Vertices = 353,
+    store: Kept = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of angles, torques and way.")] = None,
+    movie: Annotated[
+        Path | None, typer.Option(help="GIF of the swimmer and the potential on its skin.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Plan a gait of 4 s and check it on the flow. 10 minutes; 2 with --vertices 42.
+
+    A gait that the flow does not confirm is not written: exit status 3.
+    """
+    from softctl_swimmer.bodies import BODIES
+    from softctl_swimmer.planning.gait_plan import OBJECTIVES, plan_gait, replay
+    from softctl_swimmer.planning.motion_map import HINGES
+    from softctl_swimmer.planning.study import INSTANTS, LIMIT, prepare
+
+    _known([body], BODIES, "--body")
+    _known([objective], OBJECTIVES, "--objective")
+    console = Console(stderr=True, quiet=quiet)
+    with _errors_as_lines(), console.status("flow") as status:
+        study = prepare(body, vertices, store=store, progress=status.update)
+        dynamics, count = study.dynamics, itertools.count(1)
+        found = plan_gait(
+            dynamics,
+            objective,
+            instants=INSTANTS,
+            reach=LIMIT,
+            progress=lambda one: status.update(f"iteration {next(count)}: {-one.cost:.4g}"),
+        )
+        status.update("replay on the flow")
+        found = replay(found, dynamics, study.exact)
+        a, u = found.plan.a, found.plan.u
+        if found.status.ok:
+            torques = dynamics.torque * np.vstack((u, np.zeros(dynamics.inputs)))
+            time = dynamics.dt * np.arange(INSTANTS)
+            GaitTable(time, a[:, HINGES], torques).save(out)
+        if plot is not None:
+            pictures.save_plot(plot, dynamics.embedding, a, u, dynamics.dt)
+        if movie is not None:
+            status.update("movie")
+            pictures.animate(movie, study.flow, a, dynamics.dt)
+    values = {
+        "status": found.status.name,
+        "start": found.begun,
+        "progress": found.progress,
+        "on_the_flow": found.exact,
+        "largest_torque_there": found.torque,
+        "message": found.message,
+    }
+    if as_json:
+        print(json.dumps(values))
+    elif not quiet:
+        for name, value in values.items():
+            if value != "":
+                print(f"{name.replace('_', ' ')}: {value}")
+    if not found.status.ok:
+        raise typer.Exit(3)
+
+
+@app.command(
+    epilog="Examples:\n\n  softctl-swimmer table\n\n"
+    "  softctl-swimmer table --body fish --body eel --objective forward --objective turn\n\n"
+    "  softctl-swimmer table --vertices 42 --json > row.json"
+)
+def table(
+    body: Annotated[list[str] | None, typer.Option(help="fish, eel, tadpole; repeatable.")] = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(help="forward, backward, sideways, turn, nose; repeatable."),
+    ] = None,
+    vertices: Vertices = 353,
+    store: Kept = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Table I of Jia, Pan, Manocha, second row: with and without a map. 10 minutes a body."""
+    from softctl_swimmer.bodies import BODIES
+    from softctl_swimmer.planning.gait_plan import OBJECTIVES
+    from softctl_swimmer.planning.study import prepare
+    from softctl_swimmer.planning.table import PaperRow, Row, measure, time_flow
+    from softctl_swimmer.show import show_table
+
+    bodies = _known(body or ["fish"], BODIES, "--body")
+    objectives = _known(objective or ["forward"], OBJECTIVES, "--objective")
+    console = Console(stderr=True, quiet=quiet)
+    rows: list[Row] = []
+    with _errors_as_lines(), console.status("flow") as status:
+        for name in bodies:
+            study = prepare(name, vertices, store=store, progress=status.update)
+            times = time_flow(study)
+            rows += [measure(study, one, times, progress=status.update) for one in objectives]
+    if as_json:
+        print(json.dumps([row.to_dict() for row in rows]))
+    elif not quiet:
+        show_table(rows, PaperRow())
+
+
+def _known(asked: list[str], known: Collection[str], option: str) -> list[str]:
+    for one in asked:
+        if one not in known:
+            raise typer.BadParameter(f"{option} takes {', '.join(known)}; got '{one}'.")
+    return asked
+
+
+@contextmanager
+def _errors_as_lines() -> Iterator[None]:
+    """Errors end the command with a line, and status 1."""
+    try:
+        yield
+    except SoftctlError as error:
+        Console(stderr=True).print(str(error), style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(1) from error

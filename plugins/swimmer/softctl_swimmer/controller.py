@@ -1,0 +1,124 @@
+"""The swimmer in a scene: motors lead its hinges, body and fluid keep their momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from sofa_softctl import SceneController
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene import pauses_on_error
+from softctl_swimmer.motion.connection import local_connection
+from softctl_swimmer.motion.inertia import FlowInertia
+from softctl_swimmer.motion.se3 import cayley
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where link 0 is."""
+
+    R: np.ndarray
+    """Its orientation, shape (3, 3)."""
+    x: np.ndarray
+    """Its position [m], shape (3,)."""
+
+
+class SwimmerController(SceneController):
+    """A swimmer whose hinges follow a gait, as a robot in a scene; in SI units.
+
+    From rest in fluid at rest, link 0 moves so that the momentum of body and fluid stays zero: each
+    step solves the flow once, at the angles in its middle. The frames of the links are set; nothing
+    else of the scene must move them.
+
+    Args:
+        root: Root of the scene.
+        inertia: Bodies and flow.
+        gait: Joint angles [rad] at times [s], (K,) -> (K, n), such as a `gaits.GaitTable`.
+        frames: MechanicalObject of template Rigid3 with a frame for each link.
+        name: Name of the component.
+
+    Data:
+        angle: Joint angles [rad].
+        place: Position of link 0 [m].
+
+    Raises:
+        SceneError: The number of frames or of angles is wrong; in a step, two links touch.
+
+    Source: `motion.connection.prescribed_motion`, a step at a time.
+    """
+
+    recorded: ClassVar[dict[str, tuple[str, str]]] = {
+        "angle": ("rad", "Joint angles"),
+        "place": ("m", "Position of link 0"),
+    }
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        inertia: FlowInertia,
+        gait: Callable[[np.ndarray], np.ndarray],
+        frames: Any,
+        name: str = "swimmer",
+    ) -> None:
+        super().__init__(name=name, root=root)
+        self.swimmer, self.inertia, self.gait, self.frames = (
+            inertia.flow.swimmer,
+            inertia,
+            gait,
+            frames,
+        )
+        links, given = len(self.swimmer.links), len(frames.position.value)
+        if given != links:
+            raise SceneError(
+                f"{self.made_at}: the swimmer has {links} links. Got: a state of {given} frames."
+            )
+        start = np.asarray(gait(np.zeros(1)))
+        if start.shape != (1, self.swimmer.hinge_count):
+            raise SceneError(
+                f"{self.made_at}: the gait must have an angle for each of "
+                f"{self.swimmer.hinge_count} hinges, shape (K, {self.swimmer.hinge_count}) at K "
+                f"times. Got: {start.shape} at one."
+            )
+        self.add_output("angle", start[0], "Joint angles [rad].")
+        self.add_output("place", np.zeros(3), "Position of link 0 [m].")
+        self.reset()
+
+    def reset(self) -> None:
+        """Restore the start: link 0 at the origin."""
+        self.keep(place=Place(np.eye(3), np.zeros(3)), failed=False)
+        self._show(0.0)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Where link 0 is."""
+        return {"place": self.place}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore the state of `snapshot`."""
+        self.keep(**snapshot)
+
+    @pauses_on_error
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Move by a step, and set frames and Data to its end."""
+        del event
+        begin, dt = float(self.time.value), float(self.dt.value)
+        here, there = self.gait(np.array([begin, begin + dt]))
+        flow = local_connection(self.inertia, 0.5 * (here + there))
+        turn, shift = cayley(flow @ (there - here))
+        now = self.place
+        self.keep(place=Place(now.R @ turn, now.x + now.R @ shift))
+        self._show(begin + dt)
+
+    def _show(self, time: float) -> None:
+        """Set frames and Data."""
+        angles = self.gait(np.array([time]))[0]
+        R, p = self.swimmer.poses(angles)
+        R, p = self.place.R @ R, self.place.x + p @ self.place.R.T
+        frames = np.hstack([p, Rotation.from_matrix(R).as_quat()])
+        self.frames.position.value = frames.tolist()
+        self.outputs["angle"].value = angles.tolist()
+        self.outputs["place"].value = self.place.x.tolist()

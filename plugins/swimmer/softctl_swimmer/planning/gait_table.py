@@ -1,0 +1,86 @@
+"""Gaits as tables of joint angles, in CSV files."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from sofa_softctl.errors import SceneError
+
+TIME, ANGLE, TORQUE = "time [s]", "hinge {} [rad]", "torque {} [N m]"
+"""Columns, hinges counted from 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaitTable:
+    """Joint angles at some instants, between them by cubic splines; held before and after."""
+
+    time: np.ndarray
+    """Instants [s], shape (K,), increasing."""
+    angles: np.ndarray
+    """Joint angles [rad], shape (K, n)."""
+    torques: np.ndarray | None = None
+    """Torques from each instant on [N m], shape (K, n), for the reader: angles are what counts."""
+
+    def __call__(self, time: np.ndarray) -> np.ndarray:
+        """Angles [rad] at times [s], shapes (m,) and (m, n)."""
+        found: np.ndarray = self._spline(np.clip(time, self.time[0], self.time[-1]))
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write a CSV file, whole or not at all."""
+        names = [TIME, *(ANGLE.format(j + 1) for j in range(self.angles.shape[1]))]
+        columns = [self.time, *self.angles.T]
+        if self.torques is not None:
+            names += [TORQUE.format(j + 1) for j in range(self.torques.shape[1])]
+            columns += [*self.torques.T]
+        path = Path(path)
+        new = path.with_name(path.name + ".new")
+        with new.open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(names)
+            rows.writerows([[repr(float(x)) for x in row] for row in zip(*columns, strict=True)])
+        new.replace(path)
+
+    @classmethod
+    def load(cls, path: str | Path, hinges: int) -> GaitTable:
+        """Read a CSV file of `save`, for a swimmer with so many hinges.
+
+        Raises:
+            SceneError: It cannot be read, columns are missing, or it holds no motion.
+        """
+        try:
+            with Path(path).open(newline="") as file:
+                rows = list(csv.reader(file))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise SceneError(f"The gait '{path}' cannot be read: {error}.") from error
+        wanted = [TIME, *(ANGLE.format(j + 1) for j in range(hinges))]
+        head = rows[0] if rows else []
+        missing = [name for name in wanted if name not in head]
+        more = ANGLE.format(hinges + 1)
+        if missing or more in head:
+            what = f"lacks {missing}" if missing else f"has '{more}'"
+            raise SceneError(
+                f"The gait '{path}' {what}; expected the columns {wanted} of a swimmer with "
+                f"{hinges} hinges. Got: {head}."
+            )
+        at = [head.index(name) for name in wanted]
+        try:
+            table = np.array([[float(row[i]) for i in at] for row in rows[1:]])
+        except (ValueError, IndexError) as error:
+            raise SceneError(f"The gait '{path}' has a row that is no numbers: {error}.") from error
+        if len(table) < 2 or not np.isfinite(table).all() or (np.diff(table[:, 0]) <= 0.0).any():
+            raise SceneError(
+                f"The gait '{path}' must have two rows or more of finite numbers, its times "
+                f"increasing. Got: {len(table)} rows."
+            )
+        return cls(table[:, 0], table[:, 1:])
+
+    @cached_property
+    def _spline(self) -> CubicSpline:
+        return CubicSpline(self.time, self.angles)

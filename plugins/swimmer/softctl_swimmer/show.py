@@ -1,0 +1,62 @@
+"""Rows of the study as a table in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from softctl_swimmer.planning.table import PaperRow, Row
+
+LINES: tuple[tuple[str, str, Callable[[Row], Any]], ...] = (
+    ("vertices", "vertices", lambda row: row.vertices),
+    ("solutions of the flow for the map", "corners", lambda row: row.corners),
+    ("a solution f [s]", "f", lambda row: row.f),
+    ("with slopes [s]", "", lambda row: row.f_slopes),
+    ("iterations", "", lambda row: row.iterations),
+    ("map [s]", "", lambda row: row.map_seconds),
+    ("plan on it [s]", "", lambda row: row.plan_seconds),
+    ("solutions, the paper's loop", "", lambda row: row.asked),
+    ("  times as many", "fewer", lambda row: row.fewer),
+    ("  times as long", "faster", lambda row: row.faster),
+    ("solutions with slopes, an honest loop", "", lambda row: row.kept),
+    ("  times as many", "", lambda row: row.honestly_fewer),
+    ("  times as long", "", lambda row: row.honestly_faster),
+    ("relative error of a step", "error", lambda row: row.error),
+    ("  of its displacement", "", lambda row: row.error_of_displacement),
+    ("progress of the first wave", "", lambda row: row.start),
+    ("  of the plan", "", lambda row: row.progress),
+    ("  of its angles on the flow", "", lambda row: row.exact),
+    ("largest torque there, of the limit", "", lambda row: row.torque),
+    ("status", "", lambda row: row.status),
+    ("random gaits, mean", "", lambda row: row.random[0]),
+    ("  best", "", lambda row: row.random[1]),
+    ("best sine wave", "", lambda row: row.sine),
+)
+"""Label, field of the paper's row, and value."""
+
+
+def show_table(rows: Sequence[Row], paper: PaperRow) -> None:
+    """Print rows beside the paper's."""
+    table = Table(
+        title="Jia, Pan, Manocha 2019, Table I, swimmer: the paper / planned here",
+        caption="Without the map: counted, times measured solutions, not run. Progress in m, of a "
+        "turn as Cayley coordinate.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("")
+    for name in ("paper", *(f"{row.body}\n{row.objective}" for row in rows)):
+        table.add_column(name, justify="right")
+    for label, theirs, value in LINES:
+        known = _text(getattr(paper, theirs)) if theirs else ""
+        table.add_row(label, known, *(_text(value(row)) for row in rows))
+    Console().print(table)
+
+
+def _text(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
