@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +59,7 @@ def plan(
     from softctl_swimmer.bodies import BODIES
     from softctl_swimmer.planning.gait_plan import OBJECTIVES, plan_gait, replay
     from softctl_swimmer.planning.motion_map import HINGES
-    from softctl_swimmer.planning.study import INSTANTS, LIMIT, prepare
+    from softctl_swimmer.planning.study import prepare
 
     _known([body], BODIES, "--body")
     _known([objective], OBJECTIVES, "--objective")
@@ -69,8 +70,8 @@ def plan(
         found = plan_gait(
             dynamics,
             objective,
-            instants=INSTANTS,
-            reach=LIMIT,
+            instants=study.instants,
+            reach=study.limit,
             progress=lambda one: status.update(f"iteration {next(count)}: {-one.cost:.4g}"),
         )
         status.update("replay on the flow")
@@ -78,7 +79,7 @@ def plan(
         a, u = found.plan.a, found.plan.u
         if found.status.ok:
             torques = dynamics.torque * np.vstack((u, np.zeros(dynamics.inputs)))
-            time = dynamics.dt * np.arange(INSTANTS)
+            time = dynamics.dt * np.arange(study.instants)
             GaitTable(time, a[:, HINGES], torques).save(out)
         if plot is not None:
             pictures.save_plot(plot, dynamics.embedding, a, u, dynamics.dt)
@@ -122,8 +123,9 @@ def table(
     """Table I of Jia, Pan, Manocha, second row: with and without a map. 10 minutes a body."""
     from softctl_swimmer.bodies import BODIES
     from softctl_swimmer.planning.gait_plan import OBJECTIVES
+    from softctl_swimmer.planning.rivals import random_gaits
     from softctl_swimmer.planning.study import prepare
-    from softctl_swimmer.planning.table import PaperRow, Row, measure, time_flow
+    from softctl_swimmer.planning.table import PaperRow, Row, contest_of, measure, time_flow
     from softctl_swimmer.show import show_table
 
     bodies = _known(body or ["fish"], BODIES, "--body")
@@ -134,11 +136,32 @@ def table(
         for name in bodies:
             study = prepare(name, vertices, store=store, progress=status.update)
             times = time_flow(study)
-            rows += [measure(study, one, times, progress=status.update) for one in objectives]
+            rivals = random_gaits(
+                contest_of(study),
+                progress=lambda number, name=name: status.update(f"{name}: random gait {number}"),
+            )
+            rows += [
+                measure(study, one, times, rivals, progress=status.update) for one in objectives
+            ]
     if as_json:
         print(json.dumps([row.to_dict() for row in rows]))
     elif not quiet:
         show_table(rows, PaperRow())
+
+
+@app.command(epilog="Example:\n\n  softctl-swimmer sizes")
+def sizes(quiet: Quiet = False, as_json: Json = False) -> None:
+    """What larger swimmers cost: finer skins, more links, more joints. Some minutes."""
+    from softctl_swimmer.planning.sizes import measure_grids, measure_skins
+    from softctl_swimmer.show import show_sizes
+
+    console = Console(stderr=True, quiet=quiet)
+    with _errors_as_lines(), console.status("flow") as status:
+        skins, grids = measure_skins(progress=status.update), measure_grids()
+    if as_json:
+        print(json.dumps({"skins": list(map(asdict, skins)), "grids": list(map(asdict, grids))}))
+    elif not quiet:
+        show_sizes(skins, grids)
 
 
 def _known(asked: list[str], known: Collection[str], option: str) -> list[str]:

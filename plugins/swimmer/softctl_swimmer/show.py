@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from softctl_swimmer.planning.sizes import GridRow, SkinRow
 from softctl_swimmer.planning.table import PaperRow, Row
 
 LINES: tuple[tuple[str, str, Callable[[Row], Any]], ...] = (
@@ -56,7 +59,26 @@ def show_table(rows: Sequence[Row], paper: PaperRow) -> None:
     Console().print(table)
 
 
+def show_sizes(skins: Sequence[SkinRow], grids: Sequence[GridRow]) -> None:
+    """Print what larger swimmers cost."""
+    table = Table(title="A solution of the flow", title_justify="left")
+    heads = ("links", "vertices", "operator [s]", "factors [s]", "f [s]", "with slopes [s]", "MB")
+    for head in (*heads, "error of M"):
+        table.add_column(head, justify="right")
+    for row in skins:
+        table.add_row(*(_text(value) for value in asdict(row).values()))
+    Console().print(table)
+    table = Table(title="Solutions of a map, 0.3 rad apart", title_justify="left")
+    for head in ("hinges", "spline over the box", "cells of a wave"):
+        table.add_column(head, justify="right")
+    for each in grids:
+        table.add_row(*(_text(value) for value in asdict(each).values()))
+    Console().print(table)
+
+
 def _text(value: float | str) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and np.isnan(value):
+        return ""
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"

@@ -28,12 +28,10 @@ FAILED = 10.0
 
 @dataclass(frozen=True)
 class Contest:
-    """What gaits are compared by: the same task as a plan's."""
+    """What gaits keep to: the limits of a plan."""
 
     dynamics: SwimmingDynamics
     """The swimmer."""
-    goal: Progress
-    """What is made large."""
     instants: int
     """Of a motion."""
     reach: float
@@ -45,10 +43,9 @@ class Contest:
         found: np.ndarray = np.arange(self.instants) * self.dynamics.dt
         return found
 
-    def of(self, gait: Gait) -> float:
-        """Progress of a gait."""
-        rows = list(self.goal.rows)
-        return self.goal.of(self.dynamics.embedding.at(gait.a).value[:, rows])
+    def progress(self, gait: Gait, goal: Progress) -> float:
+        """Progress of a gait towards a goal."""
+        return goal.of(self.dynamics.embedding.at(gait.a).value[:, list(goal.rows)])
 
     def follow(self, angles: np.ndarray) -> Gait | None:
         """The gait of some joint angles; None: there is none."""
@@ -66,32 +63,35 @@ def random_gaits(
     *,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
-) -> np.ndarray:
-    """Progress of random periodic gaits, each as large as angles and torques allow, (count,).
+) -> list[Gait]:
+    """Random periodic gaits, each as large as angles and torques allow.
 
     Each hinge swings about a random angle with three harmonics of random sizes and phases; the
     frequency is random too. From rest they begin within the first period, as `gaits.wave`.
 
     Args:
-        contest: The task.
+        contest: The limits.
         count: Number of gaits.
         seed: Of the random numbers.
         progress: Called after each gait with their number.
     """
     random = np.random.default_rng(seed)
-    found = np.zeros(count)
+    found = list[Gait]()
     for number in range(count):
         angles = _random_angles(contest, random)
+        best: Gait | None = None
         low, high = 0.0, contest.reach / np.abs(angles).max()
         for trial in range(BISECTIONS):
             size = high if trial == 0 else 0.5 * (low + high)
             gait = contest.follow(size * (1.0 - 1e-9) * angles)
             if gait is not None and np.abs(gait.u).max() <= 1.0:
-                found[number], low = contest.of(gait), size
+                best, low = gait, size
             else:
                 high = size
             if low == high:
                 break
+        if best is not None:
+            found.append(best)
         if progress is not None:
             progress(number + 1)
     return found
@@ -117,14 +117,17 @@ def _random_angles(contest: Contest, random: np.random.Generator) -> np.ndarray:
     )
 
 
-def best_sine(contest: Contest, seconds: float, *, seed: int = 0) -> tuple[float, int]:
+def best_sine(
+    contest: Contest, goal: Progress, seconds: float, *, seed: int = 0
+) -> tuple[float, int]:
     """Progress of the best sine wave that differential evolution finds, and its number of motions.
 
     Variables: size, phase and middle of each hinge, and the frequency. What torques exceed counts
     against a wave.
 
     Args:
-        contest: The task.
+        contest: The limits.
+        goal: What is made large.
         seconds: Its budget, as long as a plan took, say [s].
         seed: Of the random numbers.
 
@@ -148,7 +151,7 @@ def best_sine(contest: Contest, seconds: float, *, seed: int = 0) -> tuple[float
         excess = float(np.abs(gait.u).max()) - 1.0
         if excess > 0.0:
             return excess
-        made = contest.of(gait)
+        made = contest.progress(gait, goal)
         best = max(best, made)
         return -made
 

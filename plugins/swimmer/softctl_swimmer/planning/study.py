@@ -20,9 +20,9 @@ from softctl_swimmer.planning.swimming import SwimmingDynamics
 SPACING, REACH = 0.3, 1.2
 """Of the map's corners, and half the width of its box [rad]."""
 LIMIT = 1.15
-"""Largest joint angle of a plan [rad]."""
+"""Largest joint angle of a plan by default [rad]."""
 DT, INSTANTS = 0.05, 81
-"""Of a plan [s], [-]: 4 s."""
+"""Of a plan by default [s], [-]: 4 s."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,12 @@ class Study:
     """Its mass matrix."""
     dynamics: SwimmingDynamics
     """The swimmer on the map of it."""
-
-    @property
-    def corners(self) -> int:
-        """Solutions of the flow for the map."""
-        return (round(2.0 * REACH / SPACING) + 1) ** self.dynamics.inputs
-
-    @property
-    def vertices(self) -> int:
-        """Of all skins."""
-        return sum(len(skin.vertices) for skin in self.flow.skins)
+    corners: int
+    """Solutions of the flow for the map."""
+    instants: int = INSTANTS
+    """K of a plan."""
+    limit: float = LIMIT
+    """Largest joint angle of a plan [rad]."""
 
 
 def prepare(
@@ -82,4 +78,5 @@ def prepare(
         masses = TensorSpline(values, SPACING, lower=-box, upper=box, store=kept)
         masses.cover(report)
     dynamics = SwimmingDynamics(MotionMap(masses, swimmer), DT, BODIES[body].torque)
-    return Study(body, inertia.flow, exact, dynamics)
+    corners = (round(2.0 * REACH / SPACING) + 1) ** swimmer.hinge_count
+    return Study(body, inertia.flow, exact, dynamics, corners)

@@ -9,7 +9,7 @@ slopes; those of the optimiser's own Hessian it gets for nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -20,8 +20,9 @@ from sofa_softctl.surrogate import Iteration, Steps
 from softctl_swimmer.planning.counted import CountedMasses
 from softctl_swimmer.planning.entries import MassEntries
 from softctl_swimmer.planning.gait_plan import OBJECTIVES, GaitPlan, plan_gait, replay
-from softctl_swimmer.planning.rivals import Contest, best_sine, random_gaits
-from softctl_swimmer.planning.study import INSTANTS, LIMIT, Study
+from softctl_swimmer.planning.gaits import Gait
+from softctl_swimmer.planning.rivals import Contest, best_sine
+from softctl_swimmer.planning.study import LIMIT, Study
 
 TIMED = 5
 """Solutions of the flow that are timed, and as many with slopes."""
@@ -29,8 +30,6 @@ STEPS = 8
 """Steps of a plan that are repeated on the flow itself."""
 CORRECTIONS = 6
 """Of such a step at most."""
-RANDOM = 100
-"""Random gaits."""
 
 
 class PaperRow(NamedTuple):
@@ -145,8 +144,8 @@ def measure(
     study: Study,
     objective: str,
     times: Times,
+    rivals: Sequence[Gait],
     *,
-    random: int = RANDOM,
     progress: Callable[[str], None] | None = None,
 ) -> Row:
     """Plan, replay on the flow, and compare with other gaits.
@@ -155,7 +154,7 @@ def measure(
         study: The body.
         objective: Key of `gait_plan.OBJECTIVES`.
         times: Of its flow.
-        random: Number of random gaits.
+        rivals: Random gaits of it, of `rivals.random_gaits`.
         progress: Called with a line of text now and then.
     """
 
@@ -171,23 +170,23 @@ def measure(
     counted = CountedMasses(study.dynamics.embedding.masses)
     asking = study.dynamics.on(replace(study.dynamics.embedding, masses=counted))
     began = perf_counter()
-    found = plan_gait(asking, objective, instants=INSTANTS, reach=LIMIT, progress=report)
+    found = plan_gait(
+        asking, objective, instants=study.instants, reach=study.limit, progress=report
+    )
     seconds = perf_counter() - began
     queries, kept = counted.queries, counted.distinct + study.dynamics.inputs * counted.curved
     say("replay on the flow")
     found = replay(found, study.dynamics, study.exact)
     assert found.exact is not None and found.torque is not None  # after a replay
     errors = _step_errors(study, found)
-    contest = Contest(
-        study.dynamics, OBJECTIVES[objective](study.dynamics.embedding), INSTANTS, LIMIT
-    )
-    gaits = random_gaits(contest, random, progress=lambda n: say(f"random gait {n}"))
+    goal, contest = OBJECTIVES[objective](study.dynamics.embedding), contest_of(study)
+    made = [contest.progress(each, goal) for each in rivals]
     say("best sine wave")
-    sine, _ = best_sine(contest, seconds)
+    sine, _ = best_sine(contest, goal, seconds)
     return Row(
         body=study.body,
         objective=objective,
-        vertices=study.vertices,
+        vertices=study.flow.vertex_count,
         corners=study.corners,
         f=times.f,
         f_slopes=times.f_slopes,
@@ -203,9 +202,14 @@ def measure(
         exact=found.exact,
         torque=found.torque,
         status=found.status.name,
-        random=(float(gaits.mean()), float(gaits.max())),
+        random=(float(np.mean(made)), max(made)),
         sine=sine,
     )
+
+
+def contest_of(study: Study) -> Contest:
+    """The limits that all gaits keep to."""
+    return Contest(study.dynamics, study.instants, study.limit)
 
 
 def _median_time(masses: MassEntries, hinges: int, random: np.random.Generator) -> float:
