@@ -43,6 +43,10 @@ def plan(
     objective: Annotated[
         str, typer.Option(help="forward, backward, sideways, turn or nose.")
     ] = "forward",
+    torque: Annotated[
+        float | None, typer.Option(help="Largest torque of each hinge, in N m.", min=1e-9)
+    ] = None,
+    duration: Annotated[float, typer.Option(help="Of the motion, in s.", min=0.5, max=20.0)] = 4.0,
     vertices: Vertices = 353,
     store: Kept = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of angles, torques and way.")] = None,
@@ -52,7 +56,7 @@ def plan(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Plan a gait of 4 s and check it on the flow. 10 minutes; 2 with --vertices 42.
+    """Plan a gait and check it on the flow. 10 minutes; 2 with --vertices 42.
 
     A gait that the flow does not confirm is not written: exit status 3.
     """
@@ -63,9 +67,13 @@ def plan(
 
     _known([body], BODIES, "--body")
     _known([objective], OBJECTIVES, "--objective")
+    _check_file(out, "--out", (".csv",))
+    _check_file(plot, "--plot", (".png", ".pdf", ".svg"))
+    _check_file(movie, "--movie", (".gif",))
     console = Console(stderr=True, quiet=quiet)
     with _errors_as_lines(), console.status("flow") as status:
         study = prepare(body, vertices, store=store, progress=status.update)
+        study = study.of(duration, torque)
         dynamics, count = study.dynamics, itertools.count(1)
         found = plan_gait(
             dynamics,
@@ -169,6 +177,16 @@ def _known(asked: list[str], known: Collection[str], option: str) -> list[str]:
         if one not in known:
             raise typer.BadParameter(f"{option} takes {', '.join(known)}; got '{one}'.")
     return asked
+
+
+def _check_file(path: Path | None, option: str, suffixes: tuple[str, ...]) -> None:
+    """Refuse a file that cannot be written, before the work is done."""
+    if path is None:
+        return
+    if path.suffix not in suffixes:
+        raise typer.BadParameter(f"{option} takes {' or '.join(suffixes)}; got '{path}'.")
+    if not path.absolute().parent.is_dir() or path.is_dir():
+        raise typer.BadParameter(f"{option} '{path}' is in no folder, or is one.")
 
 
 @contextmanager

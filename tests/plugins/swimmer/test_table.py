@@ -81,6 +81,12 @@ def test_questions_are_counted_once_for_a_planner_that_keeps_answers(study):
     assert (counted.queries, counted.distinct, counted.curved) == (7, 2, 2)
 
 
+def test_a_study_can_be_of_another_duration_and_strength(study):
+    other = study.of(3.0, 0.5)
+    assert other.instants == 31 and other.dynamics.torque == 0.5
+    assert study.of(1.5).dynamics.torque == study.dynamics.torque and study.of(1.5).instants == 16
+
+
 def test_random_gaits_are_as_large_as_their_limits_allow(study):
     task = contest_of(study)
     found, again = random_gaits(task, 3, seed=3), random_gaits(task, 3, seed=3)
@@ -127,7 +133,18 @@ def planned(study, monkeypatch):
 @pytest.mark.usefixtures("planned")
 def test_the_command_writes_a_gait_that_leads_where_it_says(study, tmp_path):
     out, plot, movie = (tmp_path / name for name in ("gait.csv", "gait.png", "swim.gif"))
-    asked = ["plan", "--out", str(out), "--plot", str(plot), "--movie", str(movie), "--json"]
+    asked = [
+        "plan",
+        "--duration",
+        "1.5",
+        "--out",
+        str(out),
+        "--plot",
+        str(plot),
+        "--movie",
+        str(movie),
+        "--json",
+    ]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
@@ -143,7 +160,7 @@ def test_a_gait_that_the_flow_does_not_confirm_is_not_written(study, monkeypatch
     heavy = MassEntries(IsolatedInertia(replace(fish(3), fluid_density=3000.0)))
     monkeypatch.setattr(studies, "prepare", lambda *_, **__: replace(study, exact=heavy))
     out = tmp_path / "gait.csv"
-    done = CliRunner().invoke(app, ["plan", "--out", str(out)])
+    done = CliRunner().invoke(app, ["plan", "--duration", "1.5", "--out", str(out)])
     assert done.exit_code == 3 and "Do not execute it" in done.output and not out.exists()
 
 
@@ -152,6 +169,9 @@ def test_a_gait_that_the_flow_does_not_confirm_is_not_written(study, monkeypatch
     [
         (["table", "--body", "whale"], 2, "--body takes fish, eel, tadpole; got 'whale'"),
         (["table", "--objective", "up"], 2, "takes forward, backward"),
+        (["plan", "--out", "gait.txt"], 2, "--out takes .csv; got 'gait.txt'"),
+        (["plan", "--out", "/none/gait.csv"], 2, "'/none/gait.csv' is in no folder, or is one"),
+        (["plan", "--out", "gait.csv", "--movie", "a.mp4"], 2, "--movie takes .gif; got 'a.mp4'"),
         (["table", "--vertices", "12", "--quiet"], 1, "their meshes, 1.27 times as large, may"),
     ],
 )

@@ -44,6 +44,12 @@ class Study:
     limit: float = LIMIT
     """Largest joint angle of a plan [rad]."""
 
+    def of(self, duration: float, torque: float | None = None) -> Study:
+        """The same with plans of another duration [s] and other torques [N m]; None: its own."""
+        instants = round(duration / self.dynamics.dt) + 1
+        most = self.dynamics.torque if torque is None else torque
+        return replace(self, instants=instants, dynamics=replace(self.dynamics, torque=most))
+
 
 def prepare(
     body: str,
