@@ -105,16 +105,12 @@ class MotionMap:
 
     def mass(self, jet: Jet) -> np.ndarray:
         """M of a jet, shape (m, 6 + n, 6 + n)."""
-        found = np.empty((len(jet.value), self.dimension, self.dimension))
-        i, j = np.tril_indices(self.dimension)
-        found[:, i, j] = found[:, j, i] = jet.value[:, self._mass]
+        found: np.ndarray = jet.value[:, self._mass][:, self._entry]
         return found
 
     def mass_slope(self, jet: Jet) -> np.ndarray:
         """dM/dq of a jet, shape (m, 6 + n, 6 + n, n)."""
-        found = np.empty((len(jet.value), self.dimension, self.dimension, self.hinges))
-        i, j = np.tril_indices(self.dimension)
-        found[:, i, j] = found[:, j, i] = jet.gradient[:, self._mass, HINGES]
+        found: np.ndarray = jet.gradient[:, self._mass, HINGES][:, self._entry]
         return found
 
     def mass_curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -145,6 +141,13 @@ class MotionMap:
     def _place(self, number: int) -> tuple[int, int, int]:
         first = self._mass.stop + 3 * number
         return first, first + 1, first + 2
+
+    @cached_property
+    def _entry(self) -> np.ndarray:
+        """Where each element of M stands in its lower triangle, shape (6 + n, 6 + n)."""
+        i, j = np.indices((self.dimension, self.dimension))
+        row, column = np.maximum(i, j), np.minimum(i, j)
+        return row * (row + 1) // 2 + column
 
     @cached_property
     def _axes(self) -> np.ndarray:
