@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.qp.problem import SparseQP
+from sofa_softctl.qp.problem import QPResult, SparseQP
 from sofa_softctl.surrogate.planning.program.reduction import (
     Reduced,
     Variables,
@@ -27,8 +28,21 @@ _IDLE = 20  # iterations with hardly any gain before the end
 _EXCESS = 1e-6  # beyond limits of variables, of rates and of rest that counts as none [-]
 _GAIN = 1e-6  # predicted, of the cost, at which a motion counts as an optimum
 _MARGIN = 10.0  # of the penalty above multipliers, at most
+_MORE = 10.0  # times the penalty, where limits are not kept to
+_HELPS = 0.9  # share of what exceeds limits above which more penalty does not help
 _LEAST = 1e-6  # penalty, where no limit is reached
 _HARDLY = 1e-9  # of the cost, in all of them
+
+
+class _Subproblem(NamedTuple):
+    """QP of a step."""
+
+    qp: SparseQP
+    """Its first rows are soft."""
+    near: tuple[np.ndarray, np.ndarray]
+    """Which limits' rows and which depths they are: those within the trust region."""
+    trusted: np.ndarray
+    """Which bounds below and above are the trust region's, shape (2, p)."""
 
 
 class ReducedSpace:
@@ -92,11 +106,11 @@ class ReducedSpace:
         if self.model is None:
             return False
         excess, depth = self.variables.excess(self.trial), self.model.depth
-        qp, near, trusted = self._subproblem(self.model, excess, depth)
-        answer = self.answers.of(qp)
-        if answer is None:
+        steered = self._steered(self.model, excess, depth)
+        if steered is None:
             self.radius *= 0.25
             return False
+        (qp, near, trusted), answer = steered
         p = len(self.model.gradient)
         x, y = answer.x[:p], answer.y
         self.multipliers = _spread(y[len(qp.g) :], near, (len(excess), len(depth)))
@@ -110,6 +124,33 @@ class ReducedSpace:
         accepted = self._take(self.model, x, predicted)
         self._weigh(predicted)
         return accepted
+
+    def _steered(
+        self, model: Reduced, excess: np.ndarray, depth: np.ndarray
+    ) -> tuple[_Subproblem, QPResult] | None:
+        """A QP and its answer, with a penalty that keeps to limits as far as they can be kept to.
+
+        Otherwise a motion within its limits leaves them for a cost whose multipliers are not known
+        yet, and comes back slowly.
+
+        Source: Byrd, Nocedal, Waltz 2008, "Steering exact penalty methods", in short.
+        """
+        p, found = len(model.gradient), None
+        least, begun = np.inf, self.penalty
+        while True:
+            asked = self._subproblem(model, excess, depth)
+            answer = self.answers.of(asked.qp)
+            if answer is None:
+                self.penalty = begun
+                return found
+            over = float(answer.x[p : p + len(asked.near[0])].sum())
+            if over > _HELPS * least:
+                self.penalty = begun
+                return found
+            found, least, begun = (asked, answer), over, self.penalty
+            if over <= _EXCESS or self.penalty >= self.settings.penalty_max:
+                return found
+            self.penalty = min(_MORE * self.penalty, self.settings.penalty_max)
 
     def _hold(self, model: Reduced, x: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> None:
         """Find the limits that hold a step: those with more of a multiplier than room."""
@@ -126,19 +167,13 @@ class ReducedSpace:
         pull, press = (each / self.scale for each in self.multipliers)
         self.model = reduce(self.problem, self.variables, self.trial, pull, press, self.held)
 
-    def _subproblem(
-        self, model: Reduced, excess: np.ndarray, depth: np.ndarray
-    ) -> tuple[SparseQP, tuple[np.ndarray, np.ndarray], np.ndarray]:
+    def _subproblem(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> _Subproblem:
         """QP of a step. Variables: changes of the independent ones, then s >= 0, what rows exceed.
 
         Args:
             model: The model.
             excess: Of the limits' rows where nothing changes, shape (q,).
             depth: Of points, too, shape (h,).
-
-        Returns:
-            The QP, its first rows soft; which limits' rows and which depths they are, those within
-            the trust region; and which bounds below and above are the trust region's, shape (2, p).
         """
         p, radius = len(model.gradient), self.radius
         hard = np.flatnonzero(excess + np.abs(model.rows).sum(axis=1) * radius > 0.0)
@@ -161,7 +196,7 @@ class ReducedSpace:
             lower=np.concatenate((np.maximum(low, -radius), np.zeros(q), -none)),
             upper=np.concatenate((np.minimum(high, radius), none, -excess[hard], -depth[deep])),
         )
-        return qp, (hard, deep), np.array([low < -radius, high > radius])
+        return _Subproblem(qp, (hard, deep), np.array([low < -radius, high > radius]))
 
     def _take(self, model: Reduced, x: np.ndarray, predicted: float) -> bool:
         """Accept the step x if the merit decreases; then choose the trust region."""
@@ -203,7 +238,7 @@ class ReducedSpace:
         """
         excess = self.variables.excess(there) - model.rows @ x
         depth = there.depth - model.depth_slope @ x
-        answer = self.answers.of(self._subproblem(model, excess, depth)[0])
+        answer = self.answers.of(self._subproblem(model, excess, depth).qp)
         if answer is None:
             return there
         bent = self._stepped(there, model.basis @ (answer.x[: len(x)] - x))
