@@ -7,7 +7,7 @@ wake; from rest, only the path of the joint angles counts. The default gait, a w
 head to tail, moves it some centimetres in 4 s; a planned one more:
 
     softctl-swimmer plan --out gait.csv
-    softctl run plugins/swimmer/scenes/swim.py --set gait=gait.csv --movie swim.gif
+    softctl run plugins/swimmer/scenes/swim.py --set gait=gait.csv --plot way.png --movie swim.gif
     runSofa -l SofaPython3 plugins/swimmer/scenes/swim.py
 
 Paper: Jia, Pan, Manocha, "Fast motion planning for high-DOF robot systems using hierarchical system
@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 from softctl_swimmer import Flow, FlowInertia
-from softctl_swimmer.bodies import BODIES
+from softctl_swimmer.bodies import body as body_of
 from softctl_swimmer.controller import SwimmerController
 from softctl_swimmer.planning.gait_table import GaitTable
 from softctl_swimmer.planning.gaits import wave
@@ -35,18 +35,18 @@ DURATION = 4.0
 
 
 @parameters_from_argv
-def createScene(root, gait="", body="fish", vertices=42, dt=0.05):
+def createScene(root, gait="", body="fish", vertices=98, dt=0.05):
     """Build the scene.
 
     gait: CSV file of `softctl-swimmer plan`; empty: a wave. body: fish, eel or tadpole. vertices:
-    of the skin of each link.
+    of the skin of each link. A gait of more or less than 4 s: with --duration.
     """
     root.dt = dt
     root.gravity = [0.0, 0.0, 0.0]
     root.addObject("RequiredPlugin", pluginName=PLUGINS)
     root.addObject("DefaultAnimationLoop")
 
-    swimmer = BODIES[body].make()
+    swimmer = body_of(body)
     inertia = FlowInertia(Flow.of(swimmer, vertices))
     n = swimmer.hinge_count
     swing = partial(wave, amplitude=np.full(n, 0.7), phase=1.0 * np.arange(n), frequency=0.5)

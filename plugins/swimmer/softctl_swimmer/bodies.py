@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from sofa_softctl.errors import SceneError
 from softctl_swimmer.body import Hinge, Link, Swimmer, fish
 
 
@@ -33,6 +34,17 @@ def tadpole() -> Swimmer:
         for j in range(3)
     ]
     return Swimmer(tuple(map(Link, links)), tuple(hinges))
+
+
+def body(name: str) -> Swimmer:
+    """A swimmer by its name.
+
+    Raises:
+        SceneError: There is none.
+    """
+    if name not in BODIES:
+        raise SceneError(f"There is no body '{name}'. There are: {', '.join(BODIES)}.")
+    return BODIES[name].make()
 
 
 BODIES: Mapping[str, Body] = MappingProxyType(

@@ -171,7 +171,8 @@ class Swimmer:
         raise SceneError(
             f"Links {a} and {b} {what} at joint angles {np.asarray(angles).tolist()} rad: their "
             f"ellipsoids touch when scaled by {scale:.4g}; expected more than {growth:.4g}. Narrow "
-            "the limits of the hinges between them, or move these farther from the tips."
+            "the limits of the hinges between them, move these farther from the tips, or take more "
+            "vertices for skins that lie closer."
         )
 
 

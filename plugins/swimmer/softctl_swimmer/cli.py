@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated
 
 import numpy as np
@@ -44,7 +45,8 @@ def plan(
         str, typer.Option(help="forward, backward, sideways, turn or nose.")
     ] = "forward",
     torque: Annotated[
-        float | None, typer.Option(help="Largest torque of each hinge, in N m.", min=1e-9)
+        float | None,
+        typer.Option(help="Largest torque of each hinge, in N m.", min=1e-9, max=1e6),
     ] = None,
     duration: Annotated[float, typer.Option(help="Of the motion, in s.", min=0.5, max=20.0)] = 4.0,
     vertices: Vertices = 353,
@@ -56,12 +58,12 @@ def plan(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Plan a gait and check it on the flow. 10 minutes; 2 with --vertices 42.
+    """Plan a gait and check it on the flow. 10 minutes; 3 with --vertices 98.
 
     A gait that the flow does not confirm is not written: exit status 3.
     """
     from softctl_swimmer.bodies import BODIES
-    from softctl_swimmer.planning.gait_plan import OBJECTIVES, plan_gait, replay
+    from softctl_swimmer.planning.gait_plan import OBJECTIVES, UNITS, plan_gait, replay
     from softctl_swimmer.planning.motion_map import HINGES
     from softctl_swimmer.planning.study import prepare
 
@@ -100,6 +102,9 @@ def plan(
         "progress": found.progress,
         "on_the_flow": found.exact,
         "largest_torque_there": found.torque,
+        "between_instants": found.played,
+        "largest_torque_then": found.played_torque,
+        "unit": UNITS[objective],
         "message": found.message,
     }
     if as_json:
@@ -183,10 +188,14 @@ def _check_file(path: Path | None, option: str, suffixes: tuple[str, ...]) -> No
     """Refuse a file that cannot be written, before the work is done."""
     if path is None:
         return
-    if path.suffix not in suffixes:
+    if path.suffix.lower() not in suffixes:
         raise typer.BadParameter(f"{option} takes {' or '.join(suffixes)}; got '{path}'.")
-    if not path.absolute().parent.is_dir() or path.is_dir():
-        raise typer.BadParameter(f"{option} '{path}' is in no folder, or is one.")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
+        TemporaryFile(dir=path.absolute().parent).close()
+    except OSError as error:
+        raise typer.BadParameter(f"{option} '{path}' cannot be written: {error}.") from error
 
 
 @contextmanager

@@ -101,6 +101,19 @@ class SwimmerController(SceneController):
         """Restore the state of `snapshot`."""
         self.keep(**snapshot)
 
+    def plot(self, figure: Any, history: Any) -> bool:
+        """The way of link 0 from above, and the angles; see SceneController."""
+        way, course = figure.subplots(1, 2)
+        x, y = 100.0 * history["place"][:, 0], 100.0 * history["place"][:, 1]
+        way.plot(x, y)
+        way.plot(x[-1], y[-1], "o")
+        way.set(xlabel="x of link 0 [cm]", ylabel="y [cm]", aspect="equal")
+        for j, angle in enumerate(history["angle"].T):
+            course.plot(history.time, angle, label=f"hinge {j + 1}")
+        course.set(xlabel="time [s]", ylabel="angle [rad]")
+        course.legend()
+        return True
+
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Move by a step, and set frames and Data to its end."""

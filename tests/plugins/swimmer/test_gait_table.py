@@ -22,13 +22,15 @@ def test_a_gait_comes_back_from_its_file(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["gait.csv"]
 
 
-def test_between_instants_angles_are_cubic_and_outside_they_are_held():
-    """A cubic spline is off by dt^4 / 384 of the fourth derivative, 16: 4e-6; twice at the ends."""
-    gait = GaitTable(TIME, ANGLES)
+def test_between_instants_angles_are_cubic_from_rest_and_outside_they_are_held():
+    """A cubic spline is off by dt^4 / 384 of the fourth derivative, 16: 4e-6; more at its end."""
+    angles = np.column_stack([np.sin(TIME) ** 2, np.cos(2.0 * TIME)])
+    gait = GaitTable(TIME, angles)
     at = np.array([0.55, 1.23, 3.97])
-    exact = np.column_stack([np.sin(at), np.cos(2.0 * at)])
-    np.testing.assert_allclose(gait(at), exact, atol=1e-5)
-    np.testing.assert_allclose(gait(np.array([-1.0, 9.0])), ANGLES[[0, -1]], atol=1e-15)
+    exact = np.column_stack([np.sin(at) ** 2, np.cos(2.0 * at)])
+    np.testing.assert_allclose(gait(at), exact, atol=2e-5)
+    assert np.abs(gait(np.array([1e-6]))[0] - angles[0]).max() < 1e-10
+    np.testing.assert_allclose(gait(np.array([-1.0, 9.0])), angles[[0, -1]], atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +44,15 @@ def test_between_instants_angles_are_cubic_and_outside_they_are_held():
         ),
         ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n1,no,0\n", "a row that is no numbers"),
         ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n1,0\n", "a row that is no numbers"),
-        ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n", "two rows or more .* Got: 1 rows"),
-        ("time [s],hinge 1 [rad],hinge 2 [rad]\n1,0,0\n0,0,0\n", "its times increasing"),
-        ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,nan,0\n1,0,0\n", "of finite numbers"),
+        ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n", "has 1 rows; expected two or more"),
+        (
+            "time [s],hinge 1 [rad],hinge 2 [rad]\n1,0,0\n0,0,0\n",
+            r"increasing times. Row 2 of its 2 is \[0.0, 0.0, 0.0\]",
+        ),
+        (
+            "time [s],hinge 1 [rad],hinge 2 [rad]\n0,nan,0\n1,0,0\n",
+            r"finite numbers .* Row 1 of its 2 is \[0.0, nan, 0.0\]",
+        ),
     ],
 )
 def test_a_file_that_is_no_gait_is_refused(tmp_path, text, message):
@@ -57,3 +65,10 @@ def test_a_file_that_is_no_gait_is_refused(tmp_path, text, message):
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(SceneError, match=r"none\.csv' cannot be read: .*No such file"):
         GaitTable.load(tmp_path / "none.csv", 3)
+
+
+def test_a_file_of_a_spreadsheet_is_read(tmp_path):
+    """With a byte order mark, and empty lines."""
+    path = tmp_path / "gait.csv"
+    path.write_text("\ufefftime [s],hinge 1 [rad]\n0,0\n\n1,0.5\n\n", encoding="utf-8")
+    np.testing.assert_array_equal(GaitTable.load(path, 1).angles[:, 0], [0.0, 0.5])

@@ -75,6 +75,8 @@ def test_what_does_not_fit_is_refused(tmp_path, Sofa):
     short = FlowInertia(Flow.of(fish(3), 42))
     with pytest.raises(SceneError, match="has 3 links. Got: a state of 4 frames"):
         SwimmerController(root=root, inertia=short, gait=lambda t: np.zeros((1, 2)), frames=frames)
+    with pytest.raises(SceneError, match="no body 'whale'. There are: fish, eel, tadpole"):
+        Session(SCENE, backend="embedded", parameters={"body": "whale"})
     (tmp_path / "gait.csv").write_text("time [s],hinge 1 [rad]\n0,0\n1,0\n")
     with pytest.raises(SceneError, match=r"expected the columns .* a swimmer with 3 hinges"):
         Session(SCENE, backend="embedded", parameters={"gait": str(tmp_path / "gait.csv")})

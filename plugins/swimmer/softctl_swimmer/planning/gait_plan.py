@@ -20,10 +20,13 @@ from sofa_softctl.surrogate import (
     Settings,
     plan,
 )
+from softctl_swimmer.planning.gait_table import GaitTable
 from softctl_swimmer.planning.gaits import Gait, follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MassMap, MotionMap
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
+RATE = 10.0
+"""Largest change of a torque, of its limit in a second: from none to all in 0.1 s [1/s]."""
 EFFORT = 1e-4
 """Weight of squared torques over their unit [m] or [-]: a tie-breaker."""
 AMPLITUDES, FREQUENCIES, PHASES = (0.4, 0.7), (0.25, 0.5), (-2.0, -1.0, 1.0, 2.0)
@@ -34,6 +37,12 @@ AGREES = 0.02
 """Largest difference of progress on the exact model, over it [-]."""
 TORQUE = 0.01
 """Largest excess of a torque there, over its limit [-]."""
+FINER = 4
+"""Steps in a step of the plan in which its gait is played, as motors will play it."""
+PLAYED_TORQUE = 0.1
+"""Largest excess of a torque then, of its mean over a step of the plan [-]."""
+INSIDE = 0.96
+"""Share of the hinges' ranges that plans use: between instants a gait swings a little farther."""
 FAR = (10.0, 20.0)
 """Bounds of places [m] and of Cayley coordinates of link 0, 2 tan of half an angle: far away."""
 
@@ -78,6 +87,11 @@ OBJECTIVES: Mapping[str, Callable[[MotionMap], Progress]] = MappingProxyType(
 """What is made large: the way of the centre of mass [m], ahead, back or to the left; the turn of
 link 0 about z, as its Cayley coordinate [-]; and the way of the nose ahead [m]."""
 
+UNITS: Mapping[str, str] = MappingProxyType(
+    {name: "tan of half an angle, twice" if name == "turn" else "m" for name in OBJECTIVES}
+)
+"""What progress is measured in."""
+
 
 @dataclass(frozen=True, eq=False)
 class GaitPlan:
@@ -97,6 +111,10 @@ class GaitPlan:
     """Progress on the exact model, of the same joint angles; None: not replayed."""
     torque: float | None = None
     """Largest torque that these take there, over the unit [-]."""
+    played: float | None = None
+    """Progress of the gait between its instants, on the map in steps of dt / 4."""
+    played_torque: float | None = None
+    """Largest torque of that, a mean over dt, over the unit [-]."""
     status: Status = Status.NOT_CONVERGED
     """SOLVED only after a replay that agrees."""
     message: str = ""
@@ -108,7 +126,7 @@ def plan_gait(
     objective: str = "forward",
     *,
     instants: int = 81,
-    reach: float = 1.15,
+    reach: float = np.inf,
     effort: float = EFFORT,
     start: Gait | None = None,
     settings: Settings | None = None,
@@ -120,7 +138,7 @@ def plan_gait(
         dynamics: The swimmer, on a smooth map of its mass matrix: a `TensorSpline`.
         objective: Key of `OBJECTIVES`.
         instants: K; the motion takes (K - 1) dt.
-        reach: Largest joint angle [rad], inside the map.
+        reach: Largest joint angle [rad], inside the map; at most 0.96 of the hinges' own ranges.
         effort: Weight of the squared torques.
         start: A motion to begin with; None: the best one of waves within the torques.
         settings: Of the optimiser.
@@ -139,14 +157,21 @@ def plan_gait(
     if start is None:
         start = best_wave(dynamics, goal, instants, reach)
     n, rows = dynamics.inputs, list(goal.rows)
-    most = np.concatenate((np.repeat(FAR, 3), np.full(n, reach)))
+    far, (low, high) = np.repeat(FAR, 3), hinge_range(at, reach)
     problem = PlanningProblem(
         dynamics,
         instants,
         start.a[0],
-        Limits(u_max=1.0, u_min=-1.0, a_min=-most, a_max=most),
+        Limits(
+            u_max=1.0,
+            u_min=-1.0,
+            rate=RATE,
+            a_min=np.concatenate((-far, low)),
+            a_max=np.concatenate((far, high)),
+        ),
         outputs=(goal,),
         inputs=(Effort(effort),),
+        u_before=np.zeros(n),
     )
     angles = tuple(range(HINGES.start, HINGES.start + n))
     chosen = replace(settings or Settings(), method="reduced", independent=angles)
@@ -159,29 +184,75 @@ def plan_gait(
     )
 
 
+def hinge_range(at: MotionMap, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest angles of a plan [rad], shapes (n,)."""
+    low, high = np.array([hinge.limits for hinge in at.swimmer.hinges]).T
+    middle, half = 0.5 * (low + high), 0.5 * INSIDE * (high - low)
+    return np.maximum(middle - half, -reach), np.minimum(middle + half, reach)
+
+
 def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitPlan:
-    """Move the hinges of the exact model as planned, and say where it swims and what that takes.
+    """Move the hinges as planned on the exact model, and as motors do between the instants.
 
     Args:
         found: The plan.
         dynamics: The swimmer that it was planned for.
         exact: Its mass matrix itself, `MassEntries`: K evaluations.
+
+    Returns:
+        The plan with what came out; REJECTED if it is not what was planned.
     """
-    other = dynamics.on(replace(dynamics.embedding, masses=exact))
-    gait = follow(other, found.plan.a[:, HINGES])
-    goal = OBJECTIVES[found.objective](other.embedding)
-    y = other.embedding.at(gait.a).value[:, list(goal.rows)]
-    progress, torque = goal.of(y), float(np.abs(gait.u).max())
-    status, message = found.plan.status, found.plan.message
-    off = abs(progress - found.progress) / max(abs(progress), 1e-300)
-    if off > AGREES or torque > 1.0 + TORQUE:
+    goal, angles = OBJECTIVES[found.objective](dynamics.embedding), found.plan.a[:, HINGES]
+    gait = follow(dynamics.on(replace(dynamics.embedding, masses=exact)), angles)
+    progress, torque = _progress(dynamics, gait, goal), float(np.abs(gait.u).max())
+    said = _differs("On the exact model", progress, torque, TORQUE, found)
+    advice = "take a finer map of the mass matrix"
+    played: tuple[float, float] | None = None
+    try:
+        played = _played(dynamics, angles, goal)
+    except SceneError as error:
+        said, advice = f"Between its instants it cannot be followed: {error}", "plan more steps"
+    if played is not None and not said:
+        said = _differs("Between its instants", *played, PLAYED_TORQUE, found)
+        advice = "plan with a smaller time step, or weaker torques"
+    status, message = found.plan.status, "" if found.plan.status.ok else found.plan.message
+    if said:
         status = Status.worst((status, Status.REJECTED))
-        message = (
-            f"On the exact model its progress is {progress:.4g}, of the plan {found.progress:.4g}, "
-            f"and its largest torque {torque:.4g} times the limit. Do not execute it: take a finer "
-            f"map of the mass matrix. {message}"
-        ).strip()
-    return replace(found, exact=progress, torque=torque, status=status, message=message)
+        message = f"{said} Do not execute it: {advice}. {message}".strip()
+    return replace(
+        found,
+        exact=progress,
+        torque=torque,
+        played=played[0] if played else None,
+        played_torque=played[1] if played else None,
+        status=status,
+        message=message,
+    )
+
+
+def _progress(dynamics: SwimmingDynamics, gait: Gait, goal: Progress) -> float:
+    return goal.of(dynamics.embedding.at(gait.a).value[:, list(goal.rows)])
+
+
+def _differs(where: str, progress: float, torque: float, excess: float, found: GaitPlan) -> str:
+    """What is not as planned; empty: nothing."""
+    off = abs(progress - found.progress) / max(abs(progress), 1e-300)
+    if off <= AGREES and torque <= 1.0 + excess:
+        return ""
+    return (
+        f"{where} its progress is {progress:.4g}, of the plan {found.progress:.4g}, and its "
+        f"largest torque {torque:.4g} times the limit."
+    )
+
+
+def _played(dynamics: SwimmingDynamics, angles: np.ndarray, goal: Progress) -> tuple[float, float]:
+    """Progress of a gait in finer steps, and its largest torque as a mean over a plan's step."""
+    fine = replace(dynamics, dt=dynamics.dt / FINER)
+    steps = len(angles) - 1
+    table = GaitTable(dynamics.dt * np.arange(steps + 1), angles)
+    gait = follow(fine, table(fine.dt * np.arange(FINER * steps + 1)))
+    means = gait.u.reshape(steps, FINER, -1).mean(axis=1)
+    return _progress(fine, gait, goal), float(np.abs(means).max())
 
 
 def best_wave(dynamics: SwimmingDynamics, goal: Progress, instants: int, reach: float) -> Gait:
@@ -192,6 +263,7 @@ def best_wave(dynamics: SwimmingDynamics, goal: Progress, instants: int, reach: 
     """
     time = np.arange(instants) * dynamics.dt
     n, best, most = dynamics.inputs, None, -np.inf
+    low, high = hinge_range(dynamics.embedding, reach)
     choices = itertools.product(AMPLITUDES, FREQUENCIES, PHASES, MIDDLES)
     for amplitude, frequency, phase, middle in choices:
         q = wave(
@@ -201,7 +273,7 @@ def best_wave(dynamics: SwimmingDynamics, goal: Progress, instants: int, reach: 
             frequency=frequency,
             middle=middle,
         )
-        if np.abs(q).max() > reach:
+        if (q < low).any() or (q > high).any():
             continue
         gait = follow(dynamics, q)
         made = goal.of(dynamics.embedding.at(gait.a).value[:, list(goal.rows)])
@@ -209,7 +281,7 @@ def best_wave(dynamics: SwimmingDynamics, goal: Progress, instants: int, reach: 
             best, most = gait, made
     if best is None:
         raise SceneError(
-            f"None of the sine waves stays within {reach} rad and the torques of "
+            f"None of the sine waves stays within {low} to {high} rad and the torques of "
             f"{dynamics.torque} N m: give a start of your own, more torque, or a longer time."
         )
     return best

@@ -18,7 +18,7 @@ TIME, ANGLE, TORQUE = "time [s]", "hinge {} [rad]", "torque {} [N m]"
 
 @dataclass(frozen=True, eq=False)
 class GaitTable:
-    """Joint angles at some instants, between them by cubic splines; held before and after."""
+    """Joint angles at some instants, at rest before; between them by cubic splines."""
 
     time: np.ndarray
     """Instants [s], shape (K,), increasing."""
@@ -55,8 +55,8 @@ class GaitTable:
             SceneError: It cannot be read, columns are missing, or it holds no motion.
         """
         try:
-            with Path(path).open(newline="") as file:
-                rows = list(csv.reader(file))
+            with Path(path).open(newline="", encoding="utf-8-sig") as file:
+                rows = [row for row in csv.reader(file) if row]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise SceneError(f"The gait '{path}' cannot be read: {error}.") from error
         wanted = [TIME, *(ANGLE.format(j + 1) for j in range(hinges))]
@@ -74,13 +74,18 @@ class GaitTable:
             table = np.array([[float(row[i]) for i in at] for row in rows[1:]])
         except (ValueError, IndexError) as error:
             raise SceneError(f"The gait '{path}' has a row that is no numbers: {error}.") from error
-        if len(table) < 2 or not np.isfinite(table).all() or (np.diff(table[:, 0]) <= 0.0).any():
+        if len(table) < 2:
+            raise SceneError(f"The gait '{path}' has {len(table)} rows; expected two or more.")
+        bad = ~np.isfinite(table).all(axis=1)
+        bad[1:] |= ~(np.diff(table[:, 0]) > 0.0)
+        if bad.any():
+            k = int(bad.argmax())
             raise SceneError(
-                f"The gait '{path}' must have two rows or more of finite numbers, its times "
-                f"increasing. Got: {len(table)} rows."
+                f"The gait '{path}' must have finite numbers and increasing times. Row {k + 1} of "
+                f"its {len(table)} is {table[k].tolist()}."
             )
         return cls(table[:, 0], table[:, 1:])
 
     @cached_property
     def _spline(self) -> CubicSpline:
-        return CubicSpline(self.time, self.angles)
+        return CubicSpline(self.time, self.angles, bc_type=("clamped", "not-a-knot"))

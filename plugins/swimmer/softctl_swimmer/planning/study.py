@@ -11,6 +11,7 @@ import numpy as np
 
 from sofa_softctl.surrogate import Store, TensorSpline
 from softctl_swimmer.bodies import BODIES
+from softctl_swimmer.bodies import body as body_of
 from softctl_swimmer.flow.potential import Flow
 from softctl_swimmer.motion.inertia import FlowInertia
 from softctl_swimmer.planning.entries import MassEntries
@@ -70,7 +71,7 @@ def prepare(
         SceneError: Skins of so few vertices touch.
         StoreError: The store cannot be used.
     """
-    swimmer = BODIES[body].make()
+    swimmer = body_of(body)
     inertia = FlowInertia(Flow.of(swimmer, vertices))
     exact = MassEntries(inertia)
     box = REACH * np.ones(swimmer.hinge_count)
