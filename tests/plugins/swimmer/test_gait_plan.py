@@ -7,7 +7,15 @@ import pytest
 from softctl_swimmer.body import fish
 from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning.entries import MassEntries
-from softctl_swimmer.planning.gait_plan import OBJECTIVES, best_wave, plan_gait, replay
+from softctl_swimmer.planning.gait_plan import (
+    OBJECTIVES,
+    Gentle,
+    best_wave,
+    hinge_range,
+    plan_gait,
+    replay,
+)
+from softctl_swimmer.planning.gaits import follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
@@ -15,7 +23,7 @@ from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate import Settings, TensorSpline, simulate
 
-K, REACH = 21, 1.0
+K, REACH = 51, 1.0
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +37,7 @@ def dynamics(exact):
     masses = TensorSpline(
         replace(exact, slopes=False), 0.3, lower=-1.2 * np.ones(2), upper=1.2 * np.ones(2)
     )
-    return SwimmingDynamics(MotionMap(masses, fish(3)), dt=0.1, torque=0.15)
+    return SwimmingDynamics(MotionMap(masses, fish(3)), dt=0.05, torque=0.08)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +62,7 @@ def test_it_is_solved_only_on_the_exact_model(ahead, dynamics, exact):
     found = replay(ahead, dynamics, exact)
     assert found.status is Status.SOLVED and "replay" not in found.message
     assert found.exact == pytest.approx(found.progress, rel=1e-3)
+    assert found.played == pytest.approx(found.progress, rel=0.02) and found.played_torque < 1.2
     heavy = replace(fish(3), fluid_density=3000.0)
     wrong = replay(ahead, dynamics, MassEntries(IsolatedInertia(heavy)))
     assert wrong.status is Status.REJECTED
@@ -79,5 +88,43 @@ def test_what_cannot_be_planned_is_refused(dynamics):
     with pytest.raises(UsageError, match="no objective 'up'. There are: forward, backward"):
         plan_gait(dynamics, "up")
     weak = replace(dynamics, torque=1e-4)
-    with pytest.raises(SceneError, match="None of the sine waves stays within 1"):
+    with pytest.raises(SceneError, match="None of the sine waves stays within"):
         best_wave(weak, OBJECTIVES["forward"](weak.embedding), K, REACH)
+
+
+def test_a_gait_that_its_time_step_does_not_resolve_is_not_solved(dynamics, exact):
+    """Half a second, 100 times the torque: between the instants it is another motion."""
+    strong = replace(dynamics, torque=8.0)
+    swing = wave(
+        strong.dt * np.arange(11), amplitude=np.ones(2), phase=np.arange(2.0), frequency=2.0
+    )
+    begun = follow(strong, swing)
+    coarse = plan_gait(strong, instants=11, reach=REACH, start=begun, gentle=0.0)
+    found = replay(coarse, strong, exact)
+    assert found.status is Status.REJECTED
+    assert "Between its instants" in found.message and "Do not execute it" in found.message
+
+
+def test_plans_keep_to_the_limits_of_the_hinges(dynamics):
+    first, second = fish(3).hinges
+    narrow = replace(
+        fish(3), hinges=(replace(first, limits=(-0.5, 0.8)), replace(second, limits=(-0.6, 0.6)))
+    )
+    at = replace(dynamics.embedding, swimmer=narrow)
+    low, high = hinge_range(at, 0.7)
+    np.testing.assert_allclose(low, [0.15 - 0.96 * 0.65, -0.576])
+    np.testing.assert_allclose(high, [0.7, 0.576])
+    few = plan_gait(dynamics.on(at), instants=K, settings=Settings(iterations=5))
+    angles = few.plan.a[:, HINGES]
+    assert (angles >= low - 1e-4).all() and angles.max() <= 0.8
+
+
+def test_torques_begin_gently():
+    """The cost's slope and curvature are those of its value; the first torque counts as 10."""
+    u = np.random.default_rng(0).standard_normal((6, 2))
+    cost = Gentle(0.3)
+    changes = np.vstack((10.0 * u[:1], np.diff(u, axis=0)))
+    assert cost.value(u) == pytest.approx(0.15 * np.sum(changes**2))
+    other = u + 1e-6 * np.eye(6, 2)
+    slope = (cost.value(other) - cost.value(u)) / 1e-6
+    assert slope == pytest.approx(float(np.sum(cost.gradient(u) * np.eye(6, 2))), rel=1e-4)

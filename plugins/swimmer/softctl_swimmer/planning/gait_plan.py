@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
+import scipy.sparse
 
 from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.status import Status
@@ -25,10 +26,12 @@ from softctl_swimmer.planning.gaits import Gait, follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MassMap, MotionMap
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
-RATE = 10.0
-"""Largest change of a torque, of its limit in a second: from none to all in 0.1 s [1/s]."""
 EFFORT = 1e-4
 """Weight of squared torques over their unit [m] or [-]: a tie-breaker."""
+GENTLE = 1e-3
+"""Weight of squared changes of torques over their unit [m] or [-]."""
+BEGIN = 10.0
+"""How much more the first torque counts, a change from none, before it is squared [-]."""
 AMPLITUDES, FREQUENCIES, PHASES = (0.4, 0.7), (0.25, 0.5), (-2.0, -1.0, 1.0, 2.0)
 """Of the waves that are tried as starts [rad], [Hz], [rad] from hinge to hinge."""
 MIDDLES = (0.0, 0.4)
@@ -39,7 +42,7 @@ TORQUE = 0.01
 """Largest excess of a torque there, over its limit [-]."""
 FINER = 4
 """Steps in a step of the plan in which its gait is played, as motors will play it."""
-PLAYED_TORQUE = 0.1
+PLAYED_TORQUE = 0.2
 """Largest excess of a torque then, of its mean over a step of the plan [-]."""
 INSIDE = 0.96
 """Share of the hinges' ranges that plans use: between instants a gait swings a little farther."""
@@ -73,6 +76,34 @@ class Progress:
     def hessian(self, y: np.ndarray) -> np.ndarray:
         """Zero: progress is linear."""
         return np.zeros((*y.shape, y.shape[1]))
+
+
+@dataclass(frozen=True)
+class Gentle:
+    """`sofa_softctl.surrogate.InputCost`: weight / 2 (|10 u_0|^2 + sum |u_k+1 - u_k|^2).
+
+    Where torques jump, and where they begin at once, steps do not resolve the motion: between the
+    instants it takes more torque than at them.
+    """
+
+    weight: float
+    """[m] or [-]."""
+
+    def value(self, u: np.ndarray) -> float:
+        """See `sofa_softctl.surrogate.InputCost`."""
+        return 0.5 * float(np.sum(u * self.gradient(u)))
+
+    def gradient(self, u: np.ndarray) -> np.ndarray:
+        """See `sofa_softctl.surrogate.InputCost`."""
+        found: np.ndarray = self.hessian(len(u)) @ u
+        return found
+
+    def hessian(self, count: int) -> scipy.sparse.csr_array:
+        """See `sofa_softctl.surrogate.InputCost`."""
+        own = np.concatenate(([BEGIN], np.ones(count - 1)))
+        shape = (count, count)
+        D = scipy.sparse.diags_array((own, -np.ones(count - 1)), offsets=(0, -1), shape=shape)
+        return scipy.sparse.csr_array(self.weight * (D.T @ D))
 
 
 OBJECTIVES: Mapping[str, Callable[[MotionMap], Progress]] = MappingProxyType(
@@ -128,6 +159,7 @@ def plan_gait(
     instants: int = 81,
     reach: float = np.inf,
     effort: float = EFFORT,
+    gentle: float = GENTLE,
     start: Gait | None = None,
     settings: Settings | None = None,
     progress: Callable[[Iteration], None] | None = None,
@@ -140,6 +172,7 @@ def plan_gait(
         instants: K; the motion takes (K - 1) dt.
         reach: Largest joint angle [rad], inside the map; at most 0.96 of the hinges' own ranges.
         effort: Weight of the squared torques.
+        gentle: Weight of their squared changes, see `Gentle`.
         start: A motion to begin with; None: the best one of waves within the torques.
         settings: Of the optimiser.
         progress: Called after each iteration.
@@ -165,13 +198,11 @@ def plan_gait(
         Limits(
             u_max=1.0,
             u_min=-1.0,
-            rate=RATE,
             a_min=np.concatenate((-far, low)),
             a_max=np.concatenate((far, high)),
         ),
         outputs=(goal,),
-        inputs=(Effort(effort),),
-        u_before=np.zeros(n),
+        inputs=(Effort(effort), Gentle(gentle)),
     )
     angles = tuple(range(HINGES.start, HINGES.start + n))
     chosen = replace(settings or Settings(), method="reduced", independent=angles)
@@ -251,7 +282,7 @@ def _played(dynamics: SwimmingDynamics, angles: np.ndarray, goal: Progress) -> t
     steps = len(angles) - 1
     table = GaitTable(dynamics.dt * np.arange(steps + 1), angles)
     gait = follow(fine, table(fine.dt * np.arange(FINER * steps + 1)))
-    means = gait.u.reshape(steps, FINER, -1).mean(axis=1)
+    means = gait.u.reshape(steps, FINER, -1).mean(axis=1)[:-1]  # no torque of the plan ends it
     return _progress(fine, gait, goal), float(np.abs(means).max())
 
 
