@@ -150,7 +150,7 @@ def test_the_command_writes_a_gait_that_leads_where_it_says(study, tmp_path):
     said = json.loads(done.stdout)
     gait = follow(study.dynamics, GaitTable.load(out, 2).angles)
     goal = OBJECTIVES["forward"](study.dynamics.embedding)
-    made = contest_of(study).progress(gait, goal)
+    made = goal.made(study.dynamics.embedding, gait.a)
     assert said["status"] == "SOLVED" and made == pytest.approx(said["progress"])
     assert plot.read_bytes()[:4] == b"\x89PNG" and movie.read_bytes()[:4] == b"GIF8"
 

@@ -63,6 +63,10 @@ class Progress:
         """Progress of a motion, y of shape (K, 3), in the outputs' unit."""
         return float((y[-1] - y[0]) @ self.direction)
 
+    def made(self, at: MotionMap, a: np.ndarray) -> float:
+        """Progress of a motion of coordinates a, shape (K, 6 + n)."""
+        return self.of(at.at(a).value[:, list(self.rows)])
+
     def value(self, y: np.ndarray) -> float:
         """See `sofa_softctl.surrogate.OutputCost`."""
         return -self.of(y)
@@ -207,7 +211,7 @@ def plan_gait(
     angles = tuple(range(HINGES.start, HINGES.start + n))
     chosen = replace(settings or Settings(), method="reduced", independent=angles)
     found = plan(problem, start.u, start.a, settings=chosen, progress=progress)
-    begun = goal.of(at.at(start.a).value[:, rows])
+    begun = goal.made(at, start.a)
     status = Status.worst((found.status, Status.NOT_CONVERGED))
     message = f"It has not been replayed on the exact model: see `replay`. {found.message}".strip()
     return GaitPlan(
@@ -235,7 +239,7 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
     """
     goal, angles = OBJECTIVES[found.objective](dynamics.embedding), found.plan.a[:, HINGES]
     gait = follow(dynamics.on(replace(dynamics.embedding, masses=exact)), angles)
-    progress, torque = _progress(dynamics, gait, goal), float(np.abs(gait.u).max())
+    progress, torque = goal.made(dynamics.embedding, gait.a), float(np.abs(gait.u).max())
     said = _differs("On the exact model", progress, torque, TORQUE, found)
     advice = "take a finer map of the mass matrix"
     played: tuple[float, float] | None = None
@@ -261,10 +265,6 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
     )
 
 
-def _progress(dynamics: SwimmingDynamics, gait: Gait, goal: Progress) -> float:
-    return goal.of(dynamics.embedding.at(gait.a).value[:, list(goal.rows)])
-
-
 def _differs(where: str, progress: float, torque: float, excess: float, found: GaitPlan) -> str:
     """What is not as planned; empty: nothing."""
     off = abs(progress - found.progress) / max(abs(progress), 1e-300)
@@ -283,7 +283,7 @@ def _played(dynamics: SwimmingDynamics, angles: np.ndarray, goal: Progress) -> t
     table = GaitTable(dynamics.dt * np.arange(steps + 1), angles)
     gait = follow(fine, table(fine.dt * np.arange(FINER * steps + 1)))
     means = gait.u.reshape(steps, FINER, -1).mean(axis=1)[:-1]  # no torque of the plan ends it
-    return _progress(fine, gait, goal), float(np.abs(means).max())
+    return goal.made(fine.embedding, gait.a), float(np.abs(means).max())
 
 
 def best_wave(dynamics: SwimmingDynamics, goal: Progress, instants: int, reach: float) -> Gait:
@@ -307,7 +307,7 @@ def best_wave(dynamics: SwimmingDynamics, goal: Progress, instants: int, reach: 
         if (q < low).any() or (q > high).any():
             continue
         gait = follow(dynamics, q)
-        made = goal.of(dynamics.embedding.at(gait.a).value[:, list(goal.rows)])
+        made = goal.made(dynamics.embedding, gait.a)
         if made > most and np.abs(gait.u).max() <= 1.0:
             best, most = gait, made
     if best is None:

@@ -43,10 +43,6 @@ class Contest:
         found: np.ndarray = np.arange(self.instants) * self.dynamics.dt
         return found
 
-    def progress(self, gait: Gait, goal: Progress) -> float:
-        """Progress of a gait towards a goal."""
-        return goal.of(self.dynamics.embedding.at(gait.a).value[:, list(goal.rows)])
-
     def follow(self, angles: np.ndarray) -> Gait | None:
         """The gait of some joint angles; None: there is none."""
         if np.abs(angles).max() > self.reach:
@@ -151,7 +147,7 @@ def best_sine(
         excess = float(np.abs(gait.u).max()) - 1.0
         if excess > 0.0:
             return excess
-        made = contest.progress(gait, goal)
+        made = goal.made(contest.dynamics.embedding, gait.a)
         best = max(best, made)
         return -made
 

@@ -180,7 +180,7 @@ def measure(
     assert found.exact is not None and found.torque is not None  # after a replay
     errors = _step_errors(study, found)
     goal, contest = OBJECTIVES[objective](study.dynamics.embedding), contest_of(study)
-    made = [contest.progress(each, goal) for each in rivals]
+    made = [goal.made(study.dynamics.embedding, each.a) for each in rivals]
     say("best sine wave")
     sine, _ = best_sine(contest, goal, seconds)
     return Row(
