@@ -63,7 +63,10 @@ class Coverage:
 
     @property
     def held_widened(self) -> np.ndarray:
-        """The same of the widened ones, NaN where there are none [-], shape (n_rho,)."""
+        """The same of the widened ones, NaN where there are none [-], shape (n_rho,).
+
+        An estimate whose error of the discretisation was not found holds nothing.
+        """
         share = self._share(self.wide_low, self.wide_high)
         return np.where(np.isnan(self.wide_low).all(axis=0), np.nan, share)
 
@@ -85,11 +88,18 @@ class Coverage:
         if np.isfinite(self.wide_low).any():
             columns["held_widened"] = self.held_widened
             wide = 0.5 * (self.wide_high - self.wide_low)
-            columns["half_width_widened"] = np.median(wide, axis=0)
-        return {"case": self.case, "repetitions": len(self.found), "solved": self.solved} | {
-            name: dict(zip(self.names, values.tolist(), strict=True))
-            for name, values in columns.items()
-        }
+            columns["half_width_widened"] = np.nanmedian(wide, axis=0)
+        counts: dict[str, Any] = {"repetitions": len(self.found), "solved": self.solved}
+        if "held_widened" in columns:
+            counts["widened"] = int(np.isfinite(self.wide_low).all(axis=1).sum())
+        return (
+            {"case": self.case}
+            | counts
+            | {
+                name: dict(zip(self.names, values.tolist(), strict=True))
+                for name, values in columns.items()
+            }
+        )
 
 
 def measure_coverage(
@@ -179,10 +189,10 @@ def _repeat(name: str, case: Case, seed: int) -> dict[str, str]:
 def _widened(
     found: Estimate, experiments: Sequence[Experiment], trust: Identifiability
 ) -> list[np.ndarray]:
-    """Ends of the intervals with the error of the discretisation; a failure is an error here."""
+    """Ends of the intervals with the error of the discretisation; NaN where it was not found."""
     budget = discretisation_budget(found, experiments, limit=False)
     if budget.left_out:
-        raise IdentificationError(" ".join(budget.left_out))
+        return [np.full(len(found.names), np.nan)] * 2
     return list(budget.widened(trust))
 
 

@@ -126,6 +126,13 @@ def show_coverage(found: Any) -> None:
     for case, count in unsolved.items():
         if count:
             console.print(f"{case}: {count} searches did not converge; they are counted.")
+    for one in data:
+        if one.get("widened", one["repetitions"]) < one["repetitions"]:
+            count = one["repetitions"] - one["widened"]
+            console.print(
+                f"{one['case']}: of {count} the error of the discretisation was not found; widened "
+                "intervals of these count as not held."
+            )
 
 
 def show_causes(found: Any) -> None:

@@ -7,11 +7,17 @@ import pytest
 from typer.testing import CliRunner
 
 from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.bench.papers import coverage
 from sofa_softctl.bench.papers.coverage import measure_coverage
 from sofa_softctl.bench.papers.identification import measure_identification
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.view.plots.identification_study import save_study_plot, show_study
+from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget
+from sofa_softctl.view.plots.identification_study import (
+    save_study_plot,
+    show_coverage,
+    show_study,
+)
 
 
 def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path):
@@ -101,3 +107,24 @@ def test_intervals_are_widened_by_the_error_of_the_discretisation(tmp_path):
     assert found.to_dict()["half_width_widened"]["k2"] < 6.0 * found.to_dict()["half_width"]["k2"]
     (plain,) = measure_coverage(tmp_path / "steps.csv", cases=("outputs",), repetitions=2)
     assert np.isnan(plain.held_widened).all() and "held_widened" not in plain.to_dict()
+
+
+def test_where_the_finer_model_cannot_be_fitted_widened_intervals_do_not_hold(
+    tmp_path, capsys, monkeypatch
+):
+    """The study goes on."""
+    real, calls = coverage.discretisation_budget, []
+
+    def sometimes(found, *_, **__):
+        calls.append(found)
+        if len(calls) == 1:
+            return DiscretisationBudget(found.names, (), ("The finer model has no solution.",))
+        return real(found, *_, **__)
+
+    monkeypatch.setattr(coverage, "discretisation_budget", sometimes)
+    found = measure_coverage(tmp_path / "steps.csv", cases=("step of 10 ms",), repetitions=2)
+    assert found[0].held_widened[found[0].names.index("k2")] == 0.5
+    assert found[0].to_dict()["widened"] == 1
+    assert np.isfinite(list(found[0].to_dict()["half_width_widened"].values())).all()
+    show_coverage(found)
+    assert "of 1 the error of the discretisation was not found" in capsys.readouterr().out
