@@ -63,8 +63,9 @@ def plan(
     A gait that the flow does not confirm is not written: exit status 3.
     """
     from softctl_swimmer.bodies import BODIES
-    from softctl_swimmer.planning.gait_plan import OBJECTIVES, UNITS, plan_gait, replay
     from softctl_swimmer.planning.motion_map import HINGES
+    from softctl_swimmer.planning.objectives import OBJECTIVES, UNITS
+    from softctl_swimmer.planning.replay import replay, solve_gait
     from softctl_swimmer.planning.study import prepare
 
     _known([body], BODIES, "--body")
@@ -77,7 +78,7 @@ def plan(
         study = prepare(body, vertices, store=store, progress=status.update)
         study = study.of(duration, torque)
         dynamics, count = study.dynamics, itertools.count(1)
-        found = plan_gait(
+        found = solve_gait(
             dynamics,
             objective,
             instants=study.instants,
@@ -135,7 +136,7 @@ def table(
 ) -> None:
     """Table I of Jia, Pan, Manocha, second row: with and without a map. 10 minutes a body."""
     from softctl_swimmer.bodies import BODIES
-    from softctl_swimmer.planning.gait_plan import OBJECTIVES
+    from softctl_swimmer.planning.objectives import OBJECTIVES
     from softctl_swimmer.planning.rivals import random_gaits
     from softctl_swimmer.planning.study import prepare
     from softctl_swimmer.planning.table import PaperRow, Row, contest_of, measure, time_flow

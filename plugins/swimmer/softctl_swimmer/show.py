@@ -46,7 +46,7 @@ def show_table(rows: Sequence[Row], paper: PaperRow) -> None:
     table = Table(
         title="Jia, Pan, Manocha 2019, Table I, swimmer: the paper / planned here",
         caption="Without the map: counted, times measured solutions, not run. Progress in m, of a "
-        "turn as Cayley coordinate.",
+        "turn in rad.",
         title_justify="left",
         caption_justify="left",
     )

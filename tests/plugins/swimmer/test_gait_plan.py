@@ -7,16 +7,11 @@ import pytest
 from softctl_swimmer.body import fish
 from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning.entries import MassEntries
-from softctl_swimmer.planning.gait_plan import (
-    OBJECTIVES,
-    Gentle,
-    best_wave,
-    hinge_range,
-    plan_gait,
-    replay,
-)
+from softctl_swimmer.planning.gait_plan import Gentle, best_wave, hinge_range, plan_gait
 from softctl_swimmer.planning.gaits import follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
+from softctl_swimmer.planning.objectives import OBJECTIVES
+from softctl_swimmer.planning.replay import replay
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 from sofa_softctl.errors import SceneError, UsageError

@@ -10,14 +10,15 @@ from softctl_swimmer.body import fish
 from softctl_swimmer.cli import app
 from softctl_swimmer.flow.potential import Flow
 from softctl_swimmer.motion.inertia import IsolatedInertia
-from softctl_swimmer.planning import gait_plan
+from softctl_swimmer.planning import replay as replays
 from softctl_swimmer.planning import study as studies
 from softctl_swimmer.planning.counted import CountedMasses
 from softctl_swimmer.planning.entries import MassEntries
-from softctl_swimmer.planning.gait_plan import OBJECTIVES, plan_gait
+from softctl_swimmer.planning.gait_plan import plan_gait
 from softctl_swimmer.planning.gait_table import GaitTable
 from softctl_swimmer.planning.gaits import follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
+from softctl_swimmer.planning.objectives import OBJECTIVES
 from softctl_swimmer.planning.rivals import best_sine, random_gaits
 from softctl_swimmer.planning.study import Study
 from softctl_swimmer.planning.swimming import SwimmingDynamics
@@ -126,7 +127,7 @@ def planned(study, monkeypatch):
         study.dynamics, instants=study.instants, start=begun, settings=Settings(iterations=1)
     )
     found = replace(found, plan=replace(found.plan, status=Status.SOLVED, message=""))
-    monkeypatch.setattr(gait_plan, "plan_gait", lambda *_, **__: found)
+    monkeypatch.setattr(replays, "solve_gait", lambda *_, **__: found)
     monkeypatch.setattr(studies, "prepare", lambda *_, **__: study)
 
 

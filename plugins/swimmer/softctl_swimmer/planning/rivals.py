@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import differential_evolution
 
 from sofa_softctl.errors import SceneError
-from softctl_swimmer.planning.gait_plan import Progress
 from softctl_swimmer.planning.gaits import Gait, follow, wave
+from softctl_swimmer.planning.objectives import Goal
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 SLOWEST, FASTEST = 0.2, 1.5
@@ -113,9 +113,7 @@ def _random_angles(contest: Contest, random: np.random.Generator) -> np.ndarray:
     )
 
 
-def best_sine(
-    contest: Contest, goal: Progress, seconds: float, *, seed: int = 0
-) -> tuple[float, int]:
+def best_sine(contest: Contest, goal: Goal, seconds: float, *, seed: int = 0) -> tuple[float, int]:
     """Progress of the best sine wave that differential evolution finds, and its number of motions.
 
     Variables: size, phase and middle of each hinge, and the frequency. What torques exceed counts

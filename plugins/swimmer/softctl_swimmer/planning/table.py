@@ -8,7 +8,6 @@ slopes; those of the optimiser's own Hessian it gets for nothing.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
@@ -19,8 +18,10 @@ import numpy as np
 from sofa_softctl.surrogate import Iteration, Steps
 from softctl_swimmer.planning.counted import CountedMasses
 from softctl_swimmer.planning.entries import MassEntries
-from softctl_swimmer.planning.gait_plan import OBJECTIVES, GaitPlan, plan_gait, replay
+from softctl_swimmer.planning.gait_plan import GaitPlan
 from softctl_swimmer.planning.gaits import Gait
+from softctl_swimmer.planning.objectives import OBJECTIVES
+from softctl_swimmer.planning.replay import replay, solve_gait
 from softctl_swimmer.planning.rivals import Contest, best_sine
 from softctl_swimmer.planning.study import LIMIT, Study
 
@@ -58,7 +59,7 @@ class Row:
     body: str
     """Key of `bodies.BODIES`."""
     objective: str
-    """Key of `gait_plan.OBJECTIVES`."""
+    """Key of `objectives.OBJECTIVES`."""
     vertices: int
     """Of the skin."""
     corners: int
@@ -82,7 +83,7 @@ class Row:
     error_of_displacement: float
     """The same over the step's own displacement [-]."""
     start: float
-    """Progress of the wave that the plan begins with [m] or [-]."""
+    """Progress of the wave that the plan begins with [m] or [rad]."""
     progress: float
     """Progress of the plan."""
     exact: float
@@ -152,7 +153,7 @@ def measure(
 
     Args:
         study: The body.
-        objective: Key of `gait_plan.OBJECTIVES`.
+        objective: Key of `objectives.OBJECTIVES`.
         times: Of its flow.
         rivals: Random gaits of it, of `rivals.random_gaits`.
         progress: Called with a line of text now and then.
@@ -162,15 +163,17 @@ def measure(
         if progress is not None:
             progress(f"{study.body}, {objective}: {text}")
 
-    count = itertools.count(1)
+    iterations = 0
 
     def report(one: Iteration) -> None:
-        say(f"iteration {next(count)}, {-one.cost:.4g}")
+        nonlocal iterations
+        iterations += 1
+        say(f"iteration {iterations}, {-one.cost:.4g}")
 
     counted = CountedMasses(study.dynamics.embedding.masses)
     asking = study.dynamics.on(replace(study.dynamics.embedding, masses=counted))
     began = perf_counter()
-    found = plan_gait(
+    found = solve_gait(
         asking, objective, instants=study.instants, reach=study.limit, progress=report
     )
     seconds = perf_counter() - began
@@ -192,7 +195,7 @@ def measure(
         f_slopes=times.f_slopes,
         map_seconds=times.f * study.corners,
         plan_seconds=seconds,
-        iterations=found.plan.iterations,
+        iterations=iterations,
         asked=queries,
         kept=kept,
         error=errors[0],

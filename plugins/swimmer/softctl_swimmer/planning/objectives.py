@@ -1,0 +1,96 @@
+"""What a swimmer's motion is planned for: costs of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from softctl_swimmer.planning.motion_map import MotionMap
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`sofa_softctl.surrogate.OutputCost`: minus the change of outputs along a direction."""
+
+    rows: tuple[int, int, int]
+    """The outputs."""
+    direction: tuple[float, float, float]
+    """Of unit length."""
+
+    def of(self, y: np.ndarray) -> float:
+        """Progress of a motion, y of shape (K, 3), in the outputs' unit."""
+        return float((y[-1] - y[0]) @ self.direction)
+
+    def made(self, at: MotionMap, a: np.ndarray) -> float:
+        """Progress of a motion of coordinates a, shape (K, 6 + n)."""
+        return self.of(at.at(a).value[:, list(self.rows)])
+
+    def value(self, y: np.ndarray) -> float:
+        """See `sofa_softctl.surrogate.OutputCost`."""
+        return -self.of(y)
+
+    def gradient(self, y: np.ndarray) -> np.ndarray:
+        """See `sofa_softctl.surrogate.OutputCost`."""
+        found = np.zeros_like(y)
+        found[0], found[-1] = self.direction, -np.array(self.direction)
+        return found
+
+    def hessian(self, y: np.ndarray) -> np.ndarray:
+        """Zero: progress is linear."""
+        return np.zeros((*y.shape, y.shape[1]))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """`sofa_softctl.surrogate.OutputCost`: minus the angle that link 0 turns about z."""
+
+    rows: tuple[int, ...] = (5,)
+    """The Cayley coordinate c of z: tan of half the angle, twice."""
+
+    def of(self, y: np.ndarray) -> float:
+        """Angle that a motion turns by, y of shape (K, 1) [rad]; positive: to the left."""
+        first, last = 2.0 * np.arctan(0.5 * y[[0, -1], 0])
+        return float(last - first)
+
+    def made(self, at: MotionMap, a: np.ndarray) -> float:
+        """The same of a motion of coordinates a, shape (K, 6 + n)."""
+        return self.of(at.at(a).value[:, list(self.rows)])
+
+    def value(self, y: np.ndarray) -> float:
+        """See `sofa_softctl.surrogate.OutputCost`."""
+        return -self.of(y)
+
+    def gradient(self, y: np.ndarray) -> np.ndarray:
+        """See `sofa_softctl.surrogate.OutputCost`."""
+        found = np.zeros_like(y)
+        found[[0, -1]] = np.array([[1.0], [-1.0]]) / (1.0 + 0.25 * y[[0, -1]] ** 2)
+        return found
+
+    def hessian(self, y: np.ndarray) -> np.ndarray:
+        """Of the last angle where it is convex, to the left."""
+        found = np.zeros((*y.shape, 1))
+        found[-1, 0, 0] = max(0.5 * y[-1, 0], 0.0) / (1.0 + 0.25 * y[-1, 0] ** 2) ** 2
+        return found
+
+
+Goal = Progress | Turn
+"""What is made large."""
+OBJECTIVES: Mapping[str, Callable[[MotionMap], Goal]] = MappingProxyType(
+    {
+        "forward": lambda at: Progress(at.centre, (1.0, 0.0, 0.0)),
+        "backward": lambda at: Progress(at.centre, (-1.0, 0.0, 0.0)),
+        "sideways": lambda at: Progress(at.centre, (0.0, 1.0, 0.0)),
+        "turn": lambda _: Turn(),
+        "nose": lambda at: Progress(at.nose, (1.0, 0.0, 0.0)),
+    }
+)
+"""What is made large: the way of the centre of mass [m], ahead, back or to the left; the turn of
+link 0 to the left [rad]; and the way of the nose ahead [m]."""
+
+UNITS: Mapping[str, str] = MappingProxyType(
+    {name: "rad" if name == "turn" else "m" for name in OBJECTIVES}
+)
+"""What progress is measured in."""

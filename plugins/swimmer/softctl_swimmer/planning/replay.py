@@ -1,0 +1,121 @@
+"""Plans of gaits that hold: on the exact model, and as motors play them between the instants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate import Iteration, Settings
+from softctl_swimmer.planning.gait_plan import GaitPlan, plan_gait
+from softctl_swimmer.planning.gaits import Gait, follow
+from softctl_swimmer.planning.motion_map import HINGES, MassMap
+from softctl_swimmer.planning.objectives import OBJECTIVES
+from softctl_swimmer.planning.playing import play
+from softctl_swimmer.planning.swimming import SwimmingDynamics
+
+AGREES = 0.02
+"""Largest difference of progress on the exact model, and as played, over it [-]."""
+TORQUE = 0.01
+"""Largest excess of a torque there, over its limit [-]."""
+PLAYED_TORQUE = 0.2
+"""Largest excess of a torque between the instants, of its mean over a step of the plan [-]."""
+
+
+def solve_gait(
+    dynamics: SwimmingDynamics,
+    objective: str = "forward",
+    *,
+    instants: int = 81,
+    reach: float = np.inf,
+    settings: Settings | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+) -> GaitPlan:
+    """Plan a gait whose progress is the one that is played; `replay` remains to be done.
+
+    Where the steps of a plan are so coarse that the gait leads elsewhere between them, by more
+    than 2 %, it is planned on with the progress of finer steps.
+
+    Args:
+        dynamics: See `plan_gait`, as the others.
+        objective: Key of `OBJECTIVES`.
+        instants: K.
+        reach: Largest joint angle [rad].
+        settings: Of the optimiser.
+        progress: Called after each iteration.
+    """
+
+    def planned(start: Gait | None, refined: bool) -> GaitPlan:
+        return plan_gait(
+            dynamics,
+            objective,
+            instants=instants,
+            reach=reach,
+            start=start,
+            refined=refined,
+            settings=settings,
+            progress=progress,
+        )
+
+    found = planned(None, False)
+    goal, a, u = OBJECTIVES[objective](dynamics.embedding), found.plan.a, found.plan.u
+    try:
+        played = play(dynamics, a[:, HINGES], goal)
+    except SceneError:  # `replay` says so
+        return found
+    if not found.plan.status.ok or _agree(played.progress, found.progress):
+        return found
+    return replace(planned(Gait(a, u), True), start=found.start, begun=found.begun)
+
+
+def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitPlan:
+    """Move the hinges as planned on the exact model, and as motors do between the instants.
+
+    Args:
+        found: The plan.
+        dynamics: The swimmer that it was planned for.
+        exact: Its mass matrix itself, `MassEntries`: K evaluations.
+
+    Returns:
+        The plan with what came out; REJECTED if it is not what was planned.
+    """
+    goal, angles = OBJECTIVES[found.objective](dynamics.embedding), found.plan.a[:, HINGES]
+    gait = follow(dynamics.on(replace(dynamics.embedding, masses=exact)), angles)
+    progress = goal.made(dynamics.embedding, gait.a) + found.correction
+    torque = float(np.abs(gait.u).max())
+    found = replace(found, exact=progress, torque=torque)
+    said = _differs("On the exact model", progress, torque, TORQUE, found)
+    advice = "take a finer map of the mass matrix"
+    try:
+        played = play(dynamics, angles, goal)
+    except SceneError as error:
+        said, advice = f"Between its instants it cannot be followed: {error}", "plan more steps"
+    else:
+        found = replace(found, played=played.progress, played_torque=played.torque)
+        if not said:
+            said = _differs(
+                "Between its instants", played.progress, played.torque, PLAYED_TORQUE, found
+            )
+            advice = "plan with a smaller time step, or weaker torques"
+    status, message = found.plan.status, "" if found.plan.status.ok else found.plan.message
+    if said:
+        status = Status.worst((status, Status.REJECTED))
+        message = f"{said} Do not execute it: {advice}. {message}".strip()
+    return replace(found, status=status, message=message)
+
+
+def _differs(where: str, progress: float, torque: float, excess: float, found: GaitPlan) -> str:
+    """What is not as planned; empty: nothing."""
+    if _agree(progress, found.progress) and torque <= 1.0 + excess:
+        return ""
+    return (
+        f"{where} its progress is {progress:.4g}, of the plan {found.progress:.4g}, and its "
+        f"largest torque {torque:.4g} times the limit."
+    )
+
+
+def _agree(progress: float, planned: float) -> bool:
+    return abs(progress - planned) <= AGREES * abs(progress)

@@ -1,0 +1,95 @@
+"""Gaits as they are played: slopes by differences, steps that are too coarse corrected."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from softctl_swimmer.body import fish
+from softctl_swimmer.motion.inertia import IsolatedInertia
+from softctl_swimmer.planning import replay as replays
+from softctl_swimmer.planning.entries import MassEntries
+from softctl_swimmer.planning.gait_plan import plan_gait
+from softctl_swimmer.planning.gaits import follow, wave
+from softctl_swimmer.planning.motion_map import HINGES, MotionMap
+from softctl_swimmer.planning.objectives import OBJECTIVES
+from softctl_swimmer.planning.playing import Refinement, play, slope_by_angles
+from softctl_swimmer.planning.replay import replay, solve_gait
+from softctl_swimmer.planning.swimming import SwimmingDynamics
+
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate import TensorSpline
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return MassEntries(IsolatedInertia(fish(3)))
+
+
+@pytest.fixture(scope="module")
+def dynamics(exact):
+    """Three links: two hinges; 0.1 s, with torques for which that is coarse."""
+    masses = TensorSpline(
+        replace(exact, slopes=False), 0.3, lower=-1.2 * np.ones(2), upper=1.2 * np.ones(2)
+    )
+    return SwimmingDynamics(MotionMap(masses, fish(3)), dt=0.1, torque=0.2)
+
+
+@pytest.fixture
+def swing(dynamics):
+    """Angles of a wave, at 21 instants."""
+    return wave(
+        dynamics.dt * np.arange(21),
+        amplitude=np.array([0.6, 0.8]),
+        phase=np.array([0.0, 1.0]),
+        frequency=0.6,
+        middle=0.2,
+    )
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_slopes_of_progress_are_those_of_differences(objective, dynamics, swing):
+    goal = OBJECTIVES[objective](dynamics.embedding)
+    random = np.random.default_rng(0)
+    change = random.standard_normal(swing.shape)
+    change[0] = 0.0
+    played, coarse = play(dynamics, swing, goal), follow(dynamics, swing)
+    for made, slope in (
+        (lambda q: goal.made(dynamics.embedding, follow(dynamics, q).a),
+         slope_by_angles(dynamics, coarse, goal)),
+        (lambda q: play(dynamics, q, goal).progress, played.slope()),
+    ):  # fmt: skip
+        by_differences = (made(swing + 1e-5 * change) - made(swing - 1e-5 * change)) / 2e-5
+        assert float(np.sum(slope * change)) == pytest.approx(by_differences, rel=1e-5)
+
+
+def test_a_refined_plan_has_the_progress_that_is_played(dynamics, swing):
+    """Value and slopes; None where the angles cannot be followed."""
+    goal = OBJECTIVES["forward"](dynamics.embedding)
+    played, coarse = play(dynamics, swing, goal), follow(dynamics, swing)
+    own = goal.made(dynamics.embedding, coarse.a)
+    more = Refinement(dynamics, goal)
+    assert own - more.value(swing) == pytest.approx(played.progress, abs=1e-14)
+    slope = slope_by_angles(dynamics, coarse, goal) - more.gradient(swing)
+    np.testing.assert_allclose(slope, played.slope(), atol=1e-14)
+    assert more.rows == (6, 7) and not more.hessian(swing).any()
+    assert np.isnan(more.value(3.0 * swing))
+
+
+def test_steps_that_are_too_coarse_are_refined(dynamics, exact, monkeypatch):
+    """Otherwise a plan is not what is played: 5.1 cm, played 5.6, refined 5.8."""
+    made = []
+
+    def recorded(*given, **options):
+        made.append(plan_gait(*given, **options))
+        return made[-1]
+
+    monkeypatch.setattr(replays, "plan_gait", recorded)
+    found = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
+    coarse = replay(made[0], dynamics, exact)
+    assert coarse.status is Status.REJECTED and "Between its instants" in coarse.message
+    assert found.status is Status.SOLVED, found.message
+    assert found.played == pytest.approx(found.progress, rel=1e-6)
+    assert found.exact == pytest.approx(found.progress, rel=1e-3)
+    assert found.played > coarse.played and found.begun == coarse.begun
+    again = play(dynamics, found.plan.a[:, HINGES], OBJECTIVES["forward"](dynamics.embedding))
+    assert again.progress == found.played
