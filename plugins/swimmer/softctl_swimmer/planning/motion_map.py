@@ -91,12 +91,12 @@ class MotionMap:
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """See `sofa_softctl.surrogate.Embedding`; of places by differences of exact slopes."""
-        w = weights[:, self._mass.stop :]
-        columns = []
-        for step in DIFFERENCE * np.eye(points.shape[1]):
-            ahead, back = (complex_slopes(self.places, points + s) for s in (step, -step))
-            columns.append(np.einsum("me,med->md", w, ahead - back) / (2.0 * DIFFERENCE))
-        total = np.stack(columns, axis=-1)
+        m, d = points.shape
+        steps = DIFFERENCE * np.array((1.0, -1.0))[:, None, None, None] * np.eye(d)[:, None]
+        slopes = complex_slopes(self.places, (points + steps).reshape(2 * d * m, d))
+        ahead, back = slopes.reshape(2, d, m, -1, d)
+        change = (ahead - back) / (2.0 * DIFFERENCE)  # (by d, m, places, by d)
+        total = np.einsum("me,jmed->mdj", weights[:, self._mass.stop :], change, optimize=True)
         total = 0.5 * (total + total.transpose(0, 2, 1))
         total[:, HINGES, HINGES] += self.masses.curvature(
             points[:, HINGES], np.ascontiguousarray(weights[:, self._mass])

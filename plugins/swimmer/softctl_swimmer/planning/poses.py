@@ -47,8 +47,8 @@ def velocity_slopes(
     m, d = first.shape
     pose, pose_next = first[:, :6], last[:, :6]
     found = np.zeros((2, m, d, d))
-    found[0, :, :6, :6] = complex_slopes(lambda a: velocity(a, pose_next, dt), pose)
-    found[1, :, :6, :6] = complex_slopes(lambda a: velocity(pose, a, dt), pose_next)
+    found[0, :, :6, :6] = complex_slopes(lambda a, b: velocity(a, b, dt), pose, pose_next)
+    found[1, :, :6, :6] = complex_slopes(lambda a, b: velocity(b, a, dt), pose_next, pose)
     hinges = np.arange(6, d)
     found[0, :, hinges, hinges], found[1, :, hinges, hinges] = -1.0 / dt, 1.0 / dt
     return found[0], found[1]
@@ -61,7 +61,14 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.stack((y * w - z * v, z * u - x * w, x * v - y * u), axis=1)
 
 
-def complex_slopes(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -> np.ndarray:
-    """Derivatives of an analytic function (m, d) -> (m, n), shape (m, n, d)."""
-    columns = [function(at + 1j * TINY * step).imag / TINY for step in np.eye(at.shape[1])]
-    return np.stack(columns, axis=-1)
+def complex_slopes(
+    function: Callable[..., np.ndarray], at: np.ndarray, *others: np.ndarray
+) -> np.ndarray:
+    """Derivatives of an analytic function (m, d), others -> (m, n) by the first, shape (m, n, d).
+
+    One call of the function, with m d rows.
+    """
+    m, d = at.shape
+    stepped = (at + 1j * TINY * np.eye(d)[:, None]).reshape(d * m, d)
+    found = function(stepped, *(np.tile(each, (d, 1)) for each in others)).imag / TINY
+    return np.ascontiguousarray(found.reshape(d, m, -1).transpose(1, 2, 0))
