@@ -87,7 +87,7 @@ def plan(
         )
         status.update("replay on the flow")
         found = replay(found, dynamics, study.exact)
-        a, u = found.plan.a, found.plan.u
+        a, u = found.plan.a if found.motion is None else found.motion, found.plan.u
         if found.status.ok:
             torques = dynamics.torque * np.vstack((u, np.zeros(dynamics.inputs)))
             time = dynamics.dt * np.arange(study.instants)

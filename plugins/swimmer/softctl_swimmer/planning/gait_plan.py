@@ -90,6 +90,8 @@ class GaitPlan:
     """Progress on the exact model, of the same angles, and corrected; None: not replayed."""
     torque: float | None = None
     """Largest torque that these take there, over the unit [-]."""
+    motion: np.ndarray | None = None
+    """Coordinates of the gait as it is played, at the instants, shape (K, 6 + n)."""
     played: float | None = None
     """Progress of the gait between its instants, on the map in steps of dt / 4."""
     played_torque: float | None = None

@@ -14,7 +14,7 @@ from softctl_swimmer.planning.gait_plan import GaitPlan, plan_gait
 from softctl_swimmer.planning.gaits import Gait, follow
 from softctl_swimmer.planning.motion_map import HINGES, MassMap
 from softctl_swimmer.planning.objectives import OBJECTIVES
-from softctl_swimmer.planning.playing import play
+from softctl_swimmer.planning.playing import FINER, play
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 AGREES = 0.02
@@ -94,7 +94,12 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
     except SceneError as error:
         said, advice = f"Between its instants it cannot be followed: {error}", "plan more steps"
     else:
-        found = replace(found, played=played.progress, played_torque=played.torque)
+        found = replace(
+            found,
+            motion=played.gait.a[::FINER],
+            played=played.progress,
+            played_torque=played.torque,
+        )
         if not said:
             said = _differs(
                 "Between its instants", played.progress, played.torque, PLAYED_TORQUE, found
