@@ -117,15 +117,13 @@ def test_the_table_stands_beside_the_papers(row, capsys):
 def planned(study, monkeypatch):
     """The command finds this swimmer prepared, and its plan made: `test_gait_plan` makes others."""
     swing = wave(
-        study.dynamics.dt * np.arange(study.instants),
+        study.dynamics.dt * np.arange(13),
         amplitude=np.full(2, 0.4),
         phase=np.arange(2.0),
         frequency=0.5,
     )
     begun = follow(study.dynamics, swing)
-    found = plan_gait(
-        study.dynamics, instants=study.instants, start=begun, settings=Settings(iterations=1)
-    )
+    found = plan_gait(study.dynamics, instants=13, start=begun, settings=Settings(iterations=1))
     found = replace(found, plan=replace(found.plan, status=Status.SOLVED, message=""))
     monkeypatch.setattr(replays, "solve_gait", lambda *_, **__: found)
     monkeypatch.setattr(studies, "prepare", lambda *_, **__: study)
@@ -137,7 +135,7 @@ def test_the_command_writes_a_gait_that_leads_where_it_says(study, tmp_path):
     asked = [
         "plan",
         "--duration",
-        "2.5",
+        "0.6",
         "--out",
         str(out),
         "--plot",
@@ -161,7 +159,7 @@ def test_a_gait_that_the_flow_does_not_confirm_is_not_written(study, monkeypatch
     heavy = MassEntries(IsolatedInertia(replace(fish(3), fluid_density=3000.0)))
     monkeypatch.setattr(studies, "prepare", lambda *_, **__: replace(study, exact=heavy))
     out = tmp_path / "gait.csv"
-    done = CliRunner().invoke(app, ["plan", "--duration", "2.5", "--out", str(out)])
+    done = CliRunner().invoke(app, ["plan", "--duration", "0.6", "--out", str(out)])
     assert done.exit_code == 3 and "Do not execute it" in done.output and not out.exists()
 
 
