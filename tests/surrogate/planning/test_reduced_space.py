@@ -155,19 +155,23 @@ def test_a_linear_cost_is_planned(swing, independent):
     assert other.fun > -found.reward - 1e-5 * abs(found.reward)
 
 
-def test_a_step_keeps_to_limits_whose_multipliers_are_not_known_yet(swing):
-    """With a penalty that is too small a QP pays it, and the torques leave their limits of 2."""
+@pytest.mark.parametrize("penalty", [1e-6, 1e-12])
+def test_a_step_keeps_to_limits_whose_multipliers_are_not_known_yet(penalty, swing):
+    """With a penalty that is too small a QP pays it, and the torques leave their limits of 2.
+
+    With the smallest, ten times as much does not help either.
+    """
     u = 0.1 * np.ones((K - 1, 2))
     trial = evaluate(swing, simulate(swing.dynamics, u, swing.a_first).a, u)
     search = ReducedSpace(swing, trial, replace(REDUCED, independent=(0, 1), radius=1.0))
-    search.penalty, model = 1e-6, search.model
+    search.penalty, model = penalty, search.model
     p, excess = len(model.gradient), search.variables.excess(search.trial)
     assert excess.max() < 0.0
     paid = search.answers.of(search._subproblem(model, excess, model.depth).qp)
     assert (excess + model.rows @ paid.x[:p]).max() > 1.0
-    _, answer = search._steered(model, excess, model.depth)
+    answer = search._steered(model, excess, model.depth).answer
     assert (excess + model.rows @ answer.x[:p]).max() < 1e-5
-    assert 1e-6 < search.penalty < search.settings.penalty_max
+    assert penalty < search.penalty < search.settings.penalty_max
 
 
 def test_both_kinds_of_variables_find_the_same(swing):

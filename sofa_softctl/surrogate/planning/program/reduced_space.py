@@ -45,6 +45,17 @@ class _Subproblem(NamedTuple):
     """Which bounds below and above are the trust region's, shape (2, p)."""
 
 
+class _Answered(NamedTuple):
+    """A QP and its answer."""
+
+    asked: _Subproblem
+    """The QP."""
+    answer: QPResult
+    """Its answer."""
+    over: float
+    """What rows exceed there, in all."""
+
+
 class ReducedSpace:
     """Each motion is in balance: for costs that do not bend by themselves.
 
@@ -110,7 +121,7 @@ class ReducedSpace:
         if steered is None:
             self.radius *= 0.25
             return False
-        (qp, near, trusted), answer = steered
+        (qp, near, trusted), answer, _ = steered
         p = len(self.model.gradient)
         x, y = answer.x[:p], answer.y
         self.multipliers = _spread(y[len(qp.g) :], near, (len(excess), len(depth)))
@@ -125,32 +136,47 @@ class ReducedSpace:
         self._weigh(predicted)
         return accepted
 
-    def _steered(
-        self, model: Reduced, excess: np.ndarray, depth: np.ndarray
-    ) -> tuple[_Subproblem, QPResult] | None:
+    def _steered(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> _Answered | None:
         """A QP and its answer, with a penalty that keeps to limits as far as they can be kept to.
 
         Otherwise a motion within its limits leaves them for a cost whose multipliers are not known
-        yet, and comes back slowly.
+        yet, and comes back slowly. Where ten times the penalty hardly helps, the largest one says
+        whether any would.
 
         Source: Byrd, Nocedal, Waltz 2008, "Steering exact penalty methods", in short.
         """
-        p, found = len(model.gradient), None
-        least, begun = np.inf, self.penalty
-        while True:
-            asked = self._subproblem(model, excess, depth)
-            answer = self.answers.of(asked.qp)
-            if answer is None:
+        found = self._answered(model, excess, depth)
+        attainable: float | None = None
+        while found and found.over > _EXCESS and self.penalty < self.settings.penalty_max:
+            begun = self.penalty
+            self.penalty = min(_MORE * begun, self.settings.penalty_max)
+            more = self._answered(model, excess, depth)
+            if more and more.over > _HELPS * found.over:
+                if attainable is None:
+                    attainable = self._attainable(model, excess, depth)
+                if attainable > _HELPS * found.over:
+                    more = None
+            if more is None:
                 self.penalty = begun
-                return found
-            over = float(answer.x[p : p + len(asked.near[0])].sum())
-            if over > _HELPS * least:
-                self.penalty = begun
-                return found
-            found, least, begun = (asked, answer), over, self.penalty
-            if over <= _EXCESS or self.penalty >= self.settings.penalty_max:
-                return found
-            self.penalty = min(_MORE * self.penalty, self.settings.penalty_max)
+                break
+            found = more
+        return found
+
+    def _attainable(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> float:
+        """What rows exceed with the largest penalty."""
+        penalty, self.penalty = self.penalty, self.settings.penalty_max
+        found = self._answered(model, excess, depth)
+        self.penalty = penalty
+        return np.inf if found is None else found.over
+
+    def _answered(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> _Answered | None:
+        """A QP with the present penalty, and its answer; None: there is none."""
+        asked = self._subproblem(model, excess, depth)
+        answer = self.answers.of(asked.qp)
+        if answer is None:
+            return None
+        p = len(model.gradient)
+        return _Answered(asked, answer, float(answer.x[p : p + len(asked.near[0])].sum()))
 
     def _hold(self, model: Reduced, x: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> None:
         """Find the limits that hold a step: those with more of a multiplier than room."""
