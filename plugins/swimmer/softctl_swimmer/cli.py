@@ -58,7 +58,7 @@ def plan(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Plan a gait and check it on the flow. 10 minutes; 3 with --vertices 98.
+    """Plan a gait and check it on the flow. 5 to 10 minutes; 2 with --vertices 98.
 
     A gait that the flow does not confirm is not written: exit status 3.
     """
@@ -134,7 +134,7 @@ def table(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Table I of Jia, Pan, Manocha, second row: with and without a map. 10 minutes a body."""
+    """Table I of Jia, Pan, Manocha, second row: with and without a map. 10 minutes a row."""
     from softctl_swimmer.bodies import BODIES
     from softctl_swimmer.planning.objectives import OBJECTIVES
     from softctl_swimmer.planning.rivals import random_gaits
