@@ -58,7 +58,7 @@ def plan(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Plan a gait and check it on the flow. 5 to 10 minutes; 2 with --vertices 98.
+    """Plan a gait and check it on the flow. 5 to 10 minutes; 3 with --vertices 98.
 
     A gait that the flow does not confirm is not written: exit status 3.
     """

@@ -89,17 +89,14 @@ class Coverage:
             columns["held_widened"] = self.held_widened
             wide = 0.5 * (self.wide_high - self.wide_low)
             columns["half_width_widened"] = np.nanmedian(wide, axis=0)
-        counts: dict[str, Any] = {"repetitions": len(self.found), "solved": self.solved}
+        counts: dict[str, Any] = {"case": self.case, "repetitions": len(self.found)}
+        counts |= {"solved": self.solved}
         if "held_widened" in columns:
             counts["widened"] = int(np.isfinite(self.wide_low).all(axis=1).sum())
-        return (
-            {"case": self.case}
-            | counts
-            | {
-                name: dict(zip(self.names, values.tolist(), strict=True))
-                for name, values in columns.items()
-            }
-        )
+        return counts | {
+            name: dict(zip(self.names, values.tolist(), strict=True))
+            for name, values in columns.items()
+        }
 
 
 def measure_coverage(

@@ -11,7 +11,7 @@ from softctl_swimmer.planning.entries import MassEntries
 from softctl_swimmer.planning.gait_plan import plan_gait
 from softctl_swimmer.planning.gaits import follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
-from softctl_swimmer.planning.objectives import OBJECTIVES
+from softctl_swimmer.planning.objectives import OBJECTIVES, Turn
 from softctl_swimmer.planning.playing import Refinement, play, slope_by_angles
 from softctl_swimmer.planning.replay import replay, solve_gait
 from softctl_swimmer.planning.swimming import SwimmingDynamics
@@ -93,3 +93,13 @@ def test_steps_that_are_too_coarse_are_refined(dynamics, exact, monkeypatch):
     assert found.played > coarse.played and found.begun == coarse.begun
     again = play(dynamics, found.plan.a[:, HINGES], OBJECTIVES["forward"](dynamics.embedding))
     assert again.progress == found.played
+
+
+def test_a_turn_bends_as_differences_of_its_slope():
+    """To the left, where it is convex; to the right it counts as straight."""
+    cost, y = Turn(), np.array([[0.0], [0.4], [3.0]])
+    ahead, back = (cost.gradient(y + step) for step in (1e-6, -1e-6))
+    bend = cost.hessian(y)[:, 0, 0]
+    assert bend[-1] == pytest.approx(float((ahead - back)[-1, 0]) / 2e-6, rel=1e-6) and bend[-1] > 0
+    assert not bend[:-1].any() and not cost.hessian(-y).any()
+    assert -cost.value(np.array([[0.0], [2.0 * np.tan(1.0)]])) == pytest.approx(2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,18 +12,15 @@ import numpy as np
 from softctl_swimmer.planning.motion_map import MotionMap
 
 
-@dataclass(frozen=True)
-class Progress:
-    """`sofa_softctl.surrogate.OutputCost`: minus the change of outputs along a direction."""
+class Goal(ABC):
+    """`sofa_softctl.surrogate.OutputCost`: minus what is made large."""
 
-    rows: tuple[int, int, int]
+    rows: tuple[int, ...]
     """The outputs."""
-    direction: tuple[float, float, float]
-    """Of unit length."""
 
+    @abstractmethod
     def of(self, y: np.ndarray) -> float:
-        """Progress of a motion, y of shape (K, 3), in the outputs' unit."""
-        return float((y[-1] - y[0]) @ self.direction)
+        """Progress of a motion, from its outputs, shape (K, m)."""
 
     def made(self, at: MotionMap, a: np.ndarray) -> float:
         """Progress of a motion of coordinates a, shape (K, 6 + n)."""
@@ -31,6 +29,28 @@ class Progress:
     def value(self, y: np.ndarray) -> float:
         """See `sofa_softctl.surrogate.OutputCost`."""
         return -self.of(y)
+
+    @abstractmethod
+    def gradient(self, y: np.ndarray) -> np.ndarray:
+        """See `sofa_softctl.surrogate.OutputCost`."""
+
+    @abstractmethod
+    def hessian(self, y: np.ndarray) -> np.ndarray:
+        """See `sofa_softctl.surrogate.OutputCost`."""
+
+
+@dataclass(frozen=True)
+class Progress(Goal):
+    """Minus the change of outputs along a direction."""
+
+    rows: tuple[int, ...]
+    """The outputs, three."""
+    direction: tuple[float, float, float]
+    """Of unit length."""
+
+    def of(self, y: np.ndarray) -> float:
+        """Progress of a motion, y of shape (K, 3), in the outputs' unit."""
+        return float((y[-1] - y[0]) @ self.direction)
 
     def gradient(self, y: np.ndarray) -> np.ndarray:
         """See `sofa_softctl.surrogate.OutputCost`."""
@@ -44,8 +64,8 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """`sofa_softctl.surrogate.OutputCost`: minus the angle that link 0 turns about z."""
+class Turn(Goal):
+    """Minus the angle that link 0 turns about z."""
 
     rows: tuple[int, ...] = (5,)
     """The Cayley coordinate c of z: tan of half the angle, twice."""
@@ -54,14 +74,6 @@ class Turn:
         """Angle that a motion turns by, y of shape (K, 1) [rad]; positive: to the left."""
         first, last = 2.0 * np.arctan(0.5 * y[[0, -1], 0])
         return float(last - first)
-
-    def made(self, at: MotionMap, a: np.ndarray) -> float:
-        """The same of a motion of coordinates a, shape (K, 6 + n)."""
-        return self.of(at.at(a).value[:, list(self.rows)])
-
-    def value(self, y: np.ndarray) -> float:
-        """See `sofa_softctl.surrogate.OutputCost`."""
-        return -self.of(y)
 
     def gradient(self, y: np.ndarray) -> np.ndarray:
         """See `sofa_softctl.surrogate.OutputCost`."""
@@ -76,8 +88,6 @@ class Turn:
         return found
 
 
-Goal = Progress | Turn
-"""What is made large."""
 OBJECTIVES: Mapping[str, Callable[[MotionMap], Goal]] = MappingProxyType(
     {
         "forward": lambda at: Progress(at.centre, (1.0, 0.0, 0.0)),
