@@ -69,6 +69,25 @@ def test_friction_is_of_second_order_where_it_is_smooth():
     assert np.log2(error(0.05) / error(0.025)) == pytest.approx(2.0, abs=0.1)
 
 
+@pytest.mark.parametrize("speed", [1e-2, 1e-4])
+def test_friction_of_every_size_has_a_motion(speed):
+    """Of two rods whose joints are driven to and fro: Newton's iteration passes rest each time."""
+    joints = (Joint("a", axis=(0, 1, 0)), Joint("b", "a", axis=(0, 1, 0), moved=(0, 0, -0.3)))
+    bodies = [Body(one.name, 0.5, (0, 0, -0.15), 0.008) for one in joints]
+    moved = []
+    for size in np.geomspace(0.1, 20.0, 12):
+        rubbing = [Friction("a", 0.3, speed), Friction("b", size, speed)]
+        rods = Mechanism(joints, bodies, frictions=rubbing)
+        outputs = tuple(Output(Angle(j.name), (Channel(j.name, "rad", 0.01),)) for j in joints)
+        torques = tuple(Force(j.name, Channel(f"t{j.name}", "N m")) for j in joints)
+        rubbed = MechanismProblem("rods", rods, 0.01, outputs, torques)
+        drive = np.column_stack([3.0 * np.sin(4.0 * TIME), np.sin(9.0 * TIME)])
+        run = Recording("run", TIME, drive, np.zeros((len(TIME), 2)))
+        moved.append(np.ptp(rubbed.experiment(run).outputs(NONE)[:, 1]))
+    assert np.isfinite(moved).all()
+    assert moved[0] > 0.3
+    assert max(moved[-3:]) < 10.0 * speed  # it only creeps, for a second
+
 def pendulum(**more):
     """A rod of 1 m and 1 kg, with inertia 1/3 about its joint."""
     rod = Body("swing", 1.0, (0, 0, -0.5), (1 / 12, 1 / 12, 0))

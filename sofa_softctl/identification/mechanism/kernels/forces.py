@@ -27,44 +27,28 @@ def force(tree: Tree, rho: np.ndarray, drive: Drive, k: int, q: np.ndarray, v: n
 
 
 @njit
-def add_resistance(tree: Tree, rho: np.ndarray, v: np.ndarray, far: np.ndarray, out: np.ndarray):  # type: ignore[no-untyped-def]
-    """out -= slopes of the forces of dampers and Coulomb frictions by v, shape (n,).
-
-    For Newton's iteration: where a coordinate's speed was `far` from the solution, its friction has
-    the slope of the chord from rest. With that of the tangent, which is zero beyond the creep, the
-    iteration may never end; with a chord it converges from anywhere, as friction's energy is even
-    and grows less than squares do.
-    """
+def add_resistance(tree: Tree, rho: np.ndarray, v: np.ndarray, out: np.ndarray):  # type: ignore[no-untyped-def]
+    """out -= slopes of the forces of dampers and Coulomb frictions by v, shape (n,)."""
     for d in range(tree.damper.shape[0]):
         out[tree.damper[d]] -= value(tree.damping, d, rho)
     for f in range(tree.rubbing.shape[0]):
         c, creep = tree.rubbing[f], tree.creep[f]
-        t, of = np.tanh(v[c] / creep), value(tree.friction, f, rho)
-        if far[c] > creep and abs(v[c]) > 1e-3 * creep:
-            out[c] -= of * t / v[c]
-        else:
-            out[c] -= of * (1.0 - t * t) / creep
+        t = np.tanh(v[c] / creep)
+        out[c] -= value(tree.friction, f, rho) * (1.0 - t * t) / creep
 
 
 @njit
 def add_force_slope(
-    tree: Tree,
-    rho: np.ndarray,
-    drive: Drive,
-    k: int,
-    dt: float,
-    v: np.ndarray,
-    far: np.ndarray,
-    kkt: np.ndarray,
+    tree: Tree, rho: np.ndarray, drive: Drive, k: int, dt: float, v: np.ndarray, kkt: np.ndarray
 ) -> None:
-    """kkt += derivative of F_d- by q_k+1; see `add_resistance` for `far`."""
+    """kkt += derivative of F_d- by q_k+1."""
     begin = 1.0 - drive.share
     gain = drive.gain[min(k, drive.gain.shape[0] - 1)]
     for i in range(drive.fed.shape[0]):
         for j in range(drive.fed.shape[0]):
             kkt[drive.fed[i], drive.fed[j]] -= begin * 0.5 * dt * gain[i, j]
     F_v = np.zeros(v.shape[0])
-    add_resistance(tree, rho, v, far, F_v)
+    add_resistance(tree, rho, v, F_v)
     for i in range(v.shape[0]):
         kkt[i, i] += begin * F_v[i]
 

@@ -45,7 +45,7 @@ def linearise(
     for i in range(drive.fed.shape[0]):
         for j in range(drive.fed.shape[0]):
             F_q[drive.fed[i], drive.fed[j]] -= gain[i, j]
-    add_resistance(tree, rho, v, np.zeros(n), F_v)
+    add_resistance(tree, rho, v, F_v)
     kkt = np.zeros((n + n_h, n + n_h))
     r_q, p_next, p_q = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     end = drive.share

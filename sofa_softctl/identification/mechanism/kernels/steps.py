@@ -10,9 +10,12 @@ import numpy as np
 from sofa_softctl._internal.jit import njit
 from sofa_softctl.identification.mechanism.arrays import Drive, Steering, Tree
 from sofa_softctl.identification.mechanism.kernels.forces import add_force_slope, force
-from sofa_softctl.identification.mechanism.kernels.frames import frames
+from sofa_softctl.identification.mechanism.kernels.frames import frames, value
 from sofa_softctl.identification.mechanism.kernels.lagrangian import lagrangian
 from sofa_softctl.identification.mechanism.kernels.rows import measure
+
+OF_CREEP = 1e-3
+"""A coordinate's last Newton step, at most, in its friction's creep of a time step."""
 
 
 @njit
@@ -33,8 +36,9 @@ def simulate(
 ) -> int:
     """Simulate into q and p, shape (K + 1, n), and multipliers, (K, n_h); return completed steps.
 
-    v0 is the first guess of Newton's iteration. Ends at a step that does not converge. Steering
-    changes u of the drive.
+    v0 is the first guess of Newton's iteration, which ends when a coordinate changes by less than
+    `tolerance`, and by less than friction resolves. Ends at a step that does not converge.
+    Steering changes u of the drive.
     """
     joint = tree.joint
     n, n_h, count = joint.shape[0], tree.closed.kind.shape[0], tree.parent.shape[0]
@@ -44,14 +48,18 @@ def simulate(
     guess = np.zeros(n_h)
     h, Dh0, Dh1 = np.empty(n_h), np.empty((n_h, count)), np.empty((n_h, count))
     kkt, rest = np.zeros((n + n_h, n + n_h)), np.empty(n + n_h)
-    end = drive.share
+    end, least = drive.share, np.full(n, tolerance)
+    for f in range(tree.rubbing.shape[0]):
+        if value(tree.friction, f, rho) > 0.0:
+            c = tree.rubbing[f]
+            least[c] = min(least[c], OF_CREEP * tree.creep[f] * dt)
     measure(tree, tree.closed, rho, frames(tree, rho, q0), h, Dh0)
     for k in range(steps):
         if steering.gain.shape[0]:
             steer(drive.u[k], steering.gain[k], q[k], p[k], steering.path[k])
         here, lam = q[k], guess.copy()
         there = here + dt * rates
-        converged, far = False, np.zeros(n)
+        converged = False
         for _ in range(most):
             v = (there - here) / dt
             L = lagrangian(tree, rho, 0.5 * (here + there), v, False)
@@ -70,15 +78,15 @@ def simulate(
                     kkt[i, j] = (
                         0.25 * dt * L.qq[a, b] + 0.5 * (L.qv[a, b] - L.qv[b, a]) - L.vv[a, b] / dt
                     )
-            add_force_slope(tree, rho, drive, k, dt, v, far, kkt)
+            add_force_slope(tree, rho, drive, k, dt, v, kkt)
             rest[n:] = h
             if not np.all(np.isfinite(rest)):
                 return k
             change = np.linalg.solve(kkt, rest)
             there = there - change[:n]
-            far = np.abs(change[:n]) / dt
             lam = lam - change[n:]
-            if np.max(np.abs(change[:n])) < tolerance:
+            hold_reversed(tree, rho, v, here, there)
+            if np.all(np.abs(change[:n]) < least):
                 converged = True
                 break
         if not converged:
@@ -92,6 +100,21 @@ def simulate(
         q[k + 1], multipliers[k] = there, lam
         measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh0)
     return steps
+
+
+@njit
+def hold_reversed(
+    tree: Tree, rho: np.ndarray, v: np.ndarray, here: np.ndarray, there: np.ndarray
+) -> None:
+    """Leave rubbing coordinates at rest whose speed was v, and which an iteration reverses.
+
+    Newton's iteration with friction may go to and fro about rest for ever. From rest, where
+    friction has its largest slope, it goes to the solution from one side.
+    """
+    for f in range(tree.rubbing.shape[0]):
+        c = tree.rubbing[f]
+        if value(tree.friction, f, rho) > 0.0 and v[c] * (there[c] - here[c]) < 0.0:
+            there[c] = here[c]
 
 
 @njit
