@@ -107,17 +107,22 @@ class Fitted:
 class Study:
     """The experiment of section IV with a simulated recording: the paper's is not public."""
 
-    fits: tuple[Fitted, ...]
-    """12 and 6 links."""
+    recordings: tuple[tuple[Fitted, ...], ...]
+    """Models of 12 and 6 links, of each recording."""
     recovered: float
     """Largest relative error of the parameters from a perfect recording [-]."""
     adjoint_ratio: float
     """Time of an adjoint sweep with 100 parameters over that with 2 [-]."""
 
+    @property
+    def fits(self) -> tuple[Fitted, ...]:
+        """Of the first recording."""
+        return self.recordings[0]
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "models": [each.to_dict() for each in self.fits],
+            "recordings": [[each.to_dict() for each in fits] for fits in self.recordings],
             "truth": list(STIFFNESS),
             "recovered": self.recovered,
             "adjoint_ratio": self.adjoint_ratio,
@@ -127,27 +132,29 @@ class Study:
 def measure_identification(
     progress: Callable[[str], None] | None = None,
     *,
-    seed: int = 0,
+    seeds: int = 1,
     links: Sequence[int] = LINKS,
     duration: float = DURATION,
     iterations: int = 200,
 ) -> Study:
-    """Record the motion, and fit both models of the paper to it.
+    """Record the motion, and fit both models of the paper to each recording.
 
     Args:
         progress: Called with a line of text now and then.
-        seed: Of the recording's noise.
+        seeds: Recordings, each with noise of its own.
         links: Of the models.
         duration: Of the recorded motion [s].
         iterations: Limit of the steepest descent.
     """
     report = progress or (lambda line: None)
     report("recording: an arm and a loop of 24 links, steps of 1 ms")
-    recording = record(seed=seed, duration=duration)
-    fits = tuple(_fitted(LoopProblem(n), recording, iterations, report) for n in links)
+    made = [record(seed=seed, duration=duration) for seed in range(seeds)]
+    fits = tuple(
+        tuple(_fitted(LoopProblem(n), one, iterations, report) for n in links) for one in made
+    )
     first = LoopProblem(links[0])
     report(f"{first.name}: a perfect recording, sweeps with 100 parameters")
-    return Study(fits, _recovered(first, recording), _adjoint_ratio(first, recording))
+    return Study(fits, _recovered(first, made[0]), _adjoint_ratio(first, made[0]))
 
 
 def _fitted(

@@ -16,6 +16,7 @@ from sofa_softctl.errors import UsageError
 
 @papers.command(
     epilog="Examples:\n\n  softctl papers identification --plot loop.png\n\n"
+    "  softctl papers identification --seeds 5\n\n"
     "  softctl papers identification --coverage intervals.csv --workers 4\n\n"
     '  softctl papers identification --coverage loop.csv --case "loop of 6" --repetitions 40\n\n'
     "  softctl papers identification --coverage mine.csv --problem my_robot.py --data bend.csv "
@@ -37,7 +38,9 @@ def identification(
             help="Wrong and right models instead: are causes named? Goes on with the file.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Seeds of --causes.", min=1)] = 1,
+    seeds: Annotated[
+        int, typer.Option(help="Recordings, each with its own noise; of --causes: studies.", min=1)
+    ] = 1,
     case: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,7 +126,7 @@ def identification(
         )
         return
     with show.status("recording the motion") as progress:
-        found = measure_identification(progress)
+        found = measure_identification(progress, seeds=seeds)
     show_result(found, plot, save_study_plot, show_study, quiet=quiet, as_json=as_json)
 
 
@@ -161,8 +164,8 @@ def _check_options(
     if not repeated and (workers or cluster):
         option = "--cluster repeats" if cluster else "--workers repeat"
         raise UsageError(f"{option} estimates: give --coverage FILE.csv, too.")
-    if causes is None and seeds > 1:
-        raise UsageError("--seeds is of the study of causes: give --causes FILE.csv, too.")
+    if coverage is not None and seeds > 1:
+        raise UsageError("--coverage has a seed for each of its --repetitions: leave out --seeds.")
 
 
 def _measure_causes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ PAPER_ROWS: dict[int, dict[str, str]] = {
         "|DJ| at the end": "0.001138",
         "iterations": "75",
         "time": "219 min",
-        "kappa_theta, _psi": "4.453, 0.970",
+        "kappa_theta [N m/rad]": "4.453",
+        "kappa_psi [N m/rad]": "0.970",
     },
     6: {"J at the end [m²]": "1.546", "time": "61 min"},
 }
@@ -32,25 +32,28 @@ def show_study(study: Any) -> None:
     """Print a `Study` of identification: a table for each model, then what holds for both."""
     console = Console()
     data = study.to_dict()
-    for model in data["models"]:
-        paper = PAPER_ROWS[model["links"]]
+    spread = f" Least to largest of {len(data['recordings'])} recordings."
+    for models in zip(*data["recordings"], strict=True):
+        links, coordinates = models[0]["links"], models[0]["coordinates"]
+        paper = PAPER_ROWS[links]
         table = Table(
-            title=f"A loop of {model['links']} links, {model['coordinates']} coordinates with the "
-            "arm's",
-            caption="±: standard deviations.",
+            title=f"A loop of {links} links, {coordinates} coordinates with the arm's",
+            caption="±: standard deviations." + (spread if len(models) > 1 else ""),
             title_justify="left",
             caption_justify="left",
         )
         table.add_column("", no_wrap=True)
         for column in ("paper's descent", "ours", "Gauss-Newton", "with unknown inputs"):
             table.add_column(column, justify="right")
-        for label, descent, gauss in _rows():
-            cells = [gauss(model[name]) for name in ("gauss_newton", "unknown_inputs")]
-            table.add_row(label, paper.get(label, ""), descent(model["descent"]), *cells)
+        for label, form, *reads in ROWS:
+            of = zip(METHODS, reads, strict=True)
+            cells = [_cell(form, [_read(model[name], key) for model in models]) for name, key in of]
+            table.add_row(label, paper.get(label, ""), *cells)
         console.print(table)
+        step = _cell("{:.2f}", [1e3 * model["state_seconds"] for model in models])
+        gradient = _cell("{:.2f}", [model["gradient_seconds"] for model in models])
         console.print(
-            f"A simulated step: {1e3 * model['state_seconds']:.2f} ms. A gradient of all of them: "
-            f"{model['gradient_seconds']:.2f} s.\n",
+            f"A simulated step: {step} ms. A gradient of all of them: {gradient} s.\n",
             highlight=False,
         )
     truth = ", ".join(f"{k:g}" for k in data["truth"])
@@ -65,33 +68,38 @@ def show_study(study: Any) -> None:
     )
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+METHODS = ("descent", "gauss_newton", "unknown_inputs")
+"""Keys of the methods in the dict of a model."""
+ROWS = (
+    ("J at the start [m²]", "{:.4g}", "cost_before", "", ""),
+    ("J at the end [m²]", "{:.4g}", "cost_after", "cost_after", "cost_after"),
+    ("|DJ| at the end", "{:.4g}", "gradient_norm", "", ""),
+    ("relative slope at the end", "{:.4g}", "relative_slope", "", ""),
+    ("iterations", "{:d}", "iterations", "", ""),
+    ("  to the paper's |DJ|", "{:d}", "iterations_of_the_paper", "", ""),
+    ("simulations", "{:d}", "simulations", "evaluations", "evaluations"),
+    ("time", "{:.1f} s", "seconds", "seconds", "seconds"),
+    ("kappa_theta [N m/rad]", "{:.3f}", *3 * (("rho", 0),)),
+    ("  ± outputs' noise", "{:.3f}", "", *2 * (("deviation_outputs", 0),)),
+    ("  ± inputs' noise", "{:.3f}", "", *2 * (("deviation_inputs", 0),)),
+    ("kappa_psi [N m/rad]", "{:.3f}", *3 * (("rho", 1),)),
+    ("  ± outputs' noise", "{:.3f}", "", *2 * (("deviation_outputs", 1),)),
+    ("  ± inputs' noise", "{:.3f}", "", *2 * (("deviation_inputs", 1),)),
+)
+"""A label, the format of a number, and its key in the dict of each method: a name, or that of a
+list and the place in it."""
 
 
-def _pair(values: Any) -> str:
-    return ", ".join(f"{value:.3f}" for value in values)
+def _read(method: Any, key: Any) -> Any:
+    return method[key[0]][key[1]] if isinstance(key, tuple) else method.get(key)
 
 
-def _rows() -> list[tuple[str, Callable[[Any], str], Callable[[Any], str]]]:
-    """A label, and how to read the cells of descent and Gauss-Newton in their dicts."""
-
-    def none(_: Any) -> str:
+def _cell(form: str, values: Any) -> str:
+    """A number of several recordings: least to largest."""
+    if any(one is None for one in values):
         return ""
-
-    return [
-        ("J at the start [m²]", lambda d: _number(d["cost_before"]), none),
-        ("J at the end [m²]", *2 * (lambda d: _number(d["cost_after"]),)),
-        ("|DJ| at the end", lambda d: _number(d["gradient_norm"]), none),
-        ("relative slope at the end", lambda d: _number(d["relative_slope"]), none),
-        ("iterations", lambda d: str(d["iterations"]), none),
-        ("  to the paper's |DJ|", lambda d: _number(d["iterations_of_the_paper"]), none),
-        ("simulations", lambda d: str(d["simulations"]), lambda g: str(g["evaluations"])),
-        ("time", *2 * (lambda d: f"{d['seconds']:.1f} s",)),
-        ("kappa_theta, _psi", *2 * (lambda d: _pair(d["rho"]),)),
-        ("  ± outputs' noise", none, lambda g: _pair(g["deviation_outputs"])),
-        ("  ± inputs' noise", none, lambda g: _pair(g["deviation_inputs"])),
-    ]
+    low, high = form.format(min(values)), form.format(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def show_coverage(found: Any) -> None:

@@ -88,6 +88,7 @@ def test_friction_of_every_size_has_a_motion(speed):
     assert moved[0] > 0.3
     assert max(moved[-3:]) < 10.0 * speed  # it only creeps, for a second
 
+
 def pendulum(**more):
     """A rod of 1 m and 1 kg, with inertia 1/3 about its joint."""
     rod = Body("swing", 1.0, (0, 0, -0.5), (1 / 12, 1 / 12, 0))
