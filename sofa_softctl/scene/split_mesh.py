@@ -84,7 +84,7 @@ def check_split(whole: Any, parts: Any) -> None:
         raise IdentificationError(f"The scene has no tetrahedra to be split in eight. {ADVICE}")
     masses = zip(whole.step.system.masses, parts.step.system.masses, strict=True)
     for one, other in masses:
-        before, after = (float(mass._data["totalMass"].get()) for mass in (one, other))
+        before, after = whole.masses[one.getPathName()], parts.masses[other.getPathName()]
         if abs(after - before) > SAME * before:
             raise IdentificationError(
                 f"{one.describe()} gives mass to single nodes: {before:.4g} in all, {after:.4g} "

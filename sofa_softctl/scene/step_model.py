@@ -116,6 +116,9 @@ class StepModel:
         drives = [self.drive(path) for path, _ in driven]
         imposed = [by_displacement for _, by_displacement in driven]
         self.step = ImplicitStep(self.root, drives, imposed, stiffness=fields)
+        masses = self.step.system.masses
+        self.masses = {one.getPathName(): float(one._data["totalMass"].get()) for one in masses}
+        """Total masses by path as the scene has them, whatever parameters are set later [mass]."""
 
     @property
     def solids(self) -> list[SolidForceField]:

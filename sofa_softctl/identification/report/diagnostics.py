@@ -215,6 +215,8 @@ def _unobservable(estimate: Estimate, name: str) -> str:
 def _blind(one: Direction) -> Diagnostic:
     several = len(one.large) > 1
     shares = " (each relative to its value)" if several else ""
+    if one.by_priors and one.with_priors <= BLIND:
+        return Diagnostic("good", f"{_capital(one.sentence)}{shares}; intervals have that.")
     advice = "Fix one of them, give a prior," if several else "Give a prior,"
     return Diagnostic(
         "bad" if one.deviation > BLIND else "look",

@@ -37,6 +37,8 @@ class Direction:
     """Standard deviation along it [-]: 0.01 is one percent; infinite if singular."""
     units: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     """Scale and unit of parameters that are not relative to their value, as it starts at 0."""
+    with_priors: float = np.inf
+    """Standard deviation with what priors say, too [-]; infinite: they say nothing."""
 
     @property
     def name(self) -> str:
@@ -58,24 +60,32 @@ class Direction:
         return ordered[:1] + [part for part in ordered[1:] if abs(part[1]) >= SMALL]
 
     @property
+    def by_priors(self) -> bool:
+        """Whether priors say more of it than the data."""
+        return self.with_priors < 0.5 * self.deviation
+
+    @property
     def known(self) -> str:
-        """The deviation as text: '1.2 %', or in the unit of its one parameter that starts at 0."""
+        """Deviation as text: '1.2 %', or in the unit of its one parameter that starts at 0."""
+        deviation = min(self.deviation, self.with_priors)
         if len(self.large) == 1 and (alone := self.units.get(self.large[0][0])):
-            return f"{alone[0] * self.deviation:.2g} {alone[1]}".strip()
-        return f"{100.0 * self.deviation:.2g} %"
+            return f"{alone[0] * deviation:.2g} {alone[1]}".strip()
+        return f"{100.0 * deviation:.2g} %"
 
     def _counted(self, name: str) -> str:
         if name not in self.units or len(self.large) == 1:
             return name
         size, unit = self.units[name]
-        return f"{name}/({f'{size:.3g} {unit}'.strip()})"
+        return f"{name}/({size:.3g} {unit})" if unit else f"{name}/{size:.3g}"
 
     @property
     def sentence(self) -> str:
         """Description of its identifiability."""
+        known = f"known within {self.known}"
+        if self.by_priors:
+            return f"{self.name} is {known} by its prior, not by these data"
         if self.deviation > BLIND:
             return f"{self.name} is not identifiable from these data"
-        known = f"known within {self.known}"
         if self.deviation > DIM:
             return f"{self.name} is weakly identifiable from these data: {known}"
         return f"{self.name} is {known}"
@@ -118,7 +128,7 @@ class Identifiability:
 
     @property
     def blind(self) -> tuple[Direction, ...]:
-        """Directions that are not, or weakly, identifiable."""
+        """Directions that are not, or weakly, identifiable from the data."""
         return tuple(one for one in self.directions if one.deviation > DIM)
 
 
@@ -243,12 +253,14 @@ def _directions(estimate: Estimate) -> tuple[Direction, ...]:
     free = estimate.free
     if not free.any():
         return ()
-    J = reduced(estimate.fits)[1][:, free] * sizes(estimate)[free]
+    size = sizes(estimate)[free]
+    J = reduced(estimate.fits)[1][:, free] * size
     _, s, V = np.linalg.svd(J, full_matrices=True)
+    half, unseen = _factor(reduced_jacobian(estimate)[:, free], size)
     s = np.concatenate((s, np.zeros(len(V) - len(s))))
     names = np.array(estimate.names)[free].tolist()
     units = {
-        one.name: (float(size), one.unit)
+        one.name: (float(size), "" if one.unit == "-" else one.unit)
         for one, size in zip(estimate.parameters, sizes(estimate), strict=True)
         if one.start == 0.0
     }
@@ -257,5 +269,7 @@ def _directions(estimate: Estimate) -> tuple[Direction, ...]:
         sign = 1.0 if row[np.abs(row).argmax()] > 0.0 else -1.0
         deviation = 1.0 / value if value > SINGULAR * s[0] else float("inf")
         parts = dict(zip(names, (sign * row).tolist(), strict=True))
-        found.append(Direction(parts, deviation, units))
+        lost = bool((np.abs(unseen @ row) > LOST).any())
+        with_priors = float("inf") if lost else float(np.linalg.norm(row / size @ half))
+        found.append(Direction(parts, deviation, units, with_priors))
     return tuple(reversed(found))

@@ -15,6 +15,10 @@ CAUTION = 9.0
 """Degrees of freedom from n draws are reduced by this over n: p-values down to 1e-4, of chi squares
 and of sums of two, are then too small by a factor of 3 at most."""
 
+NEGLIGIBLE = 1e-6
+"""Share of the total energy: parts with less count as having as much. Parameters may fit a part
+exactly, as an offset does the mean: what is left of it is rounding and the search's tolerance."""
+
 
 def energies(r: np.ndarray) -> np.ndarray:
     """Energy of residuals in each frequency band, then in each time window.
@@ -69,6 +73,8 @@ def band(here: np.ndarray, drawn: np.ndarray) -> float:
         here: Energies of the residuals, shape (n_parts,).
         drawn: Those of simulated residuals of noise, shape (n_draws, n_parts).
     """
+    least = NEGLIGIBLE * float(total_energy(drawn).mean())
+    here, drawn = np.maximum(here, least), np.maximum(drawn, least)
     found = [empirical_p_value(float(a), b) for a, b in zip(here, drawn.T, strict=True)]
     return min(1.0, len(found) * min(found))
 

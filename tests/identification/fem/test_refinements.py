@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError, SceneError
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.fem.parameter import young_modulus
+from sofa_softctl.identification.fem.parameter import total_mass, young_modulus
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import Drive, Marker
 from sofa_softctl.identification.fitting.estimate import estimate
@@ -156,6 +156,18 @@ def test_what_a_split_mesh_would_change_is_refused_by_name(scene, beam):
     other = replace(problem_of(inline), drives=(Drive("pull", "/beam/cable_0/cable"),))
     with pytest.raises(IdentificationError, match="not those of a mesh file"):
         other.experiment(run).refinements()[1].make()
+
+
+def test_a_mass_that_was_estimated_is_not_taken_for_another_mesh(scene):
+    """The finer mesh has the scene's mass, and takes the estimate's when it is simulated."""
+    base = problem_of(scene)
+    one = replace(base, parameters=(*base.parameters, total_mass())).experiment(run_of(base))
+    one.outputs(np.append(TRUTH, 0.06))
+    assert one.derivative.step.system.masses[0].totalMass.value == 0.06
+    finer = one.refinements()[1].make()
+    finer.outputs(np.append(TRUTH, 0.05))
+    assert finer.derivative.step.system.masses[0].totalMass.value == 0.05
+    assert one.refinements()[1].make().steps == one.steps
 
 
 def test_a_scene_parameter_may_give_the_finer_mesh(beam):

@@ -7,6 +7,7 @@ import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Prior
+from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.identification.uncertainty.experiment_design import rank
 from sofa_softctl.identification.uncertainty.identifiability import (
     Direction,
@@ -87,6 +88,19 @@ def test_a_free_swing_does_not_show_stiffness_damping_and_mass_alone(models):
     assert trust.blind == (worst,)
     seen = identifiability(estimate([models.swing(1, load=1.0)]))
     assert seen.blind == () and (seen.deviations < 0.01 * models.SWING_TRUTH).all()
+
+
+def test_a_direction_that_a_prior_determines_is_no_fault_of_the_data(models):
+    """The free swing with its load known to 5 %: 0.58 k + 0.58 c + 0.58 m, to 5 % of each."""
+    one = models.swing(1, place=0.01)
+    k, c, m = one.parameters
+    known = replace(m, prior=Prior(m.start, 0.05 * m.start))
+    found = estimate([one], [k, c, known])
+    worst = identifiability(found).directions[0]
+    assert worst.by_priors and worst.with_priors == pytest.approx(0.05 * 3**0.5, rel=0.05)
+    assert "by its prior, not by these data" in worst.sentence
+    made = make_report("swing", found, [one])
+    assert made.verdict.level != "bad" and "prior" not in made.verdict.text
 
 
 def test_directions_are_named_with_signs_largest_first():

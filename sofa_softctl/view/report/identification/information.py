@@ -23,8 +23,8 @@ def information(report: Report) -> str:
         rows = [
             [
                 escape(one.name if len(one.large) > 1 else one.large[0][0]),
-                escape(one.known) if one.deviation < 10.0 else "–",
-                _identifiable(one.deviation),
+                escape(one.known) if min(one.deviation, one.with_priors) < 10.0 else "–",
+                "by its prior" if one.by_priors else _identifiable(one.deviation),
             ]
             for one in trust.directions
         ]
