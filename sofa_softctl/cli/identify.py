@@ -407,13 +407,19 @@ def _further(
     """Error of the discretisation, and the bootstrap, as arguments of `make_report`."""
     from sofa_softctl.identification.fitting.steepest_descent import METHOD
     from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
-    from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
+    from sofa_softctl.identification.uncertainty.discretisation import (
+        DiscretisationBudget,
+        discretisation_budget,
+    )
 
     more: dict[str, Any] = {}
     if budget or (budget is None and found.method != METHOD):
         more["discretisation"] = discretisation_budget(
             found, experiments, limit=not budget, progress=progress
         )
+    elif found.method != METHOD and any(one.refinements() for one in experiments):
+        text = "The error by time step and mesh was not estimated, as --no-budget asks."
+        more["discretisation"] = DiscretisationBudget(found.names, (), (text,))
     if refits:
         progress(f"0 of {refits} refits done")
         more["bootstrap"] = bootstrap(
@@ -507,7 +513,7 @@ def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
 
     if path.exists():
         raise SoftctlError(f"'{path}' exists already: name another file for the template.")
-    dt = 1.0 / (problem.rate or 100.0)
+    dt = 1.0 / problem.rate if problem.rate else getattr(problem, "dt", None) or 0.01
     write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
     if not quiet:
         typer.echo(f"Template: {path}")

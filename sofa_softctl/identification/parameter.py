@@ -44,6 +44,11 @@ class Parameter:
     """Typical magnitude [unit], of one that starts at 0; None: see `scale`."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise IdentificationError(
+                f"A parameter's first argument is its name, a text. Got: {self.name!r}. Where it "
+                "starts comes second."
+            )
         if not self.lower < self.upper:
             raise IdentificationError(
                 f"Parameter '{self.name}': lower bound {self.lower:g} is not below the upper one, "

@@ -335,7 +335,7 @@ def test_refits_and_finer_models_are_made_when_asked(files, tmp_path):
     assert found["discretisation"]["refinements"] == []  # the model is exact
     told = run(PROBLEM, "--data", files / "a.csv", "--bootstrap", 20, "--no-budget")
     assert "of 20 refits" in " ".join(told.split())
-    assert "discretisation" not in json.loads(
+    assert "discretisation" not in json.loads(  # the model has none
         run(PROBLEM, "--data", files / "a.csv", "--json", "--no-budget")
     )
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.causes.better import Better, better_without
-from sofa_softctl.identification.causes.cause import Cause, Kind
+from sofa_softctl.identification.causes.cause import LEFT, Cause, Kind
 from sofa_softctl.identification.causes.columns import fits_of_changes
 from sofa_softctl.identification.causes.extended import (
     Extended,
@@ -176,7 +176,9 @@ class _Search:
 
     def ranked(self) -> tuple[Cause, ...]:
         """Causes that fit better than noise explains, best first, with those that fit alike."""
-        found = self._effects() + (self._columns() if self.far else [])
+        found = self._columns() if self.far else []
+        if all(one.left > LEFT for one in found):  # else fits of effects take long for nothing
+            found += self._effects()
         level = DOUBT_IN_ALL
         found = sorted((one for one in found if one.p_value < level), key=lambda one: -one.decrease)
         found = [replace(one, explained=self._explained(one, found[0])) for one in found]

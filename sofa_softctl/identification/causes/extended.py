@@ -99,7 +99,9 @@ def _extended(
         return found
     unknown = found.with_unknown_inputs()
     if unknown is None:
-        raise IdentificationError(f"{effect.name} cannot be combined with unknown inputs.")
+        raise IdentificationError(
+            f"{effect.name} cannot be combined with unknown inputs. --exact-inputs tests it."
+        )
     if isinstance(unknown, Lifted) and isinstance(fitted, Lifted) and fitted.kept is not None:
         values = {**estimate.values(), effect.name: 0.0}
         rho = np.array([values[one.name] for one in unknown.parameters])

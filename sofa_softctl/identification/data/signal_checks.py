@@ -1,7 +1,7 @@
-"""Sensors that failed, as their columns show: frozen values, lost samples written as zeros.
+"""Sensors that failed, as their columns show: frozen, samples lost and written as zeros, wrapped.
 
-Both are told from a robot at rest, or at zero, by noise: where a sensor shows noise, it does not
-repeat a number exactly. Columns without visible noise, such as simulated or coarsely rounded ones,
+The first two are told from a robot at rest, or at zero, by noise: where a sensor shows noise, it
+does not repeat a number exactly. Columns without visible noise, such as simulated or coarsely rounded ones,
 are not judged.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.data.units import SIZES, dimension
 
 LEAST = 20
 """Least number of samples to test."""
@@ -21,6 +22,9 @@ VISIBLE = 0.3
 """Least noise to judge a column, in declared deviations [-]."""
 COARSE = 0.2
 """Least distance of two values of a column that is too coarsely rounded, in deviations [-]."""
+JUMP = 0.7
+"""Least change of a wrapped angle between samples, in turns; other samples change by less than the
+rest of a turn."""
 LOST = 10.0
 """Least distance of lost samples from zero, in deviations [-]."""
 
@@ -36,7 +40,7 @@ def sensor_notes(time: np.ndarray, outputs: np.ndarray, channels: Sequence[Chann
     noisy = [
         visible_noise(y, channel.deviation) for y, channel in zip(outputs.T, channels, strict=True)
     ]
-    notes = _lost(time, outputs, channels)
+    notes = _lost(time, outputs, channels) + _wrapped(time, outputs, channels)
     for y, channel in zip(outputs.T, channels, strict=True):
         at = np.flatnonzero(np.isfinite(y))
         if len(at) < LEAST:
@@ -95,6 +99,26 @@ def _longest_run(y: np.ndarray) -> tuple[int, int]:
     lengths = np.diff(edges)
     k = int(lengths.argmax())
     return (int(edges[k]), int(edges[k + 1])) if lengths[k] >= RUN else (0, 0)
+
+
+def _wrapped(time: np.ndarray, outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:
+    """Notes on angles that jump by a turn between samples that else change little."""
+    notes = []
+    for y, channel in zip(outputs.T, channels, strict=True):
+        at = np.flatnonzero(np.isfinite(y))
+        if dimension(channel.unit) != "angle" or len(at) < LEAST:
+            continue
+        turn = SIZES["angle"]["turn"] / SIZES["angle"][channel.unit]
+        step = np.abs(np.diff(y[at]))
+        jumps = np.flatnonzero(step > JUMP * turn)
+        others = np.delete(step, jumps)
+        if len(jumps) and others.max(initial=0.0) < (1.0 - JUMP) * turn and step.max() < 1.2 * turn:
+            notes.append(
+                f"'{channel.name}' jumps by a turn at t = {time[at[jumps[0] + 1]]:g} s"
+                f"{f' and {len(jumps) - 1} times more' if len(jumps) > 1 else ''}: an angle within "
+                "one turn? Add the turns, such as with numpy.unwrap"
+            )
+    return notes
 
 
 def _lost(time: np.ndarray, outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:

@@ -35,10 +35,12 @@ def check_size(column: np.ndarray, channel: Channel, where: str) -> None:
     smaller = [unit for unit in sizes if found * sizes[unit] / sizes[channel.unit] <= largest]
     guess = max(smaller, key=lambda unit: sizes[unit], default=None)
     hint = f" Are they in {guess}?" if guess else " Check the sensor and its unit."
+    step = 10.0 ** math.floor(math.log10(found) - 1.0)
+    enough = step * math.floor(found / step + 1.0)
     raise IdentificationError(
         f"{where}: '{channel.name}' reaches {found:.4g} {channel.unit}; at most {largest:.4g} is "
         f"plausible.{hint} Values are converted from the unit in the header. If they are right, "
-        f"declare more: Channel('{channel.name}', ..., largest={found:.2g})."
+        f"declare more: Channel('{channel.name}', ..., largest={enough:.3g})."
     )
 
 

@@ -89,18 +89,19 @@ def search(
     begin = _inside(start[free], lower, upper, scale)
     trials = _Trials(misfit, start, free, progress)
     trials.evaluate(begin)  # raises SimulationError to the caller
-    found = least_squares(
-        trials.residuals,
-        begin,
-        jac=trials.jacobian,
-        bounds=(lower, upper),
-        method="trf",
-        x_scale=scale,
-        ftol=SMALL,
-        xtol=TOLERANCE,
-        gtol=TOLERANCE,
-        max_nfev=most,
-    )
+    with np.errstate(invalid="ignore"):  # SciPy's reflection at bounds, far from a minimum
+        found = least_squares(
+            trials.residuals,
+            begin,
+            jac=trials.jacobian,
+            bounds=(lower, upper),
+            method="trf",
+            x_scale=scale,
+            ftol=SMALL,
+            xtol=TOLERANCE,
+            gtol=TOLERANCE,
+            max_nfev=most,
+        )
     low, high = found.x - lower < BOUND * scale, upper - found.x < BOUND * scale
     names = np.array(misfit.names)[free]
     held = (low & (found.grad > 0.0)) | (high & (found.grad < 0.0))

@@ -50,7 +50,9 @@ def _finer(report: Report, first: Cause) -> str:
 
 def _coarse(report: Report, first: Cause) -> str:
     """That a coarse time step may look like a small effect, where finer ones were not tried."""
-    if report.discretisation is not None or first.kind == "columns":
+    budget = report.discretisation
+    tested = budget is not None and (budget.shifts or not budget.left_out)
+    if first.kind == "columns" or tested:
         return ""
     return " Whether a finer time step or mesh explains it was not tested: --budget does."
 

@@ -30,6 +30,8 @@ WORSE = 1.5
 """Held-out errors above this multiple of the fitted ones are reported."""
 HALF = 0.5
 """Causes that explain less of what is left come after how the search ended [-]."""
+LOST = 30.0
+"""Residuals of a search that did not end, above which it is not near the data [deviations]."""
 FAR = 3.0
 """Residuals above this many deviations are reported where the search converged."""
 SEVERITY = {"bad": 0, "look": 1, "good": 2}
@@ -84,9 +86,12 @@ def _not_at_the_end(report: Report) -> bool:
 def _on_search(report: Report) -> Diagnostic:
     """The end of the search, and whether residuals are far above the noise."""
     estimate = report.estimate
-    if not estimate.status.ok:
-        return Diagnostic("bad", estimate.message)
     left = rms(np.concatenate([without(fit, report.outliers).ravel() for fit in estimate.fits]))
+    if not estimate.status.ok:
+        far = f"Residuals of {left:.3g} deviations are left: a local minimum, or the model is wrong"
+        lost = left > LOST and estimate.method != METHOD
+        more = f"{far}. Try --starts 8. " if lost else ""
+        return Diagnostic("bad", f"{more}{estimate.message}")
     if left <= FAR or all(one.right for one in report.residuals):
         return Diagnostic("good", estimate.message)
     text = f"The search converged to residuals of {left:.3g} deviations"

@@ -104,7 +104,7 @@ def _small(report: Report, shift: Shift) -> Diagnostic:
     worst = int(ratio.argmax())
     return Diagnostic(
         "good",
-        f"The {shift.refinement.of} hardly matters: its whole error, extrapolated from a fit "
-        f"{shift.refinement.text}, is at most {ratio[worst]:.2g} of an interval's half-width "
+        f"The {shift.refinement.of} hardly moves parameters: its whole error, extrapolated from a "
+        f"fit {shift.refinement.text}, is at most {ratio[worst]:.2g} of an interval's half-width "
         f"({report.estimate.names[worst]}).",
     )

@@ -1,6 +1,7 @@
 """Recordings: units, gaps, rates, missing samples, and what is refused."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,6 +205,13 @@ def test_numbers_that_cannot_be_are_refused_with_the_unit_that_would_fit(read):
         read(text, channels=(ANGLE,))
     with pytest.raises(IdentificationError, match=r"'tip' reaches 13 mm; at most 5 .*in um\?"):
         read(GOOD, channels=(Channel("tip", "mm", largest=5.0),))
+
+
+def test_a_size_that_is_proposed_is_enough(read):
+    text = rows("0, 1, 10", "0.1, 2, 160.1", header="time [s], drive [V], b1 [rad]")
+    with pytest.raises(IdentificationError, match=r"largest=170\)"):
+        read(text, channels=(ANGLE,))
+    read(text, channels=(replace(ANGLE, largest=170.0),))
 
 
 def test_outputs_that_vary_a_thousand_times_too_much_are_suspicious():

@@ -6,6 +6,7 @@ import pytest
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import assemble
+from sofa_softctl.identification.data.signal_checks import sensor_notes
 from sofa_softctl.identification.data.table import read_csv
 
 TIME = np.arange(201) / 50.0
@@ -86,3 +87,15 @@ def test_a_file_without_a_header_is_refused(tmp_path):
     np.savetxt(path, np.column_stack([TIME, TIME]), delimiter=", ")
     with pytest.raises(IdentificationError, match="line 1: expected a header, the name and unit"):
         read_csv(path)
+
+
+@pytest.mark.parametrize("unit, turn", [("rad", 2.0 * np.pi), ("deg", 360.0)])
+def test_an_angle_within_one_turn_is_named(unit, turn):
+    """Of a joint that turns five times in 4 s; the same joint with its turns is not named."""
+    angle = turn * (1.2 * TIME + 0.3 * np.sin(3.0 * TIME))
+    channels = (Channel("a", unit, 0.001 * turn),)
+    wrapped = (angle + 0.5 * turn) % turn - 0.5 * turn
+    (told,) = sensor_notes(TIME, wrapped[:, None], channels)
+    assert told.startswith("'a' jumps by a turn at t = 0.") and "4 times more" in told
+    assert sensor_notes(TIME, angle[:, None], channels) == []
+    assert sensor_notes(TIME, wrapped[:, None], (Channel("a", "m", 0.001),)) == []

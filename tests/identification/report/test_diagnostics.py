@@ -41,6 +41,16 @@ def test_a_local_minimum_is_reported_and_other_starts_are_listed(capsys):
     assert "2 of 9 searches ended at the best minimum found, 7 at 5 others, of" in texts(made)
 
 
+def test_a_search_that_did_not_end_far_from_the_data_is_no_matter_of_its_limit(models):
+    one = models.lag(1)
+    wave = 100.0 * np.sin(9.0 * one.time)[:, None]
+    far = with_outputs(one, one.recording.outputs + wave)
+    made = make_report("lag", estimate([far], most=2), [far])
+    assert "Residuals of" in made.verdict.text and "Try --starts 8." in made.verdict.text
+    near = make_report("lag", estimate([one], most=2), [one])
+    assert "--starts" not in near.verdict.text and "Raise the limit" in near.verdict.text
+
+
 def test_a_wrong_model_is_more_likely_where_most_searches_end_alike(models):
     one = models.lag(1)
     wave = with_outputs(one, one.recording.outputs + np.sin(9.0 * one.time)[:, None])

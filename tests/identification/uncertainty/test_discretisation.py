@@ -123,7 +123,7 @@ def test_an_error_below_the_noise_is_called_small_and_what_fails_is_named():
     budget = discretisation_budget(found, [one])
     report = make_report("decay", found, [one], discretisation=budget)
     good = [each.text for each in report.diagnostics if each.level == "good"]
-    assert any(text.startswith("The grid hardly matters") for text in good)
+    assert any(text.startswith("The grid hardly moves parameters") for text in good)
     assert "belongs" not in report.verdict.text
     broken = [replace(one, broken=True)]
     left = discretisation_budget(estimate(broken), broken)

@@ -8,6 +8,7 @@ import pytest
 from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.delay import Delayed
+from sofa_softctl.identification.effects.selection import with_effects
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
@@ -57,6 +58,23 @@ def test_a_right_model_with_noisy_inputs_is_called_right(seed):
     assert not any("too narrow" in one.text for one in made.diagnostics)
     assert made.draws == 24 and made.residuals[1].expected > 1.2
     assert "explains the residuals" in made.diagnostics[-1].text
+
+
+def test_what_parameters_fit_exactly_is_no_evidence_against_a_model():
+    """A fitted offset leaves no mean: rounding and the search's tolerance remain of that band."""
+    problem = chain(torque_noise=0.1)
+    for seed in range(4):
+        one = with_effects(problem, ["offset.a"]).experiment(recorded(problem, seed, 0.1))
+        made = make_report("chain", estimate([one], exact_inputs=True), [one])
+        assert levels(made) == ["good"]
+
+
+def test_energies_below_a_millionth_count_as_that():
+    draws = np.abs(np.random.default_rng(0).standard_normal((24, 3))) + 10.0
+    draws[:, 0] = 1e-30
+    here = np.array([1e-19, 10.5, 10.5])
+    assert band(here, draws) > 0.5
+    assert band(here + [1e-3, 0.0, 0.0], draws) < 1e-6
 
 
 def test_a_wrong_model_is_found_behind_the_noise_of_its_inputs():
