@@ -1,8 +1,8 @@
 """Sensors that failed, as their columns show: frozen, samples lost and written as zeros, wrapped.
 
 The first two are told from a robot at rest, or at zero, by noise: where a sensor shows noise, it
-does not repeat a number exactly. Columns without visible noise, such as simulated or coarsely rounded ones,
-are not judged.
+does not repeat a number exactly. Columns without visible noise, such as simulated or coarsely
+rounded ones, are not judged.
 """
 
 from __future__ import annotations

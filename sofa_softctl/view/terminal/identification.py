@@ -30,6 +30,8 @@ CANDIDATES, SEARCHES, CAUSES = 4, 8, 5
 """Most rows that are shown; the page has all."""
 MOST = 4
 """Parameters that are named before an estimate is judged."""
+NAME = 24
+"""Least width of the column of names, where one is as long: a terminal of 80 columns has that."""
 MARK = "\u2717"
 """Before each number of an estimate that is not to be trusted."""
 PAGE, NUMBERS = "report.html", "estimate.json"
@@ -166,7 +168,8 @@ def _parameters(report: Report) -> Table:
         caption_justify="left",
         border_style=COLORS["bad"] if mark else None,
     )
-    table.add_column("parameter")
+    longest = max((len(one.name) for one in estimate.parameters), default=0)
+    table.add_column("parameter", min_width=min(longest, NAME), overflow="fold")
     others = more_intervals(report)
     titles = ("value", "95 % interval", *(title for title, _ in others), "of it by inputs", "start")
     for column in titles:
