@@ -25,6 +25,8 @@ WORDS = {
     "swap": "swapped {}",
 }
 """Effects in words, by the part of their name before the dot."""
+OTHER_UNIT = 50.0
+"""Gains above this are rather a wrong unit [-]."""
 SMALL = 0.5
 """Shifts below this many half-widths of the intervals are of no consequence [-]."""
 MOST = 0.9
@@ -127,6 +129,8 @@ class Cause:
             text = f"{self.what}, {self.size}, explains {share}: {self.advice}."
         else:
             text = f"{self.what} of {self.size} explains {share}: {self.advice}."
+            if self.name.startswith("gain.") and abs(self.change) > OTHER_UNIT:
+                text += " Or its numbers are in another unit."
         if self.alike:
             text += f" The data cannot tell it from {listed(self.alike)}."
         return text[:1].upper() + text[1:]
