@@ -73,6 +73,13 @@ class Swimmer:
         """Number n of joint angles."""
         return len(self.hinges)
 
+    @property
+    def length(self) -> float:
+        """Largest extent along an axis of link 0, all angles zero [m]."""
+        _, places = self.poses(np.zeros(self.hinge_count))
+        half = np.array([link.semi_axes for link in self.links])
+        return float(((places + half).max(axis=0) - (places - half).min(axis=0)).max())
+
     def poses(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotations (N, 3, 3) and positions [m] (N, 3) of the links in the base's frame.
 

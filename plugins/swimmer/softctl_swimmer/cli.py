@@ -55,6 +55,7 @@ def plan(
     movie: Annotated[
         Path | None, typer.Option(help="GIF of the swimmer and the potential on its skin.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -73,6 +74,7 @@ def plan(
     _check_file(out, "--out", (".csv",))
     _check_file(plot, "--plot", (".png", ".pdf", ".svg"))
     _check_file(movie, "--movie", (".gif",))
+    _check_kept([one for one in (out, plot, movie) if one is not None], store, force)
     console = Console(stderr=True, quiet=quiet)
     with _errors_as_lines(), console.status("flow") as status:
         study = prepare(body, vertices, store=store, progress=status.update)
@@ -197,6 +199,16 @@ def _check_file(path: Path | None, option: str, suffixes: tuple[str, ...]) -> No
         TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:
         raise typer.BadParameter(f"{option} '{path}' cannot be written: {error}.") from error
+
+
+def _check_kept(written: list[Path], store: Path | None, force: bool) -> None:
+    """Refuse files that would be lost: each other, the store, and without --force what exists."""
+    names = [one.resolve() for one in (*written, *([] if store is None else [store]))]
+    if len(set(names)) < len(names):
+        raise typer.BadParameter("--out, --plot, --movie and --store must be different files.")
+    for one in written:
+        if one.exists() and not force:
+            raise typer.BadParameter(f"'{one}' exists. Give another name, or --force.")
 
 
 @contextmanager

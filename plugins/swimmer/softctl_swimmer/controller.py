@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from sofa_softctl import SceneController
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import pauses_on_error
+from sofa_softctl.scene.report import History, Line, Report, Summary
 from softctl_swimmer.motion.connection import local_connection
 from softctl_swimmer.motion.inertia import FlowInertia
 from softctl_swimmer.motion.se3 import cayley
@@ -25,6 +26,23 @@ class Place:
     """Its orientation, shape (3, 3)."""
     x: np.ndarray
     """Its position [m], shape (3,)."""
+
+
+@dataclass(frozen=True)
+class SwimmerSummary(Summary):
+    """How far a swimmer swam."""
+
+    way: list[float]
+    """Of the centre of mass, in the axes of link 0 at the start [m]."""
+    turned: float
+    """Angle that link 0 turned by, about any axis [rad]."""
+
+    def report(self, units: dict[str, str]) -> Report:
+        """See `Summary`."""
+        del units
+        way = ", ".join(f"{100.0 * each:.4g}" for each in self.way)
+        text = f"The centre of mass swam {way} cm along x, y and z; link 0 turned by"
+        return Report(lines=[Line(f"{text} {self.turned:.4g} rad.")])
 
 
 class SwimmerController(SceneController):
@@ -44,6 +62,8 @@ class SwimmerController(SceneController):
     Data:
         angle: Joint angles [rad].
         place: Position of link 0 [m].
+        centre: Position of the centre of mass [m].
+        turned: Angle that link 0 has turned by, about any axis [rad].
 
     Raises:
         SceneError: The number of frames or of angles is wrong; in a step, two links touch.
@@ -54,6 +74,8 @@ class SwimmerController(SceneController):
     recorded: ClassVar[dict[str, tuple[str, str]]] = {
         "angle": ("rad", "Joint angles"),
         "place": ("m", "Position of link 0"),
+        "centre": ("m", "Position of the centre of mass"),
+        "turned": ("rad", "Angle that link 0 has turned by"),
     }
 
     def __init__(
@@ -86,7 +108,12 @@ class SwimmerController(SceneController):
             )
         self.add_output("angle", start[0], "Joint angles [rad].")
         self.add_output("place", np.zeros(3), "Position of link 0 [m].")
+        self.add_output("centre", np.zeros(3), "Position of the centre of mass [m].")
+        self.add_output("turned", [0.0], "Angle that link 0 has turned by [rad].")
+        masses = self.swimmer.link_inertias[:, 0, 0]
+        self.shares = masses / masses.sum()
         self.reset()
+        self.begin = np.array(self.outputs["centre"].value)
 
     def reset(self) -> None:
         """Restore the start: link 0 at the origin."""
@@ -101,13 +128,18 @@ class SwimmerController(SceneController):
         """Restore the state of `snapshot`."""
         self.keep(**snapshot)
 
+    def summary(self, history: History) -> SwimmerSummary:
+        """How far it swam; see SceneController."""
+        way = history["centre"][-1] - self.begin
+        return SwimmerSummary(way.tolist(), float(history["turned"][-1, 0]))
+
     def plot(self, figure: Any, history: Any) -> bool:
-        """The way of link 0 from above, and the angles; see SceneController."""
+        """The way of the centre of mass from above, and the angles; see SceneController."""
         way, course = figure.subplots(1, 2)
-        x, y = 100.0 * history["place"][:, 0], 100.0 * history["place"][:, 1]
+        x, y = (100.0 * (history["centre"] - self.begin)[:, :2]).T
         way.plot(x, y)
         way.plot(x[-1], y[-1], "o")
-        way.set(xlabel="x of link 0 [cm]", ylabel="y [cm]", aspect="equal")
+        way.set(xlabel="x of the centre of mass [cm]", ylabel="y [cm]", aspect="equal")
         for j, angle in enumerate(history["angle"].T):
             course.plot(history.time, angle, label=f"hinge {j + 1}")
         course.set(xlabel="time [s]", ylabel="angle [rad]")
@@ -135,3 +167,6 @@ class SwimmerController(SceneController):
         self.frames.position.value = frames.tolist()
         self.outputs["angle"].value = angles.tolist()
         self.outputs["place"].value = self.place.x.tolist()
+        self.outputs["centre"].value = (self.shares @ p).tolist()
+        turned = Rotation.from_matrix(self.place.R).magnitude()
+        self.outputs["turned"].value = [float(turned)]

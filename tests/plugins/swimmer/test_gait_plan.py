@@ -82,9 +82,37 @@ def test_a_plan_that_is_cut_short_is_not_solved(ahead, dynamics, exact):
 def test_what_cannot_be_planned_is_refused(dynamics):
     with pytest.raises(UsageError, match="no objective 'up'. There are: forward, backward"):
         plan_gait(dynamics, "up")
-    weak = replace(dynamics, torque=1e-4)
+    weak = replace(dynamics, torque=1e-6)
     with pytest.raises(SceneError, match="None of the sine waves stays within"):
         best_wave(weak, OBJECTIVES["forward"](weak.embedding), K, REACH)
+
+
+def test_weak_torques_begin_with_a_smaller_wave(dynamics):
+    weak = replace(dynamics, torque=2e-3)
+    goal = OBJECTIVES["forward"](weak.embedding)
+    found = best_wave(weak, goal, K, REACH)
+    assert np.abs(found.u).max() <= 1.0 and 0.05 < np.abs(found.a[:, HINGES]).max() < 0.3
+
+
+def test_a_plan_is_that_of_its_size(exact):
+    """Ten times as small, with torques of 1e-5: the same motion, of a tenth of the length."""
+    found = []
+    for size in (1.0, 0.1):
+        body = fish(3, semi_axes=tuple(size * np.array([0.1, 0.03, 0.05])), gap=0.02 * size)
+        mass = MassEntries(IsolatedInertia(body))
+        box = {"lower": -1.2 * np.ones(2), "upper": 1.2 * np.ones(2)}
+        masses = TensorSpline(replace(mass, slopes=False), 0.3, **box)
+        at = SwimmingDynamics(MotionMap(masses, body), dt=0.05, torque=0.08 * size**5)
+        one = plan_gait(at, instants=K, reach=REACH)
+        assert one.plan.status is Status.SOLVED
+        found.append(one.progress / size)
+    assert found[1] == pytest.approx(found[0], rel=1e-3)
+
+
+def test_a_plan_that_leads_nowhere_is_not_solved(ahead, dynamics, exact):
+    for progress in (0.9 * ahead.begun, 1e-9):
+        found = replay(replace(ahead, progress=progress), dynamics, exact)
+        assert found.status is Status.REJECTED and "this body cannot" in found.message
 
 
 def test_a_gait_that_its_time_step_does_not_resolve_is_not_solved(dynamics, exact):
@@ -114,11 +142,11 @@ def test_plans_keep_to_the_limits_of_the_hinges(dynamics):
     assert (angles >= low - 1e-4).all() and angles.max() <= 0.8
 
 
-def test_torques_begin_gently():
-    """The cost's slope and curvature are those of its value; the first torque counts as 10."""
+def test_torques_begin_and_end_gently():
+    """The cost's slope and curvature are those of its value; both ends count as 10."""
     u = np.random.default_rng(0).standard_normal((6, 2))
     cost = Gentle(0.3)
-    changes = np.vstack((10.0 * u[:1], np.diff(u, axis=0)))
+    changes = np.vstack((10.0 * u[:1], np.diff(u, axis=0), 10.0 * u[-1:]))
     assert cost.value(u) == pytest.approx(0.15 * np.sum(changes**2))
     other = u + 1e-6 * np.eye(6, 2)
     slope = (cost.value(other) - cost.value(u)) / 1e-6

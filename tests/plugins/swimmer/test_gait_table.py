@@ -43,15 +43,15 @@ def test_between_instants_angles_are_cubic_from_rest_and_outside_they_are_held()
             r"has 'hinge 3 \[rad\]'; expected .* a swimmer with 2 hinges",
         ),
         ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n1,no,0\n", "a row that is no numbers"),
-        ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n1,0\n", "a row that is no numbers"),
-        ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n", "has 1 rows; expected two or more"),
+        ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n1,0\n", r"3 columns. Row 2 of its 2 has 2"),
+        ("time [s],hinge 1 [rad],hinge 2 [rad]\n0,0,0\n", "needs two instants or more"),
         (
             "time [s],hinge 1 [rad],hinge 2 [rad]\n1,0,0\n0,0,0\n",
-            r"increasing times. Row 2 of its 2 is \[0.0, 0.0, 0.0\]",
+            r"increasing times from 0 on. Row 1 of 2 is \[1.0, 0.0, 0.0\]",
         ),
         (
             "time [s],hinge 1 [rad],hinge 2 [rad]\n0,nan,0\n1,0,0\n",
-            r"finite numbers .* Row 1 of its 2 is \[0.0, nan, 0.0\]",
+            r"finite numbers, .* Row 1 of 2 is \[0.0, nan, 0.0\]",
         ),
     ],
 )
@@ -72,3 +72,24 @@ def test_a_file_of_a_spreadsheet_is_read(tmp_path):
     path = tmp_path / "gait.csv"
     path.write_text("\ufefftime [s],hinge 1 [rad]\n0,0\n\n1,0.5\n\n", encoding="utf-8")
     np.testing.assert_array_equal(GaitTable.load(path, 1).angles[:, 0], [0.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("time", "angles"),
+    [
+        (TIME, np.where(ANGLES > 0.9, np.nan, ANGLES)),
+        (TIME[::-1], ANGLES),
+        (TIME + 1.0, ANGLES),
+        (TIME[:-1], ANGLES),
+    ],
+)
+def test_what_is_no_motion_is_not_written(time, angles):
+    with pytest.raises(SceneError, match=r"A gait (needs|must)"):
+        GaitTable(time, angles)
+
+
+def test_where_a_gait_cannot_be_written_nothing_is_left(tmp_path):
+    (tmp_path / "gait.csv").mkdir()
+    with pytest.raises(SceneError, match=r"'.*gait\.csv' cannot be written"):
+        GaitTable(TIME, ANGLES).save(tmp_path / "gait.csv")
+    assert [each.name for each in tmp_path.iterdir()] == ["gait.csv"]

@@ -10,6 +10,7 @@ from softctl_swimmer.planning.gait_table import GaitTable
 from softctl_swimmer.planning.gaits import wave
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.report import History
 from sofa_softctl.scene.session import Session
 
 SCENE = Path(__file__).parents[3] / "plugins" / "swimmer" / "scenes" / "swim.py"
@@ -41,6 +42,23 @@ def test_the_scene_swims_as_the_mechanics_say():
         skin = np.array(session.root.links.skin.dofs.position.value)
         middles = skin.reshape(4, 42, 3).mean(axis=1)
         np.testing.assert_allclose(middles, frames[:, :3], atol=1e-9)
+
+
+def test_a_run_says_how_far_it_swam():
+    """The centre of mass of neutrally buoyant links, as the plan counts it."""
+    session, frames = swim(0)
+    with session:
+        controller = session.root.swimmer
+        history = History(np.zeros(0), {name: [] for name in ("centre", "turned")})
+        for _ in range(STEPS):
+            session.step()
+            for name, values in history.values.items():
+                values.append(np.array(controller.findData(name).value))
+        ahead = np.array(session.root.links.dofs.position.value)[:, :3].mean(axis=0)
+        found = controller.summary(history)
+        np.testing.assert_allclose(found.way, ahead - frames[:, :3].mean(axis=0), atol=1e-14)
+        assert found.turned > 0.0
+        assert "The centre of mass swam" in found.report({}).lines[0].text
 
 
 def test_a_reset_swims_the_same_way_again():

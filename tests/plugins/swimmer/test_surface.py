@@ -5,7 +5,14 @@ import re
 
 import numpy as np
 import pytest
-from softctl_swimmer import checked_surface, ellipsoid_surface
+from softctl_swimmer import (
+    Flow,
+    FlowInertia,
+    Link,
+    Swimmer,
+    checked_surface,
+    ellipsoid_surface,
+)
 from softctl_swimmer.flow.layers import layer_potentials
 
 from sofa_softctl.errors import MeshError
@@ -118,3 +125,22 @@ def test_wrong_arrays_are_refused():
     bad = skin.vertices.copy()
     bad[4, 1] = np.nan
     refused("vertex 4 is", bad, skin.triangles)
+
+
+def test_a_skin_within_a_skin_is_refused():
+    skin = ellipsoid_surface(AXES, 40)
+    points = np.vstack((skin.vertices, 0.5 * skin.vertices))
+    refused("has 2 separate parts", points, np.vstack((skin.triangles, skin.triangles + 40)))
+    refused("has no triangles", np.zeros((0, 3)), np.zeros((0, 3), dtype=int))
+
+
+def test_a_skin_that_intersects_itself_is_noticed_by_its_added_mass():
+    """A vertex is pulled through the far side: closed, and its volume is positive."""
+    whole = ellipsoid_surface(AXES, 98)
+    body = Swimmer((Link(AXES),))
+    points = whole.vertices.copy()
+    points[points[:, 0].argmax(), 0] = -0.3
+    skin = checked_surface(points, whole.triangles)
+    with pytest.raises(MeshError, match="not positive.* Does a skin intersect itself"):
+        FlowInertia(Flow.of(body, skins=[skin])).at(np.zeros(0))
+    FlowInertia(Flow.of(body, skins=[whole])).at(np.zeros(0))

@@ -156,7 +156,7 @@ def test_the_command_writes_a_gait_that_leads_where_it_says(study, tmp_path):
 
 @pytest.mark.usefixtures("planned")
 def test_a_gait_that_the_flow_does_not_confirm_is_not_written(study, monkeypatch, tmp_path):
-    heavy = MassEntries(IsolatedInertia(replace(fish(3), fluid_density=3000.0)))
+    heavy = MassEntries(IsolatedInertia(replace(fish(3), fluid_density=9000.0)))
     monkeypatch.setattr(studies, "prepare", lambda *_, **__: replace(study, exact=heavy))
     out = tmp_path / "gait.csv"
     done = CliRunner().invoke(app, ["plan", "--duration", "0.6", "--out", str(out)])

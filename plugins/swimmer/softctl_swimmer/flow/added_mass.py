@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.errors import MeshError
 from softctl_swimmer.flow.potential import Flow
+
+ROUNDING = 1e-3
+"""Least eigenvalue that counts as zero, of diagonal entries 1: spheres and bodies of revolution
+have such, for turns that move no fluid, as exactly as their skins are round."""
 
 
 def raw_added_mass(flow: Flow, angles: np.ndarray, f: np.ndarray) -> np.ndarray:
@@ -40,11 +45,23 @@ def added_mass_of(flow: Flow, angles: np.ndarray, f: np.ndarray) -> np.ndarray:
     Returns:
         A [kg, kg m, kg m^2], shape (6 + n, 6 + n), symmetric positive definite.
 
+    Raises:
+        MeshError: It is not: a skin intersects itself, or is far too coarse.
+
     Source: Lamb 1932, ch. VI; the integral of eq. (3) of Jia, Pan, Manocha times -rho, as their
     normal points into the fluid and their density is 1.
     """
     A = raw_added_mass(flow, angles, f)
-    return (A + A.T) / 2
+    A = (A + A.T) / 2
+    size = np.sqrt(np.abs(np.diag(A)))
+    least = float(np.linalg.eigvalsh(A / np.outer(size, size))[0])
+    if not least > -ROUNDING:
+        raise MeshError(
+            f"The added mass at the angles {np.asarray(angles).tolist()} rad is not positive: its "
+            f"least eigenvalue, of diagonal entries 1, is {least:.3g}. Does a skin intersect "
+            "itself? If not, take more vertices."
+        )
+    return A
 
 
 def added_mass_derivative(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sofa_softctl.errors import MeshError
 from softctl_swimmer.flow.tables import TriangleTables, triangle_tables
@@ -68,12 +70,15 @@ def checked_surface(
         name: What messages call it.
 
     Raises:
-        MeshError: wrong shapes or indices, NaN, degenerate triangles, vertices of no triangle, an
-            open or non-manifold surface, flipped triangles, or normals that point inward.
+        MeshError: no triangles, wrong shapes or indices, NaN, degenerate triangles, vertices of no
+            triangle, an open or non-manifold surface, separate parts, flipped triangles, or
+            normals that point inward. A surface that intersects itself is not noticed here: its
+            added mass is.
     """
     vertices, triangles = _arrays(vertices, triangles, name)
     _check_areas(vertices, triangles, name)
     _check_closed(triangles, name)
+    _check_connected(triangles, len(vertices), name)
     volume = _signed_volumes(vertices, triangles).sum()
     if volume <= 0.0:
         raise MeshError(
@@ -98,6 +103,8 @@ def _arrays(vertices, triangles, name):
             f"{name}: triangles have shape {triangles.shape} and type {triangles.dtype}; expected "
             "(T, 3) and integers."
         )
+    if not len(triangles):
+        raise MeshError(f"{name} has no triangles. Expected a closed surface.")
     bad = np.flatnonzero(~np.isfinite(vertices).all(axis=1))
     if len(bad):
         raise MeshError(f"{name}: vertex {bad[0]} is {vertices[bad[0]]}; expected finite numbers.")
@@ -152,6 +159,15 @@ def _check_closed(triangles, name):
             f"{name}: {_listed(flipped, 'triangle')} flipped against the others. Swap two vertices "
             "of each."
         )
+
+
+def _check_connected(triangles, count, name):
+    """One skin encloses one body: another one inside it would be a body in the fluid within."""
+    edges = np.concatenate((triangles[:, :2], triangles[:, 1:]))
+    graph = coo_array((np.ones(len(edges)), edges.T), shape=(count, count))
+    parts, _ = connected_components(graph, directed=False)
+    if parts > 1:
+        raise MeshError(f"{name} has {parts} separate parts; expected one. Keep the outer skin.")
 
 
 def _flipped(edge, owner, directed, count):

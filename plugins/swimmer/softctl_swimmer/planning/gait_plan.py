@@ -27,27 +27,33 @@ from softctl_swimmer.planning.playing import Refinement
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 EFFORT = 2e-3
-"""Weight of squared torques over their unit [m/s] or [rad/s]: a tie-breaker."""
+"""Weight of squared torques over their unit, in sizes of the goal, over time [1/s]: a
+tie-breaker."""
 GENTLE = 5e-5
-"""Weight of squared rates of torques over their unit [m s] or [rad s]."""
-BEGIN = 10.0
-"""How much more the first torque counts, a change from none, before it is squared [-]."""
+"""Weight of squared rates of torques over their unit, in sizes of the goal [s]."""
+ENDS = 10.0
+"""How much more the first and the last torque count, changes from and to none, before they are
+squared [-]."""
 AMPLITUDES, FREQUENCIES, PHASES = (0.4, 0.7), (0.25, 0.5), (-2.0, -1.0, 1.0, 2.0)
 """Of the waves that are tried as starts [rad], [Hz], [rad] from hinge to hinge."""
+SMALLER = 4.0 ** -np.arange(5)
+"""Shares of these waves, one after another, until one is within the torques."""
 MIDDLES = (0.0, 0.4)
 """Of the angles they swing about [rad]: a bent body turns."""
 INSIDE = 0.96
 """Share of the hinges' ranges that plans use: between instants a gait swings a little farther."""
 FAR = (10.0, 20.0)
-"""Bounds of places [m] and of Cayley coordinates of link 0, 2 tan of half an angle: far away."""
+"""Bounds of places, in body lengths, and of Cayley coordinates of link 0, 2 tan of half an angle:
+far away."""
 
 
 @dataclass(frozen=True)
 class Gentle:
-    """`sofa_softctl.surrogate.InputCost`: weight / 2 (|10 u_0|^2 + sum |u_k+1 - u_k|^2).
+    """`sofa_softctl.surrogate.InputCost`: of torques that jump, and of the first and the last one.
 
-    Where torques jump, and where they begin at once, steps do not resolve the motion: between the
-    instants it takes more torque than at them.
+    weight / 2 (|10 u_0|^2 + sum |u_k+1 - u_k|^2 + |10 u_-1|^2), u_-1 the last one. Where torques
+    jump, begin or end at once, steps do not resolve the motion: between the instants it takes more
+    torque than at them.
     """
 
     weight: float
@@ -64,9 +70,9 @@ class Gentle:
 
     def hessian(self, count: int) -> scipy.sparse.csr_array:
         """See `sofa_softctl.surrogate.InputCost`."""
-        own = np.concatenate(([BEGIN], np.ones(count - 1)))
-        shape = (count, count)
-        D = scipy.sparse.diags_array((own, -np.ones(count - 1)), offsets=(0, -1), shape=shape)
+        own = np.concatenate(([ENDS], np.ones(count - 1)))
+        before = np.concatenate((-np.ones(count - 1), [ENDS]))
+        D = scipy.sparse.diags_array((own, before), offsets=(0, -1), shape=(count + 1, count))
         return scipy.sparse.csr_array(self.weight * (D.T @ D))
 
 
@@ -93,7 +99,7 @@ class GaitPlan:
     motion: np.ndarray | None = None
     """Coordinates of the gait as it is played, at the instants, shape (K, 6 + n)."""
     played: float | None = None
-    """Progress of the gait between its instants, on the map in steps of dt / 4."""
+    """Progress of the gait between its instants, on the map in steps of dt / 16."""
     played_torque: float | None = None
     """Largest torque of that, a mean over dt, over the unit [-]."""
     status: Status = Status.NOT_CONVERGED
@@ -122,7 +128,7 @@ def plan_gait(
         objective: Key of `OBJECTIVES`.
         instants: K; the motion takes (K - 1) dt.
         reach: Largest joint angle [rad], inside the map; at most 0.96 of the hinges' own ranges.
-        effort: Weight of the squared torques, over time.
+        effort: Weight of the squared torques, over time, beside progress in `Goal.size`.
         gentle: Weight of their squared rates, over time, see `Gentle`.
         start: A motion to begin with; None: the best one of waves within the torques.
         refined: Make the progress large that is played in finer steps, see `playing`.
@@ -143,7 +149,8 @@ def plan_gait(
         start = best_wave(dynamics, goal, instants, reach)
     n, rows = dynamics.inputs, list(goal.rows)
     refinement = Refinement(dynamics, goal) if refined else None
-    far, (low, high) = np.repeat(FAR, 3), hinge_range(at, reach)
+    far = np.repeat((FAR[0] * at.swimmer.length, FAR[1]), 3)
+    low, high = hinge_range(at, reach)
     problem = PlanningProblem(
         dynamics,
         instants,
@@ -155,7 +162,10 @@ def plan_gait(
             a_max=np.concatenate((far, high)),
         ),
         outputs=(goal, refinement) if refinement else (goal,),
-        inputs=(Effort(effort * dynamics.dt), Gentle(gentle / dynamics.dt)),
+        inputs=(
+            Effort(effort * goal.size * dynamics.dt),
+            Gentle(gentle * goal.size / dynamics.dt),
+        ),
     )
     angles = tuple(range(HINGES.start, HINGES.start + n))
     chosen = replace(settings or Settings(), method="reduced", independent=angles)
@@ -189,9 +199,9 @@ def best_wave(dynamics: SwimmingDynamics, goal: Goal, instants: int, reach: floa
         SceneError: There is none.
     """
     time = np.arange(instants) * dynamics.dt
-    n, best, most = dynamics.inputs, None, -np.inf
     low, high = hinge_range(dynamics.embedding, reach)
     choices = itertools.product(AMPLITUDES, FREQUENCIES, PHASES, MIDDLES)
+    n, waves = dynamics.inputs, []
     for amplitude, frequency, phase, middle in choices:
         q = wave(
             time,
@@ -200,15 +210,14 @@ def best_wave(dynamics: SwimmingDynamics, goal: Goal, instants: int, reach: floa
             frequency=frequency,
             middle=middle,
         )
-        if (q < low).any() or (q > high).any():
-            continue
-        gait = follow(dynamics, q)
-        made = goal.made(dynamics.embedding, gait.a)
-        if made > most and np.abs(gait.u).max() <= 1.0:
-            best, most = gait, made
-    if best is None:
-        raise SceneError(
-            f"None of the sine waves stays within {low} to {high} rad and the torques of "
-            f"{dynamics.torque} N m: give a start of your own, more torque, or a longer time."
-        )
-    return best
+        if (q >= low).all() and (q <= high).all():
+            waves.append(q)
+    for smaller in SMALLER:
+        gaits = [follow(dynamics, smaller * q) for q in waves]
+        gaits = [gait for gait in gaits if np.abs(gait.u).max() <= 1.0]
+        if gaits:
+            return max(gaits, key=lambda gait: goal.made(dynamics.embedding, gait.a))
+    raise SceneError(
+        f"None of the sine waves stays within {low} to {high} rad and the torques of "
+        f"{dynamics.torque} N m: give a start of your own, more torque, or a longer time."
+    )

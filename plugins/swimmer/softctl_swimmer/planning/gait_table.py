@@ -18,7 +18,11 @@ TIME, ANGLE, TORQUE = "time [s]", "hinge {} [rad]", "torque {} [N m]"
 
 @dataclass(frozen=True, eq=False)
 class GaitTable:
-    """Joint angles at some instants, at rest before; between them by cubic splines."""
+    """Joint angles at some instants, at rest before; between them by cubic splines.
+
+    Raises:
+        SceneError: They are no motion: see the message.
+    """
 
     time: np.ndarray
     """Instants [s], shape (K,), increasing."""
@@ -27,25 +31,41 @@ class GaitTable:
     torques: np.ndarray | None = None
     """Torques from each instant on [N m], shape (K, n), for the reader: angles are what counts."""
 
+    def __post_init__(self) -> None:
+        _check(self.time, self.angles)
+        if self.torques is not None and self.torques.shape != self.angles.shape:
+            raise SceneError(
+                f"A gait's torques have shape {self.torques.shape}; expected that of its angles, "
+                f"{self.angles.shape}."
+            )
+
     def __call__(self, time: np.ndarray) -> np.ndarray:
         """Angles [rad] at times [s], shapes (m,) and (m, n)."""
         found: np.ndarray = self._spline(np.clip(time, self.time[0], self.time[-1]))
         return found
 
     def save(self, path: str | Path) -> None:
-        """Write a CSV file, whole or not at all."""
+        """Write a CSV file, whole or not at all.
+
+        Raises:
+            SceneError: It cannot be written.
+        """
         names = [TIME, *(ANGLE.format(j + 1) for j in range(self.angles.shape[1]))]
         columns = [self.time, *self.angles.T]
         if self.torques is not None:
             names += [TORQUE.format(j + 1) for j in range(self.torques.shape[1])]
             columns += [*self.torques.T]
         path = Path(path)
-        new = path.with_name(path.name + ".new")
-        with new.open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(names)
-            rows.writerows([[repr(float(x)) for x in row] for row in zip(*columns, strict=True)])
-        new.replace(path)
+        rows = [[repr(float(x)) for x in row] for row in zip(*columns, strict=True)]
+        new = path.with_name(f".{path.name}.new")
+        try:
+            with new.open("w", newline="") as file:
+                csv.writer(file).writerows([names, *rows])
+            new.replace(path)
+        except OSError as error:
+            raise SceneError(f"The gait '{path}' cannot be written: {error}.") from error
+        finally:
+            new.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path, hinges: int) -> GaitTable:
@@ -70,22 +90,42 @@ class GaitTable:
                 f"{hinges} hinges. Got: {head}."
             )
         at = [head.index(name) for name in wanted]
+        for k, row in enumerate(rows[1:]):
+            if len(row) != len(head):
+                raise SceneError(
+                    f"The gait '{path}' has {len(head)} columns. Row {k + 1} of its "
+                    f"{len(rows) - 1} has {len(row)} numbers: {row}. Is the file whole?"
+                )
         try:
             table = np.array([[float(row[i]) for i in at] for row in rows[1:]])
+            return cls(table[:, 0], table[:, 1:])
+        except SceneError as error:
+            raise SceneError(f"The gait '{path}': {error}") from error
         except (ValueError, IndexError) as error:
             raise SceneError(f"The gait '{path}' has a row that is no numbers: {error}.") from error
-        if len(table) < 2:
-            raise SceneError(f"The gait '{path}' has {len(table)} rows; expected two or more.")
-        bad = ~np.isfinite(table).all(axis=1)
-        bad[1:] |= ~(np.diff(table[:, 0]) > 0.0)
-        if bad.any():
-            k = int(bad.argmax())
-            raise SceneError(
-                f"The gait '{path}' must have finite numbers and increasing times. Row {k + 1} of "
-                f"its {len(table)} is {table[k].tolist()}."
-            )
-        return cls(table[:, 0], table[:, 1:])
 
     @cached_property
     def _spline(self) -> CubicSpline:
         return CubicSpline(self.time, self.angles, bc_type=("clamped", "not-a-knot"))
+
+
+def _check(time: np.ndarray, angles: np.ndarray) -> None:
+    """Refuse what is no motion.
+
+    Raises:
+        SceneError: It is not one of two instants or more, from 0 on, of finite angles.
+    """
+    if len(time) < 2 or angles.ndim != 2 or len(angles) != len(time):
+        raise SceneError(
+            f"A gait needs two instants or more, and angles of each. Got: {len(time)} instants, "
+            f"angles of shape {np.shape(angles)}."
+        )
+    bad = ~np.isfinite(np.column_stack((time, angles))).all(axis=1)
+    bad[1:] |= ~(np.diff(time) > 0.0)
+    bad[0] |= bool(time[0] != 0.0)
+    if bad.any():
+        k = int(bad.argmax())
+        raise SceneError(
+            "A gait must have finite numbers, and increasing times from 0 on. Row "
+            f"{k + 1} of {len(time)} is {[float(time[k]), *np.asarray(angles[k]).tolist()]}."
+        )

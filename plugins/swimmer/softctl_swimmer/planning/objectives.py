@@ -11,12 +11,17 @@ import numpy as np
 
 from softctl_swimmer.planning.motion_map import MotionMap
 
+FISH = 0.86
+"""Length of the fish [m]."""
+
 
 class Goal(ABC):
     """`sofa_softctl.surrogate.OutputCost`: minus what is made large."""
 
     rows: tuple[int, ...]
     """The outputs."""
+    size: float
+    """What weights of torques are relative to [m] or [rad]."""
 
     @abstractmethod
     def of(self, y: np.ndarray) -> float:
@@ -47,6 +52,8 @@ class Progress(Goal):
     """The outputs, three."""
     direction: tuple[float, float, float]
     """Of unit length."""
+    size: float = 1.0
+    """Length of the body over that of the fish, for which weights of torques were chosen [-]."""
 
     def of(self, y: np.ndarray) -> float:
         """Progress of a motion, y of shape (K, 3), in the outputs' unit."""
@@ -69,6 +76,8 @@ class Turn(Goal):
 
     rows: tuple[int, ...] = (5,)
     """The Cayley coordinate c of z: tan of half the angle, twice."""
+    size: float = 1.0
+    """A radian."""
 
     def of(self, y: np.ndarray) -> float:
         """Angle that a motion turns by, y of shape (K, 1) [rad]; positive: to the left."""
@@ -88,13 +97,17 @@ class Turn(Goal):
         return found
 
 
+def _size(at: MotionMap) -> float:
+    return at.swimmer.length / FISH
+
+
 OBJECTIVES: Mapping[str, Callable[[MotionMap], Goal]] = MappingProxyType(
     {
-        "forward": lambda at: Progress(at.centre, (1.0, 0.0, 0.0)),
-        "backward": lambda at: Progress(at.centre, (-1.0, 0.0, 0.0)),
-        "sideways": lambda at: Progress(at.centre, (0.0, 1.0, 0.0)),
+        "forward": lambda at: Progress(at.centre, (1.0, 0.0, 0.0), _size(at)),
+        "backward": lambda at: Progress(at.centre, (-1.0, 0.0, 0.0), _size(at)),
+        "sideways": lambda at: Progress(at.centre, (0.0, 1.0, 0.0), _size(at)),
         "turn": lambda _: Turn(),
-        "nose": lambda at: Progress(at.nose, (1.0, 0.0, 0.0)),
+        "nose": lambda at: Progress(at.nose, (1.0, 0.0, 0.0), _size(at)),
     }
 )
 """What is made large: the way of the centre of mass [m], ahead, back or to the left; the turn of

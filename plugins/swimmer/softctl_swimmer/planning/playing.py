@@ -15,21 +15,23 @@ from softctl_swimmer.planning.objectives import Goal
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 FINER = 4
-"""Steps in a step of the plan."""
+"""Steps in a step of the plan, for its progress."""
 
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """A gait in steps of dt / 4."""
+    """A gait in finer steps."""
 
     dynamics: SwimmingDynamics
     """With these steps."""
     between: np.ndarray
-    """Angles in them over those at the instants of the plan, shape (4 (K - 1) + 1, K)."""
+    """Angles in them over those at the instants of the plan, shape (finer (K - 1) + 1, K)."""
     gait: Gait
     """The motion."""
     goal: Goal
     """What progress is."""
+    finer: int
+    """Steps in a step of the plan."""
 
     @property
     def progress(self) -> float:
@@ -40,8 +42,7 @@ class Played:
     def torque(self) -> float:
         """Its largest torque, a mean over a step of the plan, over the unit [-]."""
         u = self.gait.u
-        means = u.reshape(-1, FINER, u.shape[1]).mean(axis=1)
-        return float(np.abs(means[:-1]).max())  # no torque of the plan ends it
+        return float(np.abs(u.reshape(-1, self.finer, u.shape[1]).mean(axis=1)).max())
 
     def slope(self) -> np.ndarray:
         """Derivatives of its progress by the angles at the instants of the plan, shape (K, n)."""
@@ -49,21 +50,22 @@ class Played:
         return found
 
 
-def play(dynamics: SwimmingDynamics, angles: np.ndarray, goal: Goal) -> Played:
+def play(dynamics: SwimmingDynamics, angles: np.ndarray, goal: Goal, finer: int = FINER) -> Played:
     """Move the hinges as motors do that follow a gait's table.
 
     Args:
         dynamics: The swimmer, with the time step of the plan.
         angles: At the instants of the plan [rad], shape (K, n).
         goal: What progress is.
+        finer: Steps in a step of the plan.
 
     Raises:
         SceneError: Angles are outside the map between the instants, or cannot be followed.
     """
-    fine, K = replace(dynamics, dt=dynamics.dt / FINER), len(angles)
+    fine, K = replace(dynamics, dt=dynamics.dt / finer), len(angles)
     table = GaitTable(dynamics.dt * np.arange(K), np.eye(K))  # a spline is linear in its values
-    between = table(fine.dt * np.arange(FINER * (K - 1) + 1))
-    return Played(fine, between, follow(fine, between @ angles), goal)
+    between = table(fine.dt * np.arange(finer * (K - 1) + 1))
+    return Played(fine, between, follow(fine, between @ angles), goal, finer)
 
 
 def slope_by_angles(dynamics: SwimmingDynamics, gait: Gait, goal: Goal) -> np.ndarray:
