@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -116,7 +117,7 @@ class Plugins(Catalogue):
         ]
 
     def add_file(self, path: str | Path) -> None:
-        """Take in a plugin that is a Python file.
+        """Take in a plugin that is a Python file; of a package, which scenes can import then, too.
 
         Raises:
             PluginError: there is no such file, or it is no Python; and as for `add`.
@@ -128,6 +129,7 @@ class Plugins(Catalogue):
         if path.suffix != ".py":
             raise PluginError(f"The plugin '{path}' is no Python file (.py).")
         find_backend()
+        _make_importable(path.resolve())
         with _exit_is_an_error(str(path)):
             module = import_file(path, "softctl_plugin", folder_too=False)
         self.add(module, str(path))
@@ -162,6 +164,15 @@ class Plugins(Catalogue):
     def names(self) -> list[str]:
         """Names of the plugins, in order of registration."""
         return [name for name, _ in self.manager.list_name_plugin()]
+
+
+def _make_importable(path: Path) -> None:
+    """Let the package of a file be imported by its name; nothing where it is in none."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    if folder != path.parent and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Plugins: real, tiny ones, registered in the tests."""
 
+import importlib
 import inspect
 import os
 import subprocess
@@ -270,6 +271,18 @@ def test_a_plugin_may_be_a_file(fresh, tmp_path):
     assert fresh.controllers["from_file"].plugin == str(path)
     with pytest.raises(PluginError, match="is there already"):
         fresh.add_file(path)
+
+
+def test_the_package_of_a_plugin_file_can_be_imported(fresh, tmp_path, monkeypatch):
+    """As a scene imports what comes with the plugin."""
+    package = tmp_path / "project" / "robot_arms"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("LENGTH = 0.3\n")
+    (package / "plugin.py").write_text(PLUGIN)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    fresh.add_file(package / "plugin.py")
+    assert importlib.import_module("robot_arms").LENGTH == 0.3
+    del sys.modules["robot_arms"]
 
 
 def test_a_file_that_is_missing_or_no_python_is_told(fresh, tmp_path):

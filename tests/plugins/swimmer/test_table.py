@@ -179,3 +179,16 @@ def test_bad_requests_are_refused(asked, status, message):
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == status
     assert message in " ".join(done.output.replace("│", " ").split())
+
+
+def test_files_are_not_lost(tmp_path):
+    out, store = tmp_path / "gait.csv", tmp_path / "fish.csv"
+    out.write_text("mine")
+    for asked, message in (
+        (["--out", str(out)], "exists. Give another name, or --force"),
+        (["--out", str(store), "--store", str(store)], "must be different files"),
+    ):
+        done = CliRunner().invoke(app, ["plan", *asked])
+        assert done.exit_code == 2
+        assert message in " ".join(done.output.replace("│", " ").split())
+    assert out.read_text() == "mine"
