@@ -15,6 +15,7 @@ from softctl_swimmer import (
     FlowInertia,
     IsolatedInertia,
     at_rest,
+    ellipsoid_added_mass,
     energy_of,
     euler_step,
     fish,
@@ -24,7 +25,7 @@ from softctl_swimmer import (
 )
 from softctl_swimmer.motion.se3 import body_momentum, cayley, coadjoint, dcay_inv_transpose
 
-from sofa_softctl.errors import SimulationError
+from sofa_softctl.errors import SimulationError, UsageError
 
 INERTIA = IsolatedInertia(fish())
 TORQUES = np.array([0.001, -0.002, 0.0015])
@@ -203,3 +204,20 @@ def test_the_derivative_of_the_cayley_map_and_its_own_agree_with_differences():
 def test_a_step_that_is_too_long_is_said_to_be():
     with pytest.raises(SimulationError, match="A step of 5 s was not solved after"):
         midpoint_step(INERTIA, tumbling(), np.array([5.0, -8.0, 3.0]), 5.0)
+
+
+def test_what_is_no_force_no_pose_and_no_ellipsoid_is_refused():
+    rest, xi = at_rest(np.zeros(3)), np.zeros(9)
+    for torques in (TORQUES[:2], 0.001, TORQUES * np.nan):
+        with pytest.raises(UsageError, match="expected 3 finite numbers"):
+            midpoint_step(INERTIA, rest, torques, 0.01)
+    with pytest.raises(UsageError, match=r"Damping is -1\.0"):
+        midpoint_step(INERTIA, rest, TORQUES, 0.01, damping=-1.0)
+    for rotation in (2.0 * np.eye(3), -np.eye(3)):
+        with pytest.raises(UsageError, match="no rotation"):
+            moving(INERTIA, np.zeros(3), xi, rotation=rotation)
+    with pytest.raises(UsageError, match="The velocity is"):
+        moving(INERTIA, np.zeros(3), xi * np.nan)
+    for axes, density in (((1, -1, 1), 1.0), ((1, 1), 1.0), ((1, 1, np.nan), 1.0), ((1, 1, 1), -1)):
+        with pytest.raises(UsageError, match="three positive numbers"):
+            ellipsoid_added_mass(axes, density)

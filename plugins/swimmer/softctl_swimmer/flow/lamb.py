@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import elliprd
 
+from sofa_softctl.errors import UsageError
+
 
 def ellipsoid_added_mass(semi_axes: Sequence[float], fluid_density: float = 1.0) -> np.ndarray:
     """Added mass for twists (linear, angular) in the ellipsoid's frame.
@@ -22,8 +24,16 @@ def ellipsoid_added_mass(semi_axes: Sequence[float], fluid_density: float = 1.0)
 
     Returns:
         The diagonal: three masses [kg] and three moments of inertia [kg m^2], shape (6,).
+
+    Raises:
+        UsageError: They are not three positive numbers, or the density is negative.
     """
     axes = np.asarray(semi_axes, dtype=float)
+    if axes.shape != (3,) or not (np.isfinite(axes) & (axes > 0.0)).all() or fluid_density < 0.0:
+        raise UsageError(
+            f"Semi-axes are {axes.tolist()}, the density {fluid_density}; expected three positive "
+            "numbers [m], and one from 0 on [kg/m^3]."
+        )
     a2, product = axes**2, axes.prod()
     mass = fluid_density * 4 / 3 * math.pi * product
     y, z = np.roll(a2, -1), np.roll(a2, -2)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.errors import SimulationError
+from sofa_softctl.errors import SimulationError, UsageError
 from softctl_swimmer.motion.inertia import Inertia
 from softctl_swimmer.motion.se3 import (
     body_momentum,
@@ -83,10 +83,17 @@ def moving(
         velocity: xi [m/s, rad/s], shape (6 + n,).
         rotation: Of link 0, shape (3, 3); None: none.
         position: Of link 0 [m], shape (3,); None: the origin.
+
+    Raises:
+        UsageError: The velocity is not finite, or `rotation` is no rotation.
     """
     angles = np.array(angles, dtype=float)
     rotation = np.eye(3) if rotation is None else np.array(rotation, dtype=float)
     position = np.zeros(3) if position is None else np.array(position, dtype=float)
+    if not np.isfinite(velocity).all():
+        raise UsageError(f"The velocity is {np.asarray(velocity).tolist()}; expected numbers.")
+    if not np.allclose(rotation @ rotation.T, np.eye(3)) or np.linalg.det(rotation) < 0.0:
+        raise UsageError(f"{rotation.tolist()} is no rotation: R R^T is not 1, or det R is -1.")
     momenta = inertia.at(angles)[0] @ velocity
     spatial = spatial_momentum(rotation, position, momenta[:6])
     return State(rotation, position, angles, spatial, momenta[6:])
@@ -133,6 +140,7 @@ def midpoint_step(
 
     Raises:
         SimulationError: the equations were not solved; the step is too long.
+        UsageError: torques are not n finite numbers, or a damping is negative.
 
     Source: Bou-Rabee, Marsden 2009; Kobilarov, Marsden 2011 (see `se3`). Newton's matrix leaves
     out the second derivatives of M, of the order dt^2; Broyden's updates make up for them.
@@ -140,6 +148,7 @@ def midpoint_step(
     base = body_momentum(state.rotation, state.position, state.momentum)
     start = np.concatenate([base, state.joint_momentum])
     torques, damping = np.asarray(torques, dtype=float), np.asarray(damping, dtype=float)
+    _check_forces(torques, damping, len(state.angles))
     xi = velocity_of(inertia, state) if guess is None else np.array(guess, dtype=float)
     best, stalled = np.inf, 0
     correction, change = np.zeros((len(xi), len(xi))), None
@@ -218,6 +227,16 @@ def _momenta(state: State) -> np.ndarray:
 def _moved(state, xi, dt):
     turn, shift = cayley(dt * xi[:6])
     return state.rotation @ turn, state.position + state.rotation @ shift
+
+
+def _check_forces(torques: np.ndarray, damping: np.ndarray, n: int) -> None:
+    """UsageError where they are none of n hinges."""
+    if torques.shape != (n,) or not np.isfinite(torques).all():
+        raise UsageError(f"Torques are {torques.tolist()}; expected {n} finite numbers [N m].")
+    if damping.shape not in ((), (n,)) or not (damping >= 0.0).all():
+        raise UsageError(
+            f"Damping is {damping.tolist()}; expected a number from 0 on, or {n} [N m s/rad]."
+        )
 
 
 def _end(state, xi, joint_momentum, dt):
