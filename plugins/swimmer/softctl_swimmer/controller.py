@@ -128,8 +128,10 @@ class SwimmerController(SceneController):
         """Restore the state of `snapshot`."""
         self.keep(**snapshot)
 
-    def summary(self, history: History) -> SwimmerSummary:
-        """How far it swam; see SceneController."""
+    def summary(self, history: History) -> SwimmerSummary | None:
+        """How far it swam; None without a step. See SceneController."""
+        if not history.values["centre"]:
+            return None
         way = history["centre"][-1] - self.begin
         return SwimmerSummary(way.tolist(), float(history["turned"][-1, 0]))
 

@@ -50,6 +50,7 @@ def test_a_run_says_how_far_it_swam():
     with session:
         controller = session.root.swimmer
         history = History(np.zeros(0), {name: [] for name in ("centre", "turned")})
+        assert controller.summary(history) is None
         for _ in range(STEPS):
             session.step()
             for name, values in history.values.items():

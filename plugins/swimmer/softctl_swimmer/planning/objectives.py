@@ -21,7 +21,7 @@ class Goal(ABC):
     rows: tuple[int, ...]
     """The outputs."""
     size: float
-    """What weights of torques are relative to [m] or [rad]."""
+    """What weights of torques are multiplied by, so that plans do not depend on the body's size."""
 
     @abstractmethod
     def of(self, y: np.ndarray) -> float:
@@ -77,7 +77,7 @@ class Turn(Goal):
     rows: tuple[int, ...] = (5,)
     """The Cayley coordinate c of z: tan of half the angle, twice."""
     size: float = 1.0
-    """A radian."""
+    """One: an angle has the same size on any body."""
 
     def of(self, y: np.ndarray) -> float:
         """Angle that a motion turns by, y of shape (K, 1) [rad]; positive: to the left."""

@@ -25,7 +25,7 @@ FINER = 16
 """Steps in a step of the plan in which its torques are looked at between the instants: in a quarter
 as many, means of them come out up to 6 % smaller."""
 NOWHERE = 1e-6
-"""Progress below which a gait leads nowhere, in body lengths or [rad]."""
+"""Progress below which a gait leads nowhere, in sizes of its goal [-]."""
 PLAYED_TORQUE = 0.2
 """Largest excess of a torque between the instants, of its mean over a step of the plan [-]."""
 
