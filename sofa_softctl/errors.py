@@ -15,6 +15,7 @@ SoftctlError                what every error of this package is
 ├── ProblemError            an optimisation problem is malformed (ValueError)
 ├── RecordError             a recording cannot be written or read (ValueError)
 ├── LibraryError            a library of motions cannot be used, written or read (ValueError)
+├── PolicyError             a learned policy cannot be used, written or read (ValueError)
 ├── SimulationError         a model cannot be simulated with some parameters (ArithmeticError)
 ├── StoreError              a store of samples cannot be opened, written or read (ValueError)
 ├── UsageError              a command line is wrong
@@ -102,6 +103,10 @@ class RecordError(SoftctlError, ValueError):
 
 class LibraryError(SoftctlError, ValueError):
     """A library of motions cannot be used, written or read, or its problem is declared wrongly."""
+
+
+class PolicyError(SoftctlError, ValueError):
+    """A learned policy cannot be used, written or read."""
 
 
 class SimulationError(SoftctlError, ArithmeticError):

@@ -14,7 +14,7 @@ found = {{}}
 for body in ("fish", "eel"):
     with Session({str(SCENE)!r}, parameters={{"body": body, "vertices": 42}}) as run:
         run.step({STEPS})
-        links = run.root.links
+        links = run.root.body
         found[body] = [links.dofs.position.value, links.skin.dofs.position.value]
 result(found)
 """

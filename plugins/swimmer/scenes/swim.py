@@ -63,7 +63,7 @@ def createScene(root, gait="", body="fish", vertices=98, dt=0.05):
 
 def add_links(root, flow):
     """The frames of the links, which carry their skins."""
-    node = root.addChild("links")
+    node = root.addChild("body")
     still = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     links = len(flow.skins)
     frames = node.addObject(

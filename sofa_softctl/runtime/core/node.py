@@ -39,6 +39,10 @@ _PLURALS = {
 """SofaPython3's attributes of a node that list its objects of one kind, by our category."""
 
 
+PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
+"""Names that SofaPython3 refuses for nodes and components: they are attributes of both."""
+
+
 class Node(BaseNode, Context):
     """SOFA's Node.
 
@@ -75,6 +79,7 @@ class Node(BaseNode, Context):
             SceneError: a value of the wrong type, or a name that the node already holds.
         """
         if isinstance(kind, str):
+            _check_name(values.get("name"))
             component = factory.create(kind, values, self)
         elif isinstance(kind, type):
             component = kind(**values)
@@ -130,6 +135,8 @@ class Node(BaseNode, Context):
 
     def addChild(self, child: str | Node, **values: Any) -> Node:
         """Add a node, by name or as it is."""
+        if isinstance(child, str):
+            _check_name(child)
         node = Node(child, **values) if isinstance(child, str) else child
         if not isinstance(node, Node):
             raise SceneError(
@@ -425,3 +432,12 @@ class Node(BaseNode, Context):
 
 def _no_removal(parent: Node) -> None:
     raise SceneError("A node leaves a parent by that parent's removeChild, or by detachFromGraph.")
+
+
+def _check_name(name: Any) -> None:
+    """SceneError for a name that scenes cannot use in SOFA."""
+    if name in PROTECTED:
+        raise SceneError(
+            f"{describe(scene_line())}: '{name}' is an attribute of every node, so that SOFA takes "
+            "no node or component of that name. Choose another one."
+        )

@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.node import Node
 
 
@@ -90,14 +91,24 @@ def _data_of(owner: Base) -> dict[str, Any]:
 
 
 def _restore(owner: Base, values: dict[str, Any]) -> None:
+    known = owner._data
     for name, value in values.items():
-        data = owner._data[name]
+        data = known[name]
         present = data.get()
-        if isinstance(value, np.ndarray) and np.shape(present) == value.shape:
+        if present is value:
+            continue
+        if not isinstance(value, np.ndarray):
+            if present != value:
+                _replace(owner, data, value)
+        elif isinstance(present, np.ndarray) and present.shape == value.shape:
             if present.tobytes() != value.tobytes():  # also distinguishes 0 from -0
                 np.copyto(present, value)
                 data.touch()
-        elif isinstance(value, np.ndarray) or present != value:
-            data.set(value.copy() if isinstance(value, np.ndarray) else value)
-            if isinstance(owner, Node):
-                owner.data_changed(data)  # what is switched on again must take part
+        else:
+            _replace(owner, data, value.copy())
+
+
+def _replace(owner: Base, data: Data, value: Any) -> None:
+    data.set(value)
+    if isinstance(owner, Node):
+        owner.data_changed(data)  # what is switched on again must take part

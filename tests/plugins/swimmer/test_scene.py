@@ -26,7 +26,7 @@ def swim(steps=STEPS, **parameters):
     """The session after some steps, and its frames."""
     session = Session(SCENE, backend="embedded", parameters={"vertices": "42"} | parameters)
     session.step(steps)
-    return session, np.array(session.root.links.dofs.position.value)
+    return session, np.array(session.root.body.dofs.position.value)
 
 
 def test_the_scene_swims_as_the_mechanics_say():
@@ -39,7 +39,7 @@ def test_the_scene_swims_as_the_mechanics_say():
         np.testing.assert_allclose(frames[:, :3], x[-1] + places @ R[-1].T, atol=1e-12)
         found = Rotation.from_quat(frames[:, 3:]).as_matrix()
         np.testing.assert_allclose(found, R[-1] @ turns, atol=1e-12)
-        skin = np.array(session.root.links.skin.dofs.position.value)
+        skin = np.array(session.root.body.skin.dofs.position.value)
         middles = skin.reshape(4, 42, 3).mean(axis=1)
         np.testing.assert_allclose(middles, frames[:, :3], atol=1e-9)
 
@@ -55,7 +55,7 @@ def test_a_run_says_how_far_it_swam():
             session.step()
             for name, values in history.values.items():
                 values.append(np.array(controller.findData(name).value))
-        ahead = np.array(session.root.links.dofs.position.value)[:, :3].mean(axis=0)
+        ahead = np.array(session.root.body.dofs.position.value)[:, :3].mean(axis=0)
         found = controller.summary(history)
         np.testing.assert_allclose(found.way, ahead - frames[:, :3].mean(axis=0), atol=1e-14)
         assert found.turned > 0.0
@@ -67,7 +67,7 @@ def test_a_reset_swims_the_same_way_again():
     with session:
         session.reset()
         session.step(STEPS)
-        again = np.array(session.root.links.dofs.position.value)
+        again = np.array(session.root.body.dofs.position.value)
         np.testing.assert_array_equal(again, frames)
 
 

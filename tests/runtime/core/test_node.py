@@ -125,6 +125,15 @@ def test_names_that_are_taken_warn_and_the_first_one_is_found(root, caplog):
 # -- finding -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["children", "objects", "parents", "data", "links", "linkpath"])
+def test_names_that_sofa_protects_are_refused(root, name):
+    """SofaPython3 v25.06: `isProtectedKeyword`."""
+    with pytest.raises(SceneError, match=f"'{name}' is an attribute of every node"):
+        root.addChild(name)
+    with pytest.raises(SceneError, match=f"'{name}' is an attribute of every node"):
+        root.addObject("MechanicalObject", name=name)
+
+
 def test_objects_and_nodes_are_found_in_every_way_of_sofapython3(graph):
     dofs, hand = graph.arm.dofs, graph.arm.hand
     assert graph.getChild("arm").getObject("dofs") is dofs

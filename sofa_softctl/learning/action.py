@@ -1,0 +1,150 @@
+"""What a policy drives in a scene, within limits and rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.actuators import KINDS
+from sofa_softctl.learning.paths import component_at
+from sofa_softctl.learning.quantities import Quantities
+from sofa_softctl.units import Units, symbol
+
+UNITS = {
+    "force": "force",
+    "displacement": "length",
+    "pressure": "pressure",
+    "volumeGrowth": "volume",
+}
+"""Quantity of an actuator's value, by its `valueType`."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """An actuator of a scene, such as a cable or a chamber.
+
+    Limits that are left out are those that the scene sets on the component: of forces and
+    pressures, or of displacements and volumes with their greatest change in a step.
+    """
+
+    actuator: str
+    """Path of a CableConstraint, SurfacePressureConstraint or the like: '/trunk/long_up/cable'."""
+    low: float | None = None
+    """Least value."""
+    high: float | None = None
+    """Greatest value."""
+    rate: float | None = None
+    """Greatest change [1/time]."""
+    drive: str = ""
+    """`valueType` that is set on the component: 'force', 'displacement', ...; empty: as it is."""
+
+
+class Actuation:
+    """Drives the actuators of a scene: values within limits, changed no faster than their rates.
+
+    Args:
+        actions: The actuators, in this order.
+        root: Root of the scene.
+        units: Of the scene.
+
+    Raises:
+        SceneError: There is no such component, it cannot be driven, or a limit is unknown.
+    """
+
+    def __init__(self, actions: Sequence[Action], root: Any, units: Units | None) -> None:
+        paths = [one.actuator for one in actions]
+        if not paths or len(set(paths)) < len(paths):
+            raise SceneError(f"Actions need actuators of their own, one at least. Got: {paths}")
+        self.components = [component_at(root, path) for path in paths]
+        for one, component in zip(actions, self.components, strict=True):
+            _set_drive(one, component)
+        self._dt = root.findData("dt")
+        limits = [
+            _limits(one, component, float(self._dt.value))
+            for one, component in zip(actions, self.components, strict=True)
+        ]
+        low, high, self._rate = np.array(limits).T
+        kinds = [str(one.valueType.value) for one in self.components]
+        symbols = [symbol(units, UNITS.get(kind, "")) for kind in kinds]
+        self.quantities = Quantities(tuple(paths), tuple(symbols), low, high)
+        self._first = [np.array(one.value.value, dtype=float) for one in self.components]
+        self.asked = self._within(np.array([first[0] for first in self._first]))
+        self.applied = self.asked.copy()
+
+    def ask(self, values: np.ndarray) -> np.ndarray:
+        """Values from now on, shape (n,); those out of bounds are brought back to them.
+
+        Returns:
+            Which were out of bounds, shape (n,).
+        """
+        low, high = self.quantities.low, self.quantities.high
+        slack = 1e-6 * (high - low)  # float32
+        out: np.ndarray = (values < low - slack) | (values > high + slack)
+        self.asked = self._within(values)
+        return out
+
+    def advance(self) -> None:
+        """Move the actuators towards what was asked for, as far as rates allow in a step."""
+        most = self._rate * float(self._dt.value)
+        self.applied = self.applied + np.clip(self.asked - self.applied, -most, most)
+        for component, value in zip(self.components, self.applied, strict=True):
+            component.value.value = [float(value)]
+
+    def reset(self) -> None:
+        """Back to the values of the scene."""
+        for component, first in zip(self.components, self._first, strict=True):
+            component.value.value = first.tolist()
+        self.asked = self._within(np.array([first[0] for first in self._first]))
+        self.applied = self.asked.copy()
+
+    def _within(self, values: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.clip(values, self.quantities.low, self.quantities.high)
+        return found
+
+
+def _set_drive(action: Action, component: Any) -> None:
+    kind = component.getClassName()
+    if kind not in KINDS:
+        raise SceneError(
+            f"'{action.actuator}' is a {kind}, which cannot be driven; expected one of "
+            f"{', '.join(KINDS)}."
+        )
+    if action.drive and action.drive != component.valueType.value:
+        component.valueType.value = action.drive
+
+
+def _limits(action: Action, component: Any, dt: float) -> tuple[float, float, float]:
+    """Low, high and rate: the action's own, or those of the component."""
+    kind = KINDS[component.getClassName()]
+    if component.valueType.value == kind.drive:
+        names = (kind.effort_min, kind.effort_max, "")
+    else:
+        names = (kind.displacement_min, kind.displacement_max, kind.displacement_rate)
+    low, high, change = (_own(component, name) for name in names)
+    found = (
+        low if action.low is None else action.low,
+        high if action.high is None else action.high,
+        math.inf if change is None else change / dt,
+    )
+    if found[0] is None or found[1] is None or not found[0] < found[1]:
+        raise SceneError(
+            f"'{action.actuator}' needs limits, low below high. Got: {found[0]} and {found[1]}. "
+            f"Give low= and high=, or set {names[0].lstrip('-')} and {names[1]} in the scene."
+        )
+    rate = found[2] if action.rate is None else action.rate
+    if not rate > 0.0:
+        raise SceneError(f"'{action.actuator}' needs a positive rate. Got: {rate}")
+    return found[0], found[1], rate
+
+
+def _own(component: Any, name: str) -> float | None:
+    """A limit that the scene set; a minus before the name: its negative."""
+    data = component.findData(name.lstrip("-")) if name else None
+    if data is None or not data.isSet():
+        return None
+    return -float(data.value) if name.startswith("-") else float(data.value)

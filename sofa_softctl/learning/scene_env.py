@@ -1,0 +1,326 @@
+"""Gymnasium environments of scenes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.errors import DivergedError, ParameterError, SceneError, SimulationError
+from sofa_softctl.learning.action import Action, Actuation
+from sofa_softctl.learning.episode import Episode
+from sofa_softctl.learning.gym import gymnasium
+from sofa_softctl.learning.observation import Observation, Observer
+from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.spaces import QuantityBox
+from sofa_softctl.learning.task import Limits, Task
+from sofa_softctl.scene.declared_units import declared_units
+from sofa_softctl.scene.session import Session, Snapshot
+
+FIRST_STEPS = 3
+"""Episodes in a row that diverge in their first decision before that is an error."""
+
+
+class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """A scene as an environment, with actuators driven within their limits and rates.
+
+    Each episode begins in the same state, to which a snapshot brings the scene back bit for bit;
+    what the task draws then, such as a goal, comes from the seed of `reset`. So the same seeds and
+    actions give the same episode, to the last bit. A simulation that diverges truncates its
+    episode, with the reason in `info["truncation"]`.
+
+    Args:
+        scene: A scene file, or a function createScene(root, ...).
+        observation: What the policy sees.
+        action: The actuators that it drives, with their limits and rates.
+        reward: Reward of a decision.
+        limits: How long things last.
+        begin: Called at the start of each episode.
+        done: Whether the task is at its end, after a decision.
+        success: Whether the task is done; in the last `info` of an episode.
+        parameters: Of createScene.
+        randomize: Parameters of createScene that each episode draws anew, between two numbers.
+        scaled: Whether observations and actions run from -1 to 1 between their bounds; otherwise
+            they are in the scene's units. `observation_space.quantities` has names, units, bounds.
+        render_mode: 'rgb_array' for pictures by `render`, with the extra [view].
+
+    Raises:
+        SceneError: The scene cannot be loaded, a path leads nowhere, or limits are missing.
+
+    Attributes:
+        metadata: Of Gymnasium.
+        interface: What a policy for this environment is connected to.
+        episode: What the task's functions see.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 20}
+
+    def __init__(
+        self,
+        scene: str | Path | Callable[..., Any],
+        *,
+        observation: Sequence[Observation],
+        action: Sequence[Action],
+        reward: Callable[[Episode], float],
+        limits: Limits | None = None,
+        begin: Callable[[Episode], None] | None = None,
+        done: Callable[[Episode], bool] | None = None,
+        success: Callable[[Episode], bool] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        randomize: Mapping[str, tuple[float, float]] | None = None,
+        scaled: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        self.task = Task(
+            observation=tuple(observation),
+            action=tuple(action),
+            reward=reward,
+            limits=limits or Limits(),
+            begin=begin,
+            done=done,
+            success=success,
+            parameters=dict(parameters or {}),
+            randomize=dict(randomize or {}),
+        )
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode is None or 'rgb_array'. Got: '{render_mode}'")
+        self.scene, self.render_mode = scene, render_mode
+        self._session: Session | None = None
+        self._window: Any = None
+        self._closed, self._running, self._failed_first = False, False, 0
+        for name, (low, high) in self.task.randomize.items():
+            if not low <= high:
+                raise ParameterError(f"randomize '{name}' from low to high. Got: {low} and {high}")
+        middle = {name: 0.5 * (low + high) for name, (low, high) in self.task.randomize.items()}
+        self._load(middle)
+        assert self._session is not None  # loaded
+        self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / self.interface.interval))}
+        self.observation_space = QuantityBox(self.interface.observation, scaled=scaled)
+        self.action_space = QuantityBox(self.interface.action, scaled=scaled)
+
+    @classmethod
+    def of_task(
+        cls,
+        scene: str | Path | Callable[..., Any],
+        task: Task,
+        *,
+        scaled: bool = True,
+        render_mode: str | None = None,
+    ) -> SceneEnv:
+        """The environment of a task."""
+        return cls(
+            scene,
+            observation=task.observation,
+            action=task.action,
+            reward=task.reward,
+            limits=task.limits,
+            begin=task.begin,
+            done=task.done,
+            success=task.success,
+            parameters=task.parameters,
+            randomize=task.randomize,
+            scaled=scaled,
+            render_mode=render_mode,
+        )
+
+    @property
+    def session(self) -> Session:
+        """The scene that runs; another one after `randomize`.
+
+        Raises:
+            gymnasium.error.ClosedEnvironmentError: The environment is closed.
+        """
+        if self._session is None:
+            raise gymnasium.error.ClosedEnvironmentError("This environment is closed.")
+        return self._session
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: Of its random numbers, and of those of the episodes after it.
+            options: `{"goal": {...}}` sets entries of the goal in place of those that are drawn.
+
+        Returns:
+            The observation, and info: the time, and the parameters that were drawn.
+        """
+        super().reset(seed=seed)
+        session = self.session
+        drawn = {
+            name: float(self.np_random.uniform(low, high))
+            for name, (low, high) in self.task.randomize.items()
+        }
+        if drawn:
+            self._load(drawn)
+        else:
+            session.restore(self._start)
+            self._actuation.reset()
+        self.episode.begin(self.np_random)
+        self.episode.action = self._actuation.applied.copy()
+        if self.task.begin is not None:
+            self.task.begin(self.episode)
+        for name, value in (options or {}).get("goal", {}).items():
+            self.episode.goal[name] = np.array(value, dtype=float)
+        self._running, self._clipped = True, 0
+        self._last = self._observed()
+        return self._last.copy(), {"time": self.episode.time, "parameters": drawn}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Hold an action for `limits.hold` steps of the scene.
+
+        Returns:
+            Observation, reward, whether the task is at its end, whether the episode was cut short,
+            and info: the time, the number of actions that were out of bounds so far (`clipped`), at
+            the end `success`, and why it was truncated (`truncation`).
+
+        Raises:
+            gymnasium.error.ResetNeeded: The episode is at its end, or none was begun.
+            ValueError: The action has another shape, is not finite, or is out of bounds where
+                limits refuse that. The episode goes on.
+            SceneError: The reward is not a finite number, or several episodes in a row diverged
+                in their first decision.
+        """
+        session = self.session
+        if not self._running:
+            raise gymnasium.error.ResetNeeded("The episode is at its end: call reset() first.")
+        self._ask(self._checked(action))
+        episode, limits = self.episode, self.task.limits
+        info: dict[str, Any] = {"clipped": self._clipped}
+        try:
+            for _ in range(limits.hold):
+                self._actuation.advance()
+                session.step()
+            episode.decisions += 1
+            self._last = self._observed()
+        except (DivergedError, SimulationError) as error:
+            self._note_divergence(error)
+            info |= {"time": episode.time, "truncation": f"diverged: {error}", "success": False}
+            return self._last.copy(), 0.0, False, True, info
+        if episode.decisions == 1:
+            self._failed_first = 0
+        reward = self._finite_reward()
+        terminated = self.task.done is not None and bool(self.task.done(episode))
+        truncated = not terminated and episode.decisions >= limits.decisions
+        info["time"] = episode.time
+        if truncated:
+            info["truncation"] = "time limit"
+        if terminated or truncated:
+            self._running = False
+            if self.task.success is not None:
+                info["success"] = bool(self.task.success(episode))
+        return self._last.copy(), reward, terminated, truncated, info
+
+    def render(self) -> np.ndarray | None:
+        """The scene as pixels, shape (height, width, 3); None without `render_mode`."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() gives nothing: make it with render_mode='rgb_array'.")
+            return None
+        from sofa_softctl.view.movie.window import Window
+
+        if self._window is None or self._window.session is not self.session:
+            self._close_window()
+            self._window = Window(self.session)
+        picture: np.ndarray = self._window.picture()
+        return picture
+
+    def close(self) -> None:
+        """Let go of the scene; a second call does nothing."""
+        self._close_window()
+        session, self._session = self._session, None
+        self._running = False
+        if session is not None:
+            session.close()
+
+    def _load(self, drawn: Mapping[str, float]) -> None:
+        """Build the scene, and bring it to where episodes begin."""
+        if self._session is not None:
+            self._session.close()
+        limits = self.task.limits
+        values = {**self.task.parameters, **drawn}
+        session = Session(self.scene, parameters=values, add=self._drive)
+        self._session = session
+        try:
+            self.episode = Episode(session.root)
+            for _ in range(limits.settle):
+                self._actuation.advance()
+                session.step()
+            self.episode.action = self._actuation.applied.copy()
+            self._start: Snapshot = session.snapshot()
+            self._begin_once()
+            self._observer = Observer(self.task.observation, self.episode, self._units)
+            self.interface = Interface(
+                self._observer.quantities, self._actuation.quantities, limits.hold * session.dt
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def _drive(self, root: Any) -> None:
+        self._units = declared_units(root)
+        self._actuation = Actuation(self.task.action, root, self._units)
+
+    def _begin_once(self) -> None:
+        """Set a goal, so that observations of it can be measured."""
+        self.episode.begin(np.random.default_rng(0))
+        if self.task.begin is not None:
+            self.task.begin(self.episode)
+
+    def _observed(self) -> np.ndarray:
+        found: np.ndarray = self.observation_space.of_units(self._observer())
+        return found
+
+    def _checked(self, action: np.ndarray) -> np.ndarray:
+        """An action in units."""
+        values = np.asarray(action, dtype=float)
+        names = self.interface.action.names
+        if values.shape != (len(names),):
+            raise ValueError(f"An action has shape ({len(names)},). Got: {values.shape}")
+        if not np.isfinite(values).all():
+            i = int(np.argmin(np.isfinite(values)))
+            raise ValueError(f"The action of '{names[i]}' is {values[i]}; expected a number.")
+        found: np.ndarray = self.action_space.in_units(values)
+        return found
+
+    def _ask(self, values: np.ndarray) -> None:
+        quantities = self.interface.action
+        if self.task.limits.out_of_bounds == "refuse":
+            span = 1e-6 * (quantities.high - quantities.low)
+            out = (values < quantities.low - span) | (values > quantities.high + span)
+            if out.any():
+                i = int(np.argmax(out))
+                raise ValueError(
+                    f"The action of '{quantities.names[i]}' is {values[i]:g}; expected "
+                    f"{quantities.low[i]:g} to {quantities.high[i]:g}."
+                )
+        self._clipped += int(self._actuation.ask(values).sum())
+        self.episode.action = self._actuation.asked.copy()
+
+    def _finite_reward(self) -> float:
+        reward = float(self.task.reward(self.episode))
+        if not math.isfinite(reward):
+            self._running = False
+            raise SceneError(
+                f"The reward of decision {self.episode.decisions} is {reward}; expected a number."
+            )
+        return reward
+
+    def _note_divergence(self, error: Exception) -> None:
+        self._running = False
+        if self.episode.decisions > 0:
+            return
+        self._failed_first += 1
+        if self._failed_first >= FIRST_STEPS:
+            raise SceneError(
+                f"{self._failed_first} episodes in a row diverged in their first decision: {error} "
+                "Try a smaller dt, lower limits or rates of the actuators, or more steps to settle."
+            ) from error
+
+    def _close_window(self) -> None:
+        window, self._window = self._window, None
+        if window is not None:
+            window.close()

@@ -1,0 +1,43 @@
+"""Spaces of Gymnasium that know names, units and bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.learning.gym import gymnasium
+from sofa_softctl.learning.quantities import Quantities
+
+
+class QuantityBox(gymnasium.spaces.Box):
+    """A `gymnasium.spaces.Box` of float32 whose entries have names, units and bounds.
+
+    Args:
+        quantities: The entries.
+        scaled: Whether values run from -1 at the lower bound to 1 at the upper one, as most
+            algorithms of learning expect; otherwise they are in the quantities' units.
+    """
+
+    def __init__(self, quantities: Quantities, *, scaled: bool = True) -> None:
+        self.quantities, self.scaled = quantities, scaled
+        one = np.ones(len(quantities), np.float32)
+        low, high = (-one, one) if scaled else (quantities.low, quantities.high)
+        super().__init__(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+
+    def of_units(self, values: np.ndarray) -> np.ndarray:
+        """Values (..., n) in units as a member of the space: float32, brought within bounds."""
+        found = self.quantities.share(values) if self.scaled else np.asarray(values)
+        return np.clip(found.astype(np.float32), self.low, self.high)
+
+    def in_units(self, member: np.ndarray) -> np.ndarray:
+        """A member (..., n) of the space in units; one out of bounds stays out of them."""
+        member, q = np.asarray(member, dtype=float), self.quantities
+        if not self.scaled:
+            return member
+        found: np.ndarray = 0.5 * (1.0 - member) * q.low + 0.5 * (1.0 + member) * q.high
+        return found
+
+    def __repr__(self) -> str:
+        q = self.quantities
+        each = zip(q.names, q.low, q.high, q.units, strict=True)
+        inside = ", ".join(f"{n}: {a:g} to {b:g} {u}".rstrip() for n, a, b, u in each)
+        return f"QuantityBox({inside}{', scaled' if self.scaled else ''})"
