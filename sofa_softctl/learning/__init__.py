@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         "action": ["Action"],
+        "batch_task": ["Advanced", "BatchTask"],
         "controller": ["PolicyController"],
         "episode": ["Episode"],
         "observation": ["Observation"],
@@ -13,6 +14,7 @@ __all__, __getattr__, __dir__ = public(
         "quantities": ["Interface", "Quantities"],
         "scene_env": ["SceneEnv"],
         "spaces": ["QuantityBox"],
+        "surrogate_env": ["SurrogateEnv", "SurrogateVectorEnv"],
         "task": ["Limits", "Task"],
     },
 )

@@ -1,0 +1,62 @@
+"""Tasks on surrogates: many robots at once, as rows of arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from sofa_softctl.learning.quantities import Interface
+
+
+class Advanced(NamedTuple):
+    """Robots after a decision."""
+
+    state: np.ndarray
+    """Their states, shape (m, k); a row that is not valid may hold anything."""
+    valid: np.ndarray
+    """Whether the surrogate could follow each, shape (m,): inside its range, and in balance."""
+
+
+class BatchTask(ABC):
+    """What is learned on a surrogate: derive from it for a robot of your own.
+
+    The state of a robot, with all that its episode needs to go on (goal, time, last actions), is a
+    row of an array, so that hundreds of robots take a step in one call. Episodes end after
+    `decisions` decisions, where `done` says so, and where the surrogate cannot follow.
+    """
+
+    interface: Interface
+    """What a policy sees and drives."""
+    decisions: int
+    """Of an episode."""
+
+    @abstractmethod
+    def begin(self, random: np.random.Generator, count: int) -> np.ndarray:
+        """States at the start of some episodes, shape (count, k)."""
+
+    @abstractmethod
+    def advance(self, state: np.ndarray, action: np.ndarray) -> Advanced:
+        """One decision.
+
+        Args:
+            state: Robots, shape (m, k).
+            action: What they drive, in units and within bounds, shape (m, n_a).
+        """
+
+    @abstractmethod
+    def observe(self, state: np.ndarray) -> np.ndarray:
+        """What a policy sees of some robots, in units, shape (m, n_o)."""
+
+    @abstractmethod
+    def reward(self, before: np.ndarray, action: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Reward of a decision of each robot, shape (m,)."""
+
+    def done(self, state: np.ndarray) -> np.ndarray:
+        """Which robots are at the end of their task, done or failed, shape (m,): none."""
+        return np.zeros(len(state), bool)
+
+    def lost(self, state: np.ndarray) -> np.ndarray:
+        """Reward of robots, last seen in these states, that the surrogate cannot follow: 0."""
+        return np.zeros(len(state))

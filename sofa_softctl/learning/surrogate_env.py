@@ -1,0 +1,204 @@
+"""Gymnasium environments of surrogates: one robot, or many in one process."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.learning.batch_task import BatchTask
+from sofa_softctl.learning.gym import gymnasium
+from sofa_softctl.learning.spaces import QuantityBox
+
+AutoresetMode = gymnasium.vector.AutoresetMode
+
+
+class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Many robots of a `BatchTask` that take their steps together.
+
+    Args:
+        task: What is learned.
+        num_envs: Number of robots.
+        scaled: As for `SceneEnv`.
+        autoreset_mode: When a robot whose episode ended begins anew: in the next step, or in the
+            same one, with its last observation in `info["final_obs"]`.
+
+    Attributes:
+        metadata: Of Gymnasium.
+        steps: Decisions of all robots so far.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {}
+
+    def __init__(
+        self,
+        task: BatchTask,
+        num_envs: int = 1,
+        *,
+        scaled: bool = True,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+    ) -> None:
+        if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
+            raise ValueError(f"autoreset_mode is NEXT_STEP or SAME_STEP. Got: {autoreset_mode}")
+        if num_envs < 1:
+            raise ValueError(f"num_envs is 1 at least. Got: {num_envs}")
+        self.task, self.num_envs, self.steps = task, num_envs, 0
+        self.metadata = {"autoreset_mode": autoreset_mode}
+        interface = task.interface
+        self.single_observation_space = QuantityBox(interface.observation, scaled=scaled)
+        self.single_action_space = QuantityBox(interface.action, scaled=scaled)
+        batched = gymnasium.vector.utils.batch_space
+        self.observation_space = batched(self.single_observation_space, num_envs)
+        self.action_space = batched(self.single_action_space, num_envs)
+        self._same_step = autoreset_mode is AutoresetMode.SAME_STEP
+        self._state = np.zeros((0, 0))
+        self._count = np.zeros(num_envs, int)
+        self._ended = np.zeros(num_envs, bool)
+        self._closed = False
+
+    def reset(
+        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode of each robot; one seed is that of all of them together."""
+        del options
+        self._check_open()
+        if isinstance(seed, list):
+            seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        super().reset(seed=seed)
+        self._state = self.task.begin(self.np_random, self.num_envs)
+        self._count[:], self._ended[:] = 0, False
+        return self._seen(self._state), {}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """One decision of each robot.
+
+        Returns:
+            Observations, rewards, which are at the end of their task, which were cut short, and
+            info: how many actions were out of bounds (`clipped`), and whether the surrogate lost
+            each robot (`lost`).
+
+        Raises:
+            gymnasium.error.ResetNeeded: reset() comes first.
+            ValueError: Actions have another shape, or are not finite.
+            SceneError: A reward is not finite.
+        """
+        self._check_open()
+        if not len(self._state):
+            raise gymnasium.error.ResetNeeded("Call reset() first.")
+        actions = np.asarray(actions, dtype=float)
+        shape = (self.num_envs, len(self.task.interface.action))
+        if actions.shape != shape or not np.isfinite(actions).all():
+            raise ValueError(
+                f"Actions are numbers of shape {shape}. Got: {actions.shape}, "
+                f"{np.count_nonzero(~np.isfinite(actions))} of them not finite"
+            )
+        space, bounds = self.single_action_space, self.task.interface.action
+        clipped = (actions < space.low - 1e-6) | (actions > space.high + 1e-6)
+        asked = np.clip(space.in_units(actions), bounds.low, bounds.high)
+        before = self._state
+        after, valid = self.task.advance(before, asked)
+        after = np.where(valid[:, None], after, before)
+        with np.errstate(all="ignore"):
+            rewards = self.task.reward(before, asked, after)
+        rewards = np.where(valid, rewards, self.task.lost(before))
+        self._count += 1
+        self.steps += self.num_envs
+        done = self.task.done(after) & valid
+        cut = ~done & (~valid | (self._count >= self.task.decisions))
+        info: dict[str, Any] = {"clipped": clipped.sum(axis=1), "lost": ~valid}
+        fresh = self._ended
+        if fresh.any():  # NEXT_STEP: these begin anew, whatever they were asked for
+            after, rewards = after.copy(), np.where(fresh, 0.0, rewards)
+            after[fresh] = self.task.begin(self.np_random, int(fresh.sum()))
+            done, cut = done & ~fresh, cut & ~fresh
+            self._count[fresh] = 0
+        if not np.isfinite(rewards).all():
+            number = int(np.argmin(np.isfinite(rewards)))
+            raise SceneError(f"The reward of robot {number} is {rewards[number]}.")
+        self._state, ended = after, done | cut
+        seen = self._seen(after)
+        if self._same_step and ended.any():
+            info["final_obs"], info["_final_obs"] = seen.copy(), ended
+            self._state = after.copy()
+            self._state[ended] = self.task.begin(self.np_random, int(ended.sum()))
+            self._count[ended] = 0
+            seen = self._seen(self._state)
+        self._ended = ended & (not self._same_step)
+        return seen, rewards, done, cut, info
+
+    @property
+    def state(self) -> np.ndarray:
+        """The states of the robots, a copy, shape (num_envs, k)."""
+        return self._state.copy()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let go of the states."""
+        del kwargs
+        self._state, self._closed = np.zeros((0, 0)), True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise gymnasium.error.ClosedEnvironmentError("This environment is closed.")
+
+    def _seen(self, state: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.single_observation_space.of_units(self.task.observe(state))
+        return found
+
+
+class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One robot of a `BatchTask`.
+
+    Args:
+        task: What is learned.
+        scaled: As for `SceneEnv`.
+        render_mode: None: surrogates have no pictures.
+
+    Attributes:
+        metadata: Of Gymnasium.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self, task: BatchTask, *, scaled: bool = True, render_mode: str | None = None
+    ) -> None:
+        if render_mode is not None:
+            raise ValueError(f"A surrogate has no pictures: render_mode is None, not {render_mode}")
+        self.task, self.render_mode = task, None
+        mode = AutoresetMode.SAME_STEP
+        self._all = SurrogateVectorEnv(task, 1, scaled=scaled, autoreset_mode=mode)
+        self.observation_space = self._all.single_observation_space
+        self.action_space = self._all.single_action_space
+        self._running, self._clipped = False, 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode."""
+        super().reset(seed=seed)
+        own = int(self.np_random.integers(2**31))
+        seen, _ = self._all.reset(seed=own, options=options)
+        self._running, self._clipped = True, 0
+        return seen[0], {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """One decision; see `SurrogateVectorEnv` and `SceneEnv`."""
+        if not self._running:
+            self._all._check_open()
+            raise gymnasium.error.ResetNeeded("The episode is at its end: call reset() first.")
+        seen, reward, done, cut, found = self._all.step(np.asarray(action, float)[None])
+        self._clipped += int(found["clipped"][0])
+        info: dict[str, Any] = {"clipped": self._clipped}
+        if cut[0]:
+            info["truncation"] = "the surrogate ends here" if found["lost"][0] else "time limit"
+        if done[0] or cut[0]:
+            self._running, seen = False, found["final_obs"]
+        return seen[0], float(reward[0]), bool(done[0]), bool(cut[0]), info
+
+    def close(self) -> None:
+        """Let go of it; a second call does nothing."""
+        self._running = False
+        self._all.close()

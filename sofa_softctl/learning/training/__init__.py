@@ -1,0 +1,1 @@
+"""Training by stable-baselines3 (extra [rl]): settings, checkpoints, curves, scores."""

@@ -1,0 +1,90 @@
+"""Proximal policy optimisation of stable-baselines3, an iteration at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.running_mean_std import RunningMeanStd
+from stable_baselines3.common.vec_env import VecNormalize
+
+from sofa_softctl.learning.policy import Policy
+from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.training.settings import Settings
+from sofa_softctl.learning.training.vector import VectorAdapter
+
+
+class IteratedPPO(PPO):  # type: ignore[misc]
+    """PPO whose iterations are called one by one."""
+
+    def begin(self, steps: int, begun: int) -> None:
+        """Get ready for a training of so many steps, of which some are done."""
+        _, self._callback = self._setup_learn(steps - begun, None, begun == 0)
+        self._total_timesteps, self.num_timesteps = steps, begun
+
+    def iterate(self) -> None:
+        """Collect the decisions of an iteration, and learn from them."""
+        self.collect_rollouts(self.env, self._callback, self.rollout_buffer, self.n_steps)
+        self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
+        self.train()
+
+
+class ScaledRewards(VecNormalize):  # type: ignore[misc]
+    """Rewards over the standard deviation of discounted returns; observations as they are."""
+
+    def __init__(self, adapter: VectorAdapter, discount: float) -> None:
+        super().__init__(adapter, norm_obs=False, norm_reward=True, gamma=discount)
+
+    def scale(self) -> list[float]:
+        """What it knows of returns, for `set_scale`."""
+        known = self.ret_rms
+        return [float(known.mean), float(known.var), float(known.count)]
+
+    def set_scale(self, values: list[float]) -> None:
+        """The inverse of `scale`."""
+        self.ret_rms = RunningMeanStd(shape=())
+        mean, self.ret_rms.var, self.ret_rms.count = values
+        self.ret_rms.mean, self.ret_rms.var = np.array(mean), np.array(self.ret_rms.var)
+
+
+def make_model(
+    adapter: VectorAdapter, settings: Settings, begun: int
+) -> tuple[IteratedPPO, ScaledRewards]:
+    """A new model, ready for its next iteration."""
+    torch.set_num_threads(1)  # these networks are small: more threads wait for each other
+    wrapped = ScaledRewards(adapter, settings.discount)
+    layers = list(settings.layers)
+    model = IteratedPPO(
+        "MlpPolicy",
+        wrapped,
+        learning_rate=lambda left: settings.learning_rate * left,
+        n_steps=settings.iteration // settings.envs,
+        batch_size=settings.minibatch,
+        n_epochs=settings.epochs,
+        gamma=settings.discount,
+        gae_lambda=settings.trace,
+        clip_range=settings.clip,
+        ent_coef=settings.entropy,
+        policy_kwargs={
+            "net_arch": {"pi": layers, "vf": layers},
+            "activation_fn": torch.nn.Tanh,
+            "log_std_init": math.log(settings.spread),
+        },
+        seed=settings.seed,
+        device="cpu",
+        verbose=0,
+    )
+    model.begin(settings.steps, begun)
+    return model, wrapped
+
+
+def policy_of(model: IteratedPPO, interface: Interface, about: dict[str, str]) -> Policy:
+    """The mean of a model's actions, as arrays."""
+    hidden = [one for one in model.policy.mlp_extractor.policy_net if hasattr(one, "weight")]
+    layers = [*hidden, model.policy.action_net]
+    weights = tuple(one.weight.detach().numpy().astype(float) for one in layers)
+    biases = tuple(one.bias.detach().numpy().astype(float) for one in layers)
+    return Policy(interface, weights, biases, about)

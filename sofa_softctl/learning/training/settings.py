@@ -1,0 +1,60 @@
+"""Settings of a training."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sofa_softctl.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Proximal policy optimisation, with the paper's size of an iteration.
+
+    Source: Schulman, Wolski, Dhariwal, Radford, Klimov 2017, "Proximal policy optimization
+        algorithms"; 16,384 decisions an iteration: Jia, Pan, Manocha 2019, section V.
+    """
+
+    steps: int = 200 * 16384
+    """Decisions in all."""
+    iteration: int = 16384
+    """Decisions in an iteration, of all environments together."""
+    envs: int = 64
+    """Environments."""
+    minibatch: int = 512
+    """Decisions in a gradient."""
+    epochs: int = 10
+    """Passes over the decisions of an iteration."""
+    learning_rate: float = 3e-4
+    """Of Adam; it falls to zero along the training."""
+    discount: float = 0.99
+    """Of rewards, for each decision."""
+    trace: float = 0.95
+    """Lambda of the generalised advantage estimate."""
+    clip: float = 0.2
+    """Largest change of a probability's ratio that is rewarded."""
+    entropy: float = 0.0
+    """Weight of the entropy."""
+    spread: float = 0.6
+    """Standard deviation of actions at the start [share of half their range]."""
+    layers: tuple[int, ...] = (64, 64)
+    """Neurons of the hidden layers, of policy and value each."""
+    seed: int = 0
+    """Of all random numbers."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.envs < 1 or self.iteration % self.envs:
+            raise UsageError(
+                "A training needs steps and environments, and as many decisions of each in an "
+                f"iteration. Got: {self.steps} steps, {self.envs} environments, {self.iteration} "
+                "decisions in an iteration"
+            )
+        if self.iteration % self.minibatch:
+            raise UsageError(
+                f"Minibatches must fill an iteration. Got: {self.minibatch} of {self.iteration}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
