@@ -12,6 +12,8 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
     softctl run scenes/finger.py
     softctl run scenes/finger.py --set bend=20 --plot finger.png
     runSofa -l SofaPython3 scenes/finger.py --argv bend=20
+    softctl train scenes/finger.py --policy finger.safetensors
+    softctl run scenes/finger.py --set policy=finger.safetensors
     softctl plan scenes/finger.py --task bend --out bend.mcap --plot bend.png
     softctl run scenes/finger.py --set plan=bend.mcap --movie bend.gif
 """
@@ -79,6 +81,37 @@ TASKS = {"bend": bend_and_back}
 """What `softctl plan` can plan with this scene."""
 
 
+def bend_to(far=15.0):
+    """The tip goes to where a bend between 0 and `far` brings it, and stays."""
+    from sofa_softctl.learning import Action, Limits, Observation, Task
+
+    def begin(episode):
+        episode.goal["tip"] = arc(far * episode.random.uniform())[None]
+
+    def distance(episode):
+        return float(
+            np.linalg.norm(episode.read("/finger/tip/dofs.position") - episode.goal["tip"])
+        )
+
+    return Task(
+        observation=[
+            Observation("tip", "/finger/tip/dofs.position", TIP - 40.0, TIP + 40.0, "length"),
+            Observation("goal", lambda e: e.goal["tip"], TIP - 40.0, TIP + 40.0, "length"),
+            Observation("pulled", lambda e: e.action, 0.0, 20.0, "length"),
+        ],
+        action=[Action("/finger/cable/cable", low=0.0, drive="displacement")],
+        reward=lambda episode: -0.1 * distance(episode),
+        begin=begin,
+        success=lambda episode: distance(episode) < 1.0,
+        limits=Limits(decisions=20, hold=5),
+        parameters={"policy": None},
+    )
+
+
+LEARNING = {"bend": bend_to}
+"""What `softctl train` can train with this scene."""
+
+
 @parameters_from_argv
 def createScene(
     root,
@@ -88,6 +121,7 @@ def createScene(
     mass=0.0218,
     energy=0.0,
     plan="",
+    policy="",
     dt=0.01,
 ):
     root.dt = dt
@@ -142,6 +176,15 @@ def createScene(
     def goal(time):
         """Aside by `bend` and back once a period."""
         return arc(bend * np.sin(np.pi * time / period) ** 2)
+
+    if policy is None:  # an environment drives the cable
+        return root
+    if policy:
+        from sofa_softctl.learning import PolicyController
+
+        reached = {"tip": lambda time: goal(time)[None]}
+        root.addObject(PolicyController(root=root, policy=policy, task=bend_to(), goal=reached))
+        return root
 
     root.addObject(
         InverseController(

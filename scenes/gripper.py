@@ -235,6 +235,61 @@ def add_fingers(whole, shift):
     return cables, effectors
 
 
+def grip(lift=40.0):
+    """The gripper comes down, takes the box and lifts it by `lift`."""
+    from sofa_softctl.learning import Action, Limits, Observation, Task
+
+    low, high = [-60.0, 0.0, -60.0], [60.0, 100.0, 60.0]
+
+    def height(episode):
+        return float(episode.read("/box/dofs.position")[0, 1] - BOX[1])
+
+    def reward(episode):
+        gap = np.linalg.norm(
+            episode.read("/gripper/wrist/middle/dofs.position")[0]
+            - episode.read("/box/dofs.position")[0, :3]
+            - [0.0, PALM - BOX[1], 0.0]
+        )
+        return 0.1 * min(height(episode), lift) - 0.01 * float(gap)
+
+    cables = [f"/gripper/wrist/palm/whole/cable_{side}/cable" for side in ("left", "right")]
+    motors = {"x": (-20.0, 20.0), "y": (-HOVER - 5.0, lift), "z": (-10.0, 10.0)}
+    return Task(
+        observation=[
+            Observation("box", lambda e: e.read("/box/dofs.position")[0, :3], low, high, "length"),
+            Observation("turned", lambda e: e.read("/box/dofs.position")[0, 3:], -1.0, 1.0),
+            Observation(
+                "wrist",
+                "/gripper/wrist/middle/dofs.position",
+                [-60.0, 50.0, -60.0],
+                [60.0, 250.0, 60.0],
+                "length",
+            ),
+            Observation("driven", lambda e: e.action, -50.0, 50.0, "length"),
+        ],
+        action=[
+            *(
+                Action(
+                    f"/gripper/wrist/middle/motor_{axis}",
+                    *ends,
+                    rate=150.0,
+                    drive="displacement",
+                )
+                for axis, ends in motors.items()
+            ),
+            *(Action(cable, 0.0, 15.0, rate=100.0, drive="displacement") for cable in cables),
+        ],
+        reward=reward,
+        success=lambda episode: height(episode) > 0.9 * lift,
+        limits=Limits(decisions=40, hold=5),
+        parameters={"policy": None},
+    )
+
+
+LEARNING = {"grip": grip}
+"""What `softctl train` can train with this scene."""
+
+
 @parameters_from_argv
 def createScene(
     root,
@@ -247,6 +302,7 @@ def createScene(
     strongest=20000.0,
     energy=2e-3,
     contacts="coulomb",
+    policy="",
     dt=0.01,
 ):
     root.dt = dt
@@ -266,6 +322,14 @@ def createScene(
     points = add_box(root, mass)
     whole, motors, middle, shift = add_gripper(root, young_modulus)
     cables, tips = add_fingers(whole, shift)
+    if policy is None:  # an environment drives motors and cables
+        return root
+    if policy:
+        from sofa_softctl.learning import PolicyController
+
+        root.addObject(PolicyController(root=root, policy=policy, task=grip()))
+        return root
+
     grasp = Grasp("/box", by="/gripper", slip_tolerance=5.0)
     root.addObject(
         InverseController(

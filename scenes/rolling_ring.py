@@ -16,6 +16,8 @@ simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 5 and 
     softctl run scenes/rolling_ring.py --set slope=5
     softctl run scenes/rolling_ring.py --set ground=tilting --set slope=6 --plot ring.png
     softctl run scenes/rolling_ring.py --set start=20 --set speed=-20 --set distance=50
+    softctl train scenes/rolling_ring.py --policy roll.safetensors --workers 2
+    softctl run scenes/rolling_ring.py --set policy=roll.safetensors --set start=20
     runSofa -l SofaPython3 scenes/rolling_ring.py --argv slope=5
 """
 
@@ -107,6 +109,57 @@ class Tilt(Sofa.Core.Controller):
         self.ground.dofs.position.value = turned
 
 
+def roll(near=20.0, far=50.0):
+    """The ring rolls to a point `near` to `far` ahead or behind, from any start angle."""
+    from sofa_softctl.learning import Action, Limits, Observation, Task
+
+    centre, spoke = "/ring/parts/centre/dofs", "/ring/cable_0/dofs"
+
+    def begin(episode):
+        side = episode.random.choice([-1.0, 1.0])
+        episode.goal["x"] = np.array([side * episode.random.uniform(near, far)])
+        episode.memory["ahead"] = ahead(episode)
+
+    def ahead(episode):
+        return float(episode.goal["x"][0] - episode.read(f"{centre}.position")[0, 0])
+
+    def turned(episode):
+        """Twice the angle of the first cable, which looks the same after half a turn."""
+        first, last = episode.read(f"{spoke}.position")
+        x, y, _ = first - last
+        return np.array([x * x - y * y, 2.0 * x * y]) / (x * x + y * y)
+
+    def reward(episode):
+        before, episode.memory["ahead"] = episode.memory["ahead"], ahead(episode)
+        return 0.1 * (abs(before) - abs(episode.memory["ahead"]))
+
+    return Task(
+        observation=[
+            Observation("ahead", ahead, -60.0, 60.0, "length"),
+            Observation(
+                "height", lambda e: e.read(f"{centre}.position")[0, 1], 5.0, 25.0, "length"
+            ),
+            Observation("speed", lambda e: e.read(f"{centre}.velocity")[0, :2], -150, 150, "mm/s"),
+            Observation("turned", turned, -1.0, 1.0),
+            Observation("pulls", lambda e: e.action, 0.0, 14.0, "length"),
+        ],
+        action=[
+            Action(f"/ring/cable_{angle}/cable", 0.0, 14.0, rate=150.0, drive="displacement")
+            for angle in (0, 45, 90, 135)
+        ],
+        reward=reward,
+        begin=begin,
+        success=lambda episode: abs(ahead(episode)) < 3.0,
+        limits=Limits(decisions=60, hold=4, settle=round(SETTLE / 0.01)),
+        parameters={"policy": None},
+        randomize={"start": (0.0, 180.0)},
+    )
+
+
+LEARNING = {"roll": roll}
+"""What `softctl train` can train with this scene."""
+
+
 @parameters_from_argv
 def createScene(
     root,
@@ -123,6 +176,7 @@ def createScene(
     period=2.0,
     contacts="coulomb",
     look_ahead=False,
+    policy="",
     dt=0.01,
 ):
     if ground not in GROUNDS:
@@ -149,6 +203,15 @@ def createScene(
     along, up = direction(slope if ground == "slope" else 0.0)
     centre = (RADIUS + CONTACT_DISTANCE) * up + [0.0, 0.0, WIDTH / 2.0]
     cables, effector = add_ring(root, centre, start, mass, young_modulus)
+
+    if policy is None:  # an environment drives the cables
+        return root
+    if policy:
+        from sofa_softctl.learning import PolicyController
+
+        reached = {"x": [math.copysign(min(distance, 50.0), speed)]}
+        root.addObject(PolicyController(root=root, policy=policy, task=roll(), goal=reached))
+        return root
 
     def goal(time):
         travel = min(abs(speed) * max(time - SETTLE, 0.0), distance)

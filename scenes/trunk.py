@@ -11,6 +11,8 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
     softctl run scenes/trunk.py
     softctl run scenes/trunk.py --set path=eight --set young_modulus=1500 --movie trunk.gif
     runSofa -l SofaPython3 scenes/trunk.py --argv path=eight
+    softctl train scenes/trunk.py --policy reach.safetensors --workers 2
+    softctl run scenes/trunk.py --set policy=reach.safetensors --movie learnt.gif
     softctl plan scenes/trunk.py --task round --out round.mcap --plot round.png
     softctl run scenes/trunk.py --set plan=round.mcap --movie round.gif
 """
@@ -118,6 +120,43 @@ TASKS = {"round": round_a_ball}
 """What `softctl plan` can plan with this scene."""
 
 
+def reach(radius=30.0, lower=6.0):
+    """The tip goes to a point of a cap around it, up to `radius` aside, and stays."""
+    from sofa_softctl.learning import Action, Limits, Observation, Task
+
+    def begin(episode):
+        angle = episode.random.uniform(0.0, 2.0 * np.pi)
+        far = radius * np.sqrt(episode.random.uniform())
+        aside = far * np.array([np.cos(angle), np.sin(angle)])
+        episode.goal["tip"] = (TIP + [*aside, -DROP * far**2] - [0.0, lower, 0.0])[None]
+
+    def distance(episode):
+        return float(np.linalg.norm(episode.read("/trunk/tip/dofs.position") - episode.goal["tip"]))
+
+    far = np.array([80.0, 80.0, 40.0])
+    return Task(
+        observation=[
+            Observation("tip", "/trunk/tip/dofs.position", TIP - far, TIP + far, "length"),
+            Observation("speed", "/trunk/tip/dofs.velocity", -500.0, 500.0, "mm/s"),
+            Observation("goal", lambda e: e.goal["tip"], TIP - far, TIP + far, "length"),
+            Observation("pulls", lambda e: e.action, 0.0, 8.0, "length"),
+        ],
+        action=[
+            Action(f"/trunk/long_{side}/cable", 0.0, 8.0, rate=60.0, drive="displacement")
+            for side in ("up", "left", "down", "right")
+        ],
+        reward=lambda episode: -0.1 * distance(episode),
+        begin=begin,
+        success=lambda episode: distance(episode) < 3.0,
+        limits=Limits(decisions=20, hold=5),
+        parameters={"policy": None},
+    )
+
+
+LEARNING = {"reach": reach}
+"""What `softctl train` can train with this scene."""
+
+
 @parameters_from_argv
 def createScene(
     root,
@@ -128,6 +167,7 @@ def createScene(
     young_modulus=2000.0,
     energy=1e-4,
     plan="",
+    policy="",
     dt=0.01,
     solver="daqp",
 ):
@@ -185,13 +225,23 @@ def createScene(
         root.addObject(SurrogateController(root=root, lines=cables, plan=plan))
         return root
 
+    if policy is None:  # an environment drives the cables
+        return root
+    wanted = goal_on(path, radius, period, lower)
+    if policy:
+        from sofa_softctl.learning import PolicyController
+
+        reached = {"tip": lambda time: wanted(time).reshape(1, 3)}
+        root.addObject(PolicyController(root=root, policy=policy, task=reach(), goal=reached))
+        return root
+
     root.addObject(
         InverseController(
             name="inverse",
             root=root,
             actuators=cables,
             effectors=[effector],
-            goal=goal_on(path, radius, period, lower),
+            goal=wanted,
             energy=energy,
             solver=solver,
         )

@@ -20,6 +20,8 @@ COMMANDS = (
     "plan",
     "library",
     "identify",
+    "train",
+    "score",
     "bench",
     "papers",
     "mesh",

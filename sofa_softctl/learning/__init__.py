@@ -1,6 +1,10 @@
-"""Learning in scenes and on surrogates: Gymnasium environments, training, policies."""
+"""Learning in scenes and on surrogates: Gymnasium environments, training, policies.
+
+Importing it registers our environments with Gymnasium, see `registration`.
+"""
 
 from sofa_softctl._internal.public import public
+from sofa_softctl.learning.registration import register
 
 __all__, __getattr__, __dir__ = public(
     __name__,
@@ -18,3 +22,5 @@ __all__, __getattr__, __dir__ = public(
         "task": ["Limits", "Task"],
     },
 )
+
+register()

@@ -13,6 +13,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import KINDS
 from sofa_softctl.learning.paths import component_at
 from sofa_softctl.learning.quantities import Quantities
+from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.units import Units, symbol
 
 UNITS = {
@@ -28,7 +29,8 @@ UNITS = {
 class Action:
     """An actuator of a scene, such as a cable or a chamber.
 
-    Limits that are left out are those that the scene sets on the component: of forces and
+    Forces and pressures are these, as in inverse control, whatever the time step: SOFA's Data
+    `value` has them times a factor of the integrator. Limits that are left out are those that the scene sets on the component: of forces and
     pressures, or of displacements and volumes with their greatest change in a step.
     """
 
@@ -64,17 +66,18 @@ class Actuation:
         for one, component in zip(actions, self.components, strict=True):
             _set_drive(one, component)
         self._dt = root.findData("dt")
+        self._factor = np.array([_factor(root, component) for component in self.components])
         limits = [
-            _limits(one, component, float(self._dt.value))
-            for one, component in zip(actions, self.components, strict=True)
+            _limits(one, component, factor, float(self._dt.value))
+            for one, component, factor in zip(actions, self.components, self._factor, strict=True)
         ]
         low, high, self._rate = np.array(limits).T
         kinds = [str(one.valueType.value) for one in self.components]
         symbols = [symbol(units, UNITS.get(kind, "")) for kind in kinds]
         self.quantities = Quantities(tuple(paths), tuple(symbols), low, high)
         self._first = [np.array(one.value.value, dtype=float) for one in self.components]
-        self.asked = self._within(np.array([first[0] for first in self._first]))
-        self.applied = self.asked.copy()
+        self.asked = self.applied = np.zeros(0)
+        self._begin()
 
     def ask(self, values: np.ndarray) -> np.ndarray:
         """Values from now on, shape (n,); those out of bounds are brought back to them.
@@ -92,14 +95,18 @@ class Actuation:
         """Move the actuators towards what was asked for, as far as rates allow in a step."""
         most = self._rate * float(self._dt.value)
         self.applied = self.applied + np.clip(self.asked - self.applied, -most, most)
-        for component, value in zip(self.components, self.applied, strict=True):
+        for component, value in zip(self.components, self.applied * self._factor, strict=True):
             component.value.value = [float(value)]
 
     def reset(self) -> None:
         """Back to the values of the scene."""
         for component, first in zip(self.components, self._first, strict=True):
             component.value.value = first.tolist()
-        self.asked = self._within(np.array([first[0] for first in self._first]))
+        self._begin()
+
+    def _begin(self) -> None:
+        first = np.array([value[0] for value in self._first]) / self._factor
+        self.asked = self._within(first)
         self.applied = self.asked.copy()
 
     def _within(self, values: np.ndarray) -> np.ndarray:
@@ -118,14 +125,22 @@ def _set_drive(action: Action, component: Any) -> None:
         component.valueType.value = action.drive
 
 
-def _limits(action: Action, component: Any, dt: float) -> tuple[float, float, float]:
+def _factor(root: Any, component: Any) -> float:
+    """What SOFA's `value` is over ours."""
+    kind = KINDS[component.getClassName()]
+    return effort_factor(root, component) if component.valueType.value == kind.drive else 1.0
+
+
+def _limits(
+    action: Action, component: Any, factor: float, dt: float
+) -> tuple[float, float, float]:
     """Low, high and rate: the action's own, or those of the component."""
     kind = KINDS[component.getClassName()]
     if component.valueType.value == kind.drive:
         names = (kind.effort_min, kind.effort_max, "")
     else:
         names = (kind.displacement_min, kind.displacement_max, kind.displacement_rate)
-    low, high, change = (_own(component, name) for name in names)
+    low, high, change = (_own(component, name, factor) for name in names)
     found = (
         low if action.low is None else action.low,
         high if action.high is None else action.high,
@@ -142,9 +157,10 @@ def _limits(action: Action, component: Any, dt: float) -> tuple[float, float, fl
     return found[0], found[1], rate
 
 
-def _own(component: Any, name: str) -> float | None:
-    """A limit that the scene set; a minus before the name: its negative."""
+def _own(component: Any, name: str, factor: float) -> float | None:
+    """A limit that the scene set, without the factor; a minus before the name: its negative."""
     data = component.findData(name.lstrip("-")) if name else None
     if data is None or not data.isSet():
         return None
-    return -float(data.value) if name.startswith("-") else float(data.value)
+    value = float(data.value) / factor
+    return -value if name.startswith("-") else value

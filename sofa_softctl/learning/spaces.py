@@ -26,7 +26,7 @@ class QuantityBox(gymnasium.spaces.Box):
     def of_units(self, values: np.ndarray) -> np.ndarray:
         """Values (..., n) in units as a member of the space: float32, brought within bounds."""
         found = self.quantities.share(values) if self.scaled else np.asarray(values)
-        return np.clip(found.astype(np.float32), self.low, self.high)
+        return np.clip(found, self.low, self.high).astype(np.float32)
 
     def in_units(self, member: np.ndarray) -> np.ndarray:
         """A member (..., n) of the space in units; one out of bounds stays out of them."""

@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.learning.batch_task import BatchTask
 from sofa_softctl.learning.gym import gymnasium
+from sofa_softctl.learning.quantities import Interface
 from sofa_softctl.learning.spaces import QuantityBox
 
 AutoresetMode = gymnasium.vector.AutoresetMode
@@ -173,6 +174,11 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.observation_space = self._all.single_observation_space
         self.action_space = self._all.single_action_space
         self._running, self._clipped = False, 0
+
+    @property
+    def interface(self) -> Interface:
+        """What a policy for it is connected to."""
+        return self.task.interface
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

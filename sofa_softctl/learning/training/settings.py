@@ -58,3 +58,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
+
+
+SCENES = {"steps": 50_000, "iteration": 1024, "envs": 1, "minibatch": 128, "spread": 0.5}
+"""Settings for scenes, whose steps take milliseconds."""

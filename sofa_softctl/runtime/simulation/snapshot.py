@@ -72,8 +72,12 @@ def put_back_known(root: Node, values: Values) -> None:
 
 
 def _owners(root: Node) -> list[Base]:
-    nodes = root.walk(everything=True)
-    return [owner for node in nodes for owner in (node, *node.objects)]
+    """Nodes and components, without the contacts of a step, which are the collision pipeline's."""
+    return [
+        owner
+        for node in root.walk(everything=True)
+        for owner in (node, *(entry for entry in node.objects if entry.category != "contact"))
+    ]
 
 
 def _own_of(owner: Base) -> dict[str, Any]:

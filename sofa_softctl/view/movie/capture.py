@@ -33,8 +33,11 @@ BALL_COLOR = "#8fa7b8"
 class Camera:
     """Looks at a session after each step, and makes a movie of what it saw."""
 
-    def __init__(self, session: Session, path: Path, view: View | None = None) -> None:
-        check_suffix(path)
+    def __init__(
+        self, session: Session, path: Path | None = None, view: View | None = None
+    ) -> None:
+        if path is not None:
+            check_suffix(path)
         check_renderer()  # before the run, not after it
         self.session = session
         self.path, self.view = path, view
@@ -57,6 +60,14 @@ class Camera:
 
     def look(self) -> None:
         """Take the present state as a frame."""
+        self._time.append(self.session.time)
+        self._frames.append(self._present())
+
+    def forget(self) -> None:
+        """Let go of the frames so far."""
+        self._time, self._frames = [], []
+
+    def _present(self) -> dict[Any, np.ndarray]:
         frame: dict[Any, np.ndarray] = {}
         for k, (state, _) in enumerate(self._bodies):
             frame["body", k] = np.array(state.position.value, dtype=np.float32)
@@ -69,8 +80,7 @@ class Camera:
             marked = controller.markers()
             frame["goal", k], frame["tip", k] = marked.goals, marked.tips
             frame["contacts", k] = np.array([marked.points, marked.forces])
-        self._time.append(self.session.time)
-        self._frames.append(frame)
+        return frame
 
     @property
     def frames(self) -> int:
@@ -125,6 +135,7 @@ class Camera:
 
     def save(self, *, progress: Progress | None = None) -> None:
         """Write the movie."""
+        assert self.path is not None, "a camera without a path has animations alone"
         save_movie(self.animation(), self.path, view=self.view, progress=progress)
 
 

@@ -76,7 +76,12 @@ class Stage:
         self.clock = plotter.add_text("t", position="lower_left", **font)
         if title:
             plotter.add_text(title, position="upper_left", **font)
-        self._place_camera(view)
+        self._view = view
+        self.frame_all()
+
+    def frame_all(self) -> None:
+        """Place the camera so that all frames of the animation are seen."""
+        self._place_camera(self._view)
 
     def _add_body(self, body: AnimatedSurface) -> tuple[AnimatedSurface, Any, Any, np.ndarray]:
         """The far side opaque, the near side like glass: cables between them are seen.

@@ -212,6 +212,35 @@ class CollisionPipeline(ContactDetection):
         self._show([])
         self._known.clear()
 
+    def snapshot(self) -> dict[str, Any]:
+        """The contacts, by the numbers of their models; the order of pairs is that of the rows."""
+        number = {id(model): k for k, model in enumerate(self._models)}
+        shown = set(map(id, self.contacts))
+        pairs = {
+            (number[first], number[second]): made.contacts() if id(made) in shown else None
+            for (first, second), made in self._known.items()
+        }
+        return {"models": [model.getPathName() for model in self._models], "pairs": pairs}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore the contacts of `snapshot`, where the models are the same."""
+        if snapshot["models"] != [model.getPathName() for model in self._models]:
+            return
+        self._show([])
+        before, self._known = self._known, {}
+        shown = []
+        for (i, j), contacts in snapshot["pairs"].items():
+            first, second = self._models[i], self._models[j]
+            key = (id(first), id(second))
+            made = before.get(key) or self._respond(key, first, second)
+            if made is None:
+                continue
+            self._known[key] = made
+            if contacts is not None:
+                made.take_over(contacts)
+                shown.append(made)
+        self._show(shown)
+
 
 def _hull(boxes: np.ndarray, alarm: float) -> list[float]:
     """The box around all boxes, widened at its lower corner."""

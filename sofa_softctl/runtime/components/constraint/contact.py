@@ -14,6 +14,9 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILAT
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 from sofa_softctl.runtime.kernels.contact.share import share_in_contact
 
+OF_A_STEP = ("near", "identity", "contact_distance", "frames", "force", "gap", "free_slide")
+"""Attributes that belong to a step."""
+
 
 class UnilateralLagrangianConstraint(LagrangianConstraint):
     """Contacts of two collision models in one step: gap >= 0, push >= 0, Coulomb friction.
@@ -65,6 +68,14 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.contact_distance = contact_distance + reach
         self.frames = frames(near.normal)
         self.force = self.gap = np.zeros((len(near.distance), 3))
+
+    def contacts(self) -> dict[str, Any]:
+        """The contacts of this step, for `take_over`."""
+        return {name: getattr(self, name) for name in OF_A_STEP}  # new ones in each step
+
+    def take_over(self, contacts: dict[str, Any]) -> None:
+        """Restore what `contacts` gave."""
+        vars(self).update(contacts)
 
     @property
     def contact_count(self) -> int:

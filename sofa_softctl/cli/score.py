@@ -1,0 +1,65 @@
+"""The command `softctl score`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.options import Json, Plugin, Quiet, Set, parameters, print_json
+from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins
+from sofa_softctl.cli.train import Environment, Episodes, TaskName, TaskSet
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl score finger.safetensors scenes/finger.py --episodes 50\n\n"
+    "  softctl score swim.safetensors softctl_swimmer/Swimmer-v0 --set exact=True --episodes 1"
+)
+def score(
+    policy: Annotated[Path, typer.Argument(help="File of softctl train.")],
+    environment: Environment,
+    task: TaskName = None,
+    episodes: Episodes = 20,
+    seed: Annotated[int, typer.Option(help="Of the first episode.", min=0)] = 0,
+    set_: Set = None,
+    task_set: TaskSet = None,
+    movie: Annotated[
+        Path | None, typer.Option(metavar="FILE.gif|mp4", help="The first episode of a scene.")
+    ] = None,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Play episodes with a policy, and say what they brought."""
+    from sofa_softctl.learning.environments import interface_of, maker_of
+    from sofa_softctl.learning.policy import Policy
+    from sofa_softctl.learning.training.score import score as play
+    from sofa_softctl.view.terminal.learning import LearningTerminal
+
+    check_outputs(reads=[policy], movie=movie)
+    load_plugins(plugin, "embedded")
+    show = LearningTerminal(quiet=quiet or as_json)
+    loaded = Policy.load(policy)
+    maker = maker_of(
+        environment,
+        task=task,
+        parameters=parameters(set_),
+        task_parameters=parameters(task_set, "--task-set"),
+    )
+    loaded.check_fits(interface_of(maker), maker.name)
+    env = maker.make()
+    try:
+        with show.bar("Episodes", episodes) as advance:
+            found = play(env, loaded.shares, episodes, seed=seed, progress=advance)
+        if movie is not None:
+            show.film(env, loaded.shares, seed, movie)
+    finally:
+        env.close()
+    if as_json:
+        print_json({"environment": maker.name, **found.to_dict()})
+    else:
+        show.scores({maker.name: found})

@@ -1,0 +1,196 @@
+"""The command `softctl train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sofa_softctl.cli.files import check_name, check_outputs
+from sofa_softctl.cli.options import (
+    Json,
+    Plugin,
+    Quiet,
+    Set,
+    named_numbers,
+    parameters,
+    print_json,
+    stopping,
+)
+from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import load_plugins
+from sofa_softctl.errors import UsageError
+
+Environment = Annotated[
+    str,
+    typer.Argument(
+        help="Scene file with LEARNING, or an id of Gymnasium such as softctl/Trunk-v0.",
+        metavar="ENV",
+    ),
+]
+TaskName = Annotated[str | None, typer.Option(help="One of the scene file's LEARNING.")]
+TaskSet = Annotated[
+    list[str] | None,
+    typer.Option("--task-set", metavar="NAME=VALUE", help="Parameter of the task; repeatable."),
+]
+Episodes = Annotated[int, typer.Option(help="Episodes of a score.", min=1)]
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl train scenes/finger.py --policy finger.safetensors\n\n"
+    "  softctl train scenes/trunk.py --task reach --policy reach.safetensors --workers 2 "
+    "--plot curve.png\n\n"
+    "  softctl train softctl_swimmer/Swimmer-v0 --policy swim.safetensors --seed 1\n\n"
+    "  softctl train scenes/finger.py --policy finger.safetensors --resume --steps 100000"
+)
+def train(
+    environment: Environment,
+    policy: Annotated[
+        Path, typer.Option(metavar="FILE.safetensors", help="The policy; checkpoints beside it.")
+    ],
+    task: TaskName = None,
+    steps: Annotated[int | None, typer.Option(help="Decisions in all.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0)] = 0,
+    envs: Annotated[int | None, typer.Option(help="Environments.", min=1)] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes, one for each environment of a scene.", min=0)
+    ] = 0,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Of the algorithm, such as learning_rate=1e-3."),
+    ] = None,
+    set_: Set = None,
+    task_set: TaskSet = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a policy that exists.")] = False,
+    episodes: Episodes = 20,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Learning curve.")
+    ] = None,
+    curve: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Learning curve as numbers.")
+    ] = None,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Train a policy by proximal policy optimisation, and score it.
+
+    A policy that was trained on a surrogate is scored again on the exact model. Ctrl-C and kills
+    lose no more than the iterations since the last checkpoint: go on with --resume.
+    """
+    from sofa_softctl.learning.policy import check_suffix
+    from sofa_softctl.learning.training.checkpoint import checkpoint_of
+    from sofa_softctl.learning.training.curve import save_curve
+    from sofa_softctl.learning.training.train import check_extra
+    from sofa_softctl.view.terminal.learning import LearningTerminal
+
+    check_extra()
+    check_outputs(plot=plot, out=policy, curve=curve)
+    check_name(check_suffix, policy)
+    for kept in (policy, checkpoint_of(policy)):
+        if kept.exists() and not (force or resume):
+            raise UsageError(f"'{kept}' exists: go on with --resume, or replace it by --force.")
+    load_plugins(plugin, "embedded")
+    show = LearningTerminal(quiet=quiet or as_json)
+    maker = _maker(environment, task, set_, task_set)
+    settings = _settings(maker, steps, seed, envs, workers, named_numbers("--setting", setting))
+    with (
+        stopping(f"'{checkpoint_of(policy)}' has the last checkpoint: go on with --resume."),
+        show.training(settings.steps) as progress,
+    ):
+        found = _train(maker, settings, workers, policy, resume, progress)
+        if curve is not None:
+            save_curve(curve, found.curve)
+        if plot is not None:
+            from sofa_softctl.view.plots.learning import save_learning_plot
+
+            save_learning_plot(plot, found.curve)
+        scores = _scores(maker, found.policy, episodes, settings.seed, show)
+    if as_json:
+        print_json(
+            {
+                "environment": maker.name,
+                "steps": found.curve[-1].steps,
+                "seconds": found.curve[-1].seconds,
+                "scores": {name: one.to_dict() for name, one in scores.items()},
+            }
+        )
+    else:
+        show.scores(scores)
+
+
+def _maker(environment: str, task: str | None, set_: Any, task_set: Any) -> Any:
+    from sofa_softctl.learning.environments import maker_of
+
+    return maker_of(
+        environment,
+        task=task,
+        parameters=parameters(set_),
+        task_parameters=parameters(task_set, "--task-set"),
+    )
+
+
+def _settings(
+    maker: Any,
+    steps: int | None,
+    seed: int,
+    envs: int | None,
+    workers: int,
+    others: dict[str, float],
+) -> Any:
+    """Settings for many robots in one call, or for a few scenes."""
+    from dataclasses import fields
+
+    from sofa_softctl.learning.training.settings import SCENES, Settings
+
+    given: dict[str, Any] = {} if maker.batched else dict(SCENES)
+    known = {field.name: field.type for field in fields(Settings)}
+    for name, value in others.items():
+        if name not in known or name == "layers":
+            names = ", ".join(name for name in known if name != "layers")
+            raise UsageError(f"--setting knows no '{name}'. It has: {names}.")
+        given[name] = int(value) if known[name] == "int" else value
+    given["seed"] = seed
+    if steps is not None:
+        given["steps"] = steps
+    if envs is not None or workers:
+        given["envs"] = envs or workers
+    return Settings(**given)
+
+
+def _train(maker: Any, settings: Any, workers: int, policy: Path, resume: bool, progress: Any) -> Any:
+    from sofa_softctl.learning.environments import interface_of
+    from sofa_softctl.learning.training.train import train as train_policy
+
+    interface = interface_of(maker)
+    vector = maker.vector(settings.envs, workers)
+    return train_policy(
+        vector,
+        interface,
+        settings,
+        name=maker.name,
+        out=policy,
+        resume=resume,
+        progress=progress,
+    )
+
+
+def _scores(maker: Any, policy: Any, episodes: int, seed: int, show: Any) -> dict[str, Any]:
+    """Of a policy in its environment, and on the exact model where there is one."""
+    from sofa_softctl.learning.training.score import score
+
+    found = {}
+    twins = {"its environment": maker}
+    exact = getattr(maker, "exact", None)
+    if exact is not None:
+        twins["the exact model"] = exact
+    for name, each in twins.items():
+        env = each.make()
+        count = min(episodes, env.costly_episodes) if hasattr(env, "costly_episodes") else episodes
+        with show.bar(f"Score in {name}", count) as advance:
+            found[name] = score(env, policy.shares, count, seed=seed, progress=advance)
+        env.close()
+    return found

@@ -1,0 +1,245 @@
+"""Environments by name: ids of Gymnasium, and tasks of scene files."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.errors import SceneError, UsageError
+from sofa_softctl.learning.gym import gymnasium
+from sofa_softctl.learning.quantities import Interface, Quantities
+from sofa_softctl.learning.scene_env import SceneEnv
+from sofa_softctl.learning.task import Task
+from sofa_softctl.scene.loader import arguments_of, load_scene
+
+VectorEnv = gymnasium.vector.VectorEnv
+SAME_STEP = gymnasium.vector.AutoresetMode.SAME_STEP
+
+
+@dataclass(frozen=True)
+class SceneMaker:
+    """Makes environments of a task of a scene file's LEARNING. Picklable."""
+
+    scene: Path
+    """The file."""
+    task: str
+    """Key of its LEARNING."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Of createScene."""
+    task_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Of the task's function."""
+
+    batched = False
+    """Whether many of them take their steps in one call."""
+
+    @property
+    def name(self) -> str:
+        """For messages and files."""
+        return f"{self.scene}:{self.task}"
+
+    def make(self, *, render_mode: str | None = None) -> SceneEnv:
+        """One environment."""
+        task = task_of(self.scene, self.task, self.task_parameters)
+        given = {**task.parameters, **self.parameters}
+        return SceneEnv.of_task(
+            self.scene, replace(task, parameters=given), render_mode=render_mode
+        )
+
+    def vector(self, count: int, workers: int) -> VectorEnv:
+        """Several, each in a process of its own where there are workers."""
+        return _several(self.make, count, workers)
+
+
+@dataclass(frozen=True)
+class GymMaker:
+    """Makes environments that are registered with Gymnasium. Picklable."""
+
+    id: str
+    """Such as 'softctl/Trunk-v0'; with a module before it, 'my_robots:Claw-v0', which is imported
+    first."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of its constructor."""
+
+    @property
+    def name(self) -> str:
+        """For messages and files."""
+        return self.id
+
+    @property
+    def batched(self) -> bool:
+        """Whether many of them take their steps in one call."""
+        return self._spec.vector_entry_point is not None
+
+    @property
+    def exact(self) -> GymMaker | None:
+        """The same on the exact model, where it is a surrogate that has the option `exact`."""
+        if "exact" not in self._spec.kwargs or self.options.get("exact"):
+            return None
+        return replace(self, options={**self.options, "exact": True})
+
+    def make(self, *, render_mode: str | None = None) -> Any:
+        """One environment, without wrappers."""
+        given = dict(self.options)
+        if render_mode is not None:
+            given["render_mode"] = render_mode
+        self._spec  # noqa: B018 - it is registered
+        return gymnasium.make(self.id, disable_env_checker=True, **given).unwrapped
+
+    def vector(self, count: int, workers: int) -> VectorEnv:
+        """Several: in one call where they can, otherwise as scenes."""
+        if not self.batched:
+            return _several(self.make, count, workers)
+        self._spec  # noqa: B018
+        return gymnasium.make_vec(
+            self.id,
+            num_envs=count,
+            vectorization_mode="vector_entry_point",
+            autoreset_mode=SAME_STEP,
+            **self.options,
+        )
+
+    @property
+    def _spec(self) -> Any:
+        try:
+            module, _, id = self.id.rpartition(":")
+            if module:
+                importlib.import_module(module)
+            return gymnasium.spec(id)
+        except (gymnasium.error.Error, ImportError) as error:
+            known = [one for one in gymnasium.registry if "softctl" in one]
+            raise UsageError(
+                f"There is no environment '{self.id}'.{did_you_mean(self.id, known)} Ours: "
+                f"{', '.join(sorted(known))}. Or give a scene file that has LEARNING. ({error})"
+            ) from error
+
+
+Maker = SceneMaker | GymMaker
+
+
+def maker_of(
+    environment: str,
+    *,
+    task: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    task_parameters: Mapping[str, Any] | None = None,
+) -> Maker:
+    """The maker of an environment that a user named.
+
+    Args:
+        environment: Scene file, or id of Gymnasium.
+        task: Of a scene file; None: its only one.
+        parameters: Of createScene, or of the constructor of an id.
+        task_parameters: Of the task of a scene file.
+
+    Raises:
+        SceneError: The file has no such task, or several.
+        UsageError: There is no such id, or it takes no task.
+    """
+    path = Path(environment)
+    if path.suffix == ".py" or path.is_file():
+        names = tasks_of(path)
+        if task is None and len(names) != 1:
+            raise SceneError(f"'{path}' has the tasks {', '.join(names)}: choose one, --task.")
+        name = task if task is not None else next(iter(names))
+        found = SceneMaker(path, name, dict(parameters or {}), dict(task_parameters or {}))
+        task_of(path, name, found.task_parameters)
+        return found
+    if task is not None or task_parameters:
+        raise UsageError(f"--task is for scene files; '{environment}' is an id of Gymnasium.")
+    maker = GymMaker(environment, dict(parameters or {}))
+    maker._spec  # noqa: B018 - it is there
+    return maker
+
+
+def tasks_of(scene: str | Path) -> dict[str, Callable[..., Task]]:
+    """LEARNING of a scene file.
+
+    Raises:
+        SceneError: It has none.
+    """
+    found = getattr(load_scene(scene).module, "LEARNING", None)
+    if not isinstance(found, Mapping) or not found:
+        raise SceneError(
+            f"'{scene}' has nothing to learn: a scene file for that has a dictionary LEARNING of "
+            "functions that return a sofa_softctl.learning.Task, see scenes/finger.py."
+        )
+    return dict(found)
+
+
+def task_of(
+    scene: str | Path, name: str, parameters: Mapping[str, Any] | None = None
+) -> Task:
+    """A task of a scene file's LEARNING.
+
+    Raises:
+        SceneError: There is none of that name, or its function returns no Task.
+        ParameterError: It takes no such parameter.
+    """
+    tasks = tasks_of(scene)
+    if name not in tasks:
+        raise SceneError(
+            f"'{scene}' has no task '{name}' to learn.{did_you_mean(name, tasks)} It has: "
+            f"{', '.join(tasks)}."
+        )
+    found = tasks[name](**_task_arguments(tasks[name], parameters or {}))
+    if not isinstance(found, Task):
+        raise SceneError(f"'{scene}': LEARNING['{name}'] returned no Task, but {found!r}.")
+    return found
+
+
+def _task_arguments(make: Callable[..., Task], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a task's function; texts are converted as those of createScene are."""
+    signature = inspect.signature(make)
+    root = inspect.Parameter("root", inspect.Parameter.POSITIONAL_ONLY)
+
+    def like_a_scene(root: Any, /) -> None:
+        """Has the function's parameters behind a root."""
+
+    like_a_scene.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[root, *signature.parameters.values()]
+    )
+    return arguments_of(like_a_scene, given, who="The task", option="--task-set")
+
+
+def interface_of(maker: Maker) -> Interface:
+    """What a policy for an environment is connected to.
+
+    Raises:
+        UsageError: Its spaces are no boxes with finite bounds.
+    """
+    env = maker.make()
+    try:
+        known = getattr(env, "interface", None)
+        if isinstance(known, Interface):
+            return known
+        sides = [_of_box(maker.name, env, side) for side in ("observation", "action")]
+        return Interface(*sides, interval=1.0 / float(env.metadata.get("render_fps", 1.0)))
+    finally:
+        env.close()
+
+
+def _of_box(name: str, env: Any, side: str) -> Quantities:
+    """Numbers of an ordinary space, between its bounds."""
+    space = getattr(env, f"{side}_space")
+    shape = getattr(space, "shape", None) or ()
+    if not isinstance(space, gymnasium.spaces.Box) or len(shape) != 1 or not space.is_bounded():
+        raise UsageError(
+            f"'{name}' has the {side} space {space}; policies need a Box of one dimension with "
+            "finite bounds."
+        )
+    names = tuple(f"{side} {i}" for i in range(shape[0]))
+    return Quantities(names, ("",) * shape[0], space.low, space.high)
+
+
+def _several(make: Callable[..., Any], count: int, workers: int) -> VectorEnv:
+    functions = [make] * count
+    if workers:
+        return gymnasium.vector.AsyncVectorEnv(
+            functions, context="spawn", autoreset_mode=SAME_STEP
+        )
+    return gymnasium.vector.SyncVectorEnv(functions, autoreset_mode=SAME_STEP)

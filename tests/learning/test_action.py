@@ -1,0 +1,58 @@
+"""Actuators: limits of the scene, drives, rates, and what cannot be driven."""
+
+import numpy as np
+import pytest
+from tiny import createScene
+
+from sofa_softctl import Session
+from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.learning.action import Action, Actuation
+
+
+@pytest.fixture
+def root():
+    with Session(createScene, parameters={"policy": None}) as session:
+        yield session.root
+
+
+def test_limits_are_those_of_the_component_without_the_factor(root):
+    """maxForce = 0.4 of SOFA's multiplier, dt times the force, is 40 mN at dt = 10 ms."""
+    found = Actuation([Action("/body/cable")], root, None).quantities
+    assert (found.low[0], found.high[0]) == (0.0, pytest.approx(40.0))
+
+
+def test_a_displacement_has_its_own_limits(root):
+    cable = root.body.cable
+    cable.maxPositiveDisp.value, cable.maxDispVariation.value = 5.0, 0.25
+    driven = Actuation([Action("/body/cable", low=0.0, drive="displacement")], root, None)
+    assert cable.valueType.value == "displacement"
+    assert driven.quantities.high[0] == 5.0
+    driven.ask(np.array([4.0]))
+    driven.advance()
+    assert driven.applied[0] == 0.25 == cable.value.value[0]
+
+
+def test_reset_brings_back_the_values_of_the_scene(root):
+    driven = Actuation([Action("/body/cable")], root, None)
+    driven.ask(np.array([30.0]))
+    driven.advance()
+    driven.reset()
+    assert driven.asked[0] == driven.applied[0] == root.body.cable.value.value[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("actions", "error", "message"),
+    [
+        ([], SceneError, "one at least"),
+        ([Action("/body/cable")] * 2, SceneError, "of their own"),
+        ([Action("/body/cabel")], SceneError, "Did you mean '/body/cable'"),
+        ([Action("/body/dofs")], SceneError, "cannot be driven"),
+        ([Action("/body/cable", low=5.0, high=5.0)], SceneError, "low below high"),
+        ([Action("/body/cable", drive="displacement")], SceneError, "maxPositiveDisp"),
+        ([Action("/body/cable", rate=0.0)], SceneError, "positive rate"),
+        ([Action("/body/cable", high=np.inf)], SoftctlError, "finite bounds"),
+    ],
+)
+def test_what_cannot_be_driven_is_named(root, actions, error, message):
+    with pytest.raises(error, match=message):
+        Actuation(actions, root, None)
