@@ -49,7 +49,8 @@ class Policy:
 
     def __call__(self, observation: np.ndarray) -> np.ndarray:
         """What to drive, in units, shape (..., n_a), given observations in units, (..., n_o)."""
-        share = np.clip(self.interface.observation.share(observation), -1.0, 1.0)
+        seen = self.interface.observation
+        share = seen.share(np.clip(observation, seen.low, seen.high))
         return self.interface.action.at(self.shares(share))
 
     def shares(self, observation: np.ndarray) -> np.ndarray:

@@ -192,9 +192,10 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         episode, limits = self.episode, self.task.limits
         info: dict[str, Any] = {"clipped": self._clipped}
         try:
-            for _ in range(limits.hold):
-                self._actuation.advance()
-                session.step()
+            with np.errstate(over="ignore", invalid="ignore"):  # divergence is reported below
+                for _ in range(limits.hold):
+                    self._actuation.advance()
+                    session.step()
             episode.decisions += 1
             self._last = self._observed()
         except (DivergedError, SimulationError) as error:

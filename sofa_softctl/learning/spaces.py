@@ -25,7 +25,9 @@ class QuantityBox(gymnasium.spaces.Box):
 
     def of_units(self, values: np.ndarray) -> np.ndarray:
         """Values (..., n) in units as a member of the space: float32, brought within bounds."""
-        found = self.quantities.share(values) if self.scaled else np.asarray(values)
+        q = self.quantities
+        found = np.clip(values, q.low, q.high)
+        found = q.share(found) if self.scaled else found
         return np.clip(found, self.low, self.high).astype(np.float32)
 
     def in_units(self, member: np.ndarray) -> np.ndarray:
