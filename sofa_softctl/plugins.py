@@ -33,6 +33,7 @@ CONTROLLERS = {
     "identification": "identification.controller:IdentificationController",
     "inverse": "inverse.controller:InverseController",
     "library": "library.controller:LibraryController",
+    "policy": "learning.controller:PolicyController",
     "surrogate": "surrogate.controller:SurrogateController",
 }
 """The built-in controllers: name, and module:class within this package, loaded when asked for."""

@@ -81,7 +81,7 @@ class QPSolvers:
 def test_a_plugin_brings_controllers(fresh):
     fresh.add(Controllers("follower", "leader"), "mine")
     assert fresh.names == ["built-in", "mine"]
-    built_in = ["bridge", "identification", "inverse", "library", "surrogate"]
+    built_in = ["bridge", "identification", "inverse", "library", "policy", "surrogate"]
     assert sorted(fresh.controllers) == sorted([*built_in, "follower", "leader"])
     assert fresh.controllers["follower"].plugin == "mine"
     assert fresh.controllers["follower"].load() is Follower
@@ -131,6 +131,7 @@ def test_a_controller_of_a_name_that_is_taken_names_both_plugins(fresh):
         "identification",
         "inverse",
         "library",
+        "policy",
         "surrogate",
     ]  # nothing of the newcomers
 

@@ -66,9 +66,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a policy that exists.")] = False,
     episodes: Episodes = 20,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Learning curve.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Learning curve.")] = None,
     curve: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Learning curve as numbers.")
     ] = None,
@@ -161,7 +159,9 @@ def _settings(
     return Settings(**given)
 
 
-def _train(maker: Any, settings: Any, workers: int, policy: Path, resume: bool, progress: Any) -> Any:
+def _train(
+    maker: Any, settings: Any, workers: int, policy: Path, resume: bool, progress: Any
+) -> Any:
     from sofa_softctl.learning.environments import interface_of
     from sofa_softctl.learning.training.train import train as train_policy
 

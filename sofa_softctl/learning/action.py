@@ -30,8 +30,9 @@ class Action:
     """An actuator of a scene, such as a cable or a chamber.
 
     Forces and pressures are these, as in inverse control, whatever the time step: SOFA's Data
-    `value` has them times a factor of the integrator. Limits that are left out are those that the scene sets on the component: of forces and
-    pressures, or of displacements and volumes with their greatest change in a step.
+    `value` has them times a factor of the integrator. Limits that are left out are those that the
+    scene sets on the component: of forces and pressures, or of displacements and volumes with their
+    greatest change in a step.
     """
 
     actuator: str
@@ -131,9 +132,7 @@ def _factor(root: Any, component: Any) -> float:
     return effort_factor(root, component) if component.valueType.value == kind.drive else 1.0
 
 
-def _limits(
-    action: Action, component: Any, factor: float, dt: float
-) -> tuple[float, float, float]:
+def _limits(action: Action, component: Any, factor: float, dt: float) -> tuple[float, float, float]:
     """Low, high and rate: the action's own, or those of the component."""
     kind = KINDS[component.getClassName()]
     if component.valueType.value == kind.drive:

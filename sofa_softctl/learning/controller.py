@@ -73,9 +73,7 @@ class PolicyController(SceneController):
         self.steps, self.clipped = 0, 0
         interface = self.policy.interface
         self.add_output("action", np.zeros(len(interface.action)), "What the policy asked for.")
-        self.add_output(
-            "observation", np.zeros(len(interface.observation)), "What the policy saw."
-        )
+        self.add_output("observation", np.zeros(len(interface.observation)), "What the policy saw.")
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:

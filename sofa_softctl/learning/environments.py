@@ -171,9 +171,7 @@ def tasks_of(scene: str | Path) -> dict[str, Callable[..., Task]]:
     return dict(found)
 
 
-def task_of(
-    scene: str | Path, name: str, parameters: Mapping[str, Any] | None = None
-) -> Task:
+def task_of(scene: str | Path, name: str, parameters: Mapping[str, Any] | None = None) -> Task:
     """A task of a scene file's LEARNING.
 
     Raises:
@@ -217,8 +215,8 @@ def interface_of(maker: Maker) -> Interface:
         known = getattr(env, "interface", None)
         if isinstance(known, Interface):
             return known
-        sides = [_of_box(maker.name, env, side) for side in ("observation", "action")]
-        return Interface(*sides, interval=1.0 / float(env.metadata.get("render_fps", 1.0)))
+        seen, driven = (_of_box(maker.name, env, side) for side in ("observation", "action"))
+        return Interface(seen, driven, 1.0 / float(env.metadata.get("render_fps", 1.0)))
     finally:
         env.close()
 
@@ -226,7 +224,7 @@ def interface_of(maker: Maker) -> Interface:
 def _of_box(name: str, env: Any, side: str) -> Quantities:
     """Numbers of an ordinary space, between its bounds."""
     space = getattr(env, f"{side}_space")
-    shape = getattr(space, "shape", None) or ()
+    shape: tuple[int, ...] = getattr(space, "shape", None) or ()
     if not isinstance(space, gymnasium.spaces.Box) or len(shape) != 1 or not space.is_bounded():
         raise UsageError(
             f"'{name}' has the {side} space {space}; policies need a Box of one dimension with "
@@ -239,7 +237,5 @@ def _of_box(name: str, env: Any, side: str) -> Quantities:
 def _several(make: Callable[..., Any], count: int, workers: int) -> VectorEnv:
     functions = [make] * count
     if workers:
-        return gymnasium.vector.AsyncVectorEnv(
-            functions, context="spawn", autoreset_mode=SAME_STEP
-        )
+        return gymnasium.vector.AsyncVectorEnv(functions, context="spawn", autoreset_mode=SAME_STEP)
     return gymnasium.vector.SyncVectorEnv(functions, autoreset_mode=SAME_STEP)

@@ -68,7 +68,9 @@ class Observer:
         return found
 
     def _read(self, one: Observation) -> np.ndarray:
-        value = self._episode.read(one.read) if isinstance(one.read, str) else one.read(self._episode)
+        value = (
+            self._episode.read(one.read) if isinstance(one.read, str) else one.read(self._episode)
+        )
         return np.asarray(value, dtype=float).ravel()
 
     def _described(self, units: Units | None) -> Quantities:
@@ -85,7 +87,7 @@ class Observer:
             except ValueError as error:
                 raise SceneError(
                     f"The observation '{one.name}' has {size} numbers; low and high must be one "
-                    f"number or as many. Got: {one.low} and {one.high}"
+                    f"number or as many. Got: {one.low!r} and {one.high!r}"
                 ) from error
         low, high = np.concatenate(bounds, axis=1)
         return Quantities(tuple(names), tuple(symbols), low, high)

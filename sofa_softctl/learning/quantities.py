@@ -99,8 +99,8 @@ class Interface:
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Interface:
         """The inverse of `to_dict`."""
-        both = (Quantities.of_dict(values[name]) for name in ("observation", "action"))
-        return Interface(*both, interval=float(values["interval"]))
+        seen, driven = (Quantities.of_dict(values[name]) for name in ("observation", "action"))
+        return Interface(seen, driven, float(values["interval"]))
 
     def differences(self, other: Interface) -> list[str]:
         """In sentences, what another one has otherwise; empty: nothing."""
@@ -111,7 +111,9 @@ class Interface:
                 found.append(_named(kind, mine.names, others.names))
             elif mine.units != others.units:
                 found.append(_named(f"units of its {kind}", mine.units, others.units))
-            elif not (np.array_equal(mine.low, others.low) and np.array_equal(mine.high, others.high)):
+            elif not (
+                np.array_equal(mine.low, others.low) and np.array_equal(mine.high, others.high)
+            ):
                 i = int(np.argmax((mine.low != others.low) | (mine.high != others.high)))
                 found.append(
                     f"'{mine.names[i]}' from {mine.low[i]:g} to {mine.high[i]:g}, here from "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         episode: What the task's functions see.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 20}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 20}
 
     def __init__(
         self,
@@ -89,6 +89,8 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise ValueError(f"render_mode is None or 'rgb_array'. Got: '{render_mode}'")
         self.scene, self.render_mode = scene, render_mode
         self._session: Session | None = None
+        self._seen_space: QuantityBox
+        self._asked_space: QuantityBox
         self._window: Any = None
         self._closed, self._running, self._failed_first = False, False, 0
         for name, (low, high) in self.task.randomize.items():
@@ -97,9 +99,13 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         middle = {name: 0.5 * (low + high) for name, (low, high) in self.task.randomize.items()}
         self._load(middle)
         assert self._session is not None  # loaded
-        self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / self.interface.interval))}
-        self.observation_space = QuantityBox(self.interface.observation, scaled=scaled)
-        self.action_space = QuantityBox(self.interface.action, scaled=scaled)
+        self.metadata = {
+            **self.metadata,
+            "render_fps": max(1, round(1.0 / self.interface.interval)),
+        }
+        self._seen_space = QuantityBox(self.interface.observation, scaled=scaled)
+        self._asked_space = QuantityBox(self.interface.action, scaled=scaled)
+        self.observation_space, self.action_space = self._seen_space, self._asked_space
 
     @classmethod
     def of_task(
@@ -272,7 +278,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self.task.begin(self.episode)
 
     def _observed(self) -> np.ndarray:
-        found: np.ndarray = self.observation_space.of_units(self._observer())
+        found: np.ndarray = self._seen_space.of_units(self._observer())
         return found
 
     def _checked(self, action: np.ndarray) -> np.ndarray:
@@ -284,7 +290,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if not np.isfinite(values).all():
             i = int(np.argmin(np.isfinite(values)))
             raise ValueError(f"The action of '{names[i]}' is {values[i]}; expected a number.")
-        found: np.ndarray = self.action_space.in_units(values)
+        found: np.ndarray = self._asked_space.in_units(values)
         return found
 
     def _ask(self, values: np.ndarray) -> None:

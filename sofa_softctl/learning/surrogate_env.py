@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +30,6 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         steps: Decisions of all robots so far.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {}
-
     def __init__(
         self,
         task: BatchTask,
@@ -47,8 +45,10 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         self.task, self.num_envs, self.steps = task, num_envs, 0
         self.metadata = {"autoreset_mode": autoreset_mode}
         interface = task.interface
-        self.single_observation_space = QuantityBox(interface.observation, scaled=scaled)
-        self.single_action_space = QuantityBox(interface.action, scaled=scaled)
+        self._seen_space = QuantityBox(interface.observation, scaled=scaled)
+        self._asked_space = QuantityBox(interface.action, scaled=scaled)
+        self.single_observation_space = self._seen_space
+        self.single_action_space = self._asked_space
         batched = gymnasium.vector.utils.batch_space
         self.observation_space = batched(self.single_observation_space, num_envs)
         self.action_space = batched(self.single_action_space, num_envs)
@@ -96,7 +96,7 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
                 f"Actions are numbers of shape {shape}. Got: {actions.shape}, "
                 f"{np.count_nonzero(~np.isfinite(actions))} of them not finite"
             )
-        space, bounds = self.single_action_space, self.task.interface.action
+        space, bounds = self._asked_space, self.task.interface.action
         clipped = (actions < space.low - 1e-6) | (actions > space.high + 1e-6)
         asked = np.clip(space.in_units(actions), bounds.low, bounds.high)
         before = self._state
@@ -145,7 +145,7 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
             raise gymnasium.error.ClosedEnvironmentError("This environment is closed.")
 
     def _seen(self, state: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.single_observation_space.of_units(self.task.observe(state))
+        found: np.ndarray = self._seen_space.of_units(self.task.observe(state))
         return found
 
 
@@ -161,7 +161,7 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         metadata: Of Gymnasium.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(
         self, task: BatchTask, *, scaled: bool = True, render_mode: str | None = None

@@ -30,8 +30,8 @@ def save_checkpoint(path: Path, model: Any, about: dict[str, Any]) -> None:
         for name, each in values.items():
             tensors[f"optimizer.{number}.{name}"] = torch.as_tensor(each)
     tensors["random.torch"] = torch.get_rng_state()
-    _, keys, *place = np.random.get_state()  # noqa: NPY002 - of stable-baselines3
-    tensors["random.numpy"] = torch.from_numpy(keys.astype(np.int64))
+    _, keys, *place = np.random.get_state(legacy=True)  # noqa: NPY002 - of stable-baselines3
+    tensors["random.numpy"] = torch.from_numpy(np.asarray(keys, np.int64))
     tensors = {name: each.detach().contiguous().clone() for name, each in tensors.items()}
     values = {**about, "random": place}
     metadata = {"format": FORMAT, "version": VERSION, "about": json.dumps(values)}

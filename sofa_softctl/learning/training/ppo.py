@@ -27,6 +27,7 @@ class IteratedPPO(PPO):  # type: ignore[misc]
 
     def iterate(self) -> None:
         """Collect the decisions of an iteration, and learn from them."""
+        assert self.env is not None  # given to the constructor
         self.collect_rollouts(self.env, self._callback, self.rollout_buffer, self.n_steps)
         self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
         self.train()
@@ -46,8 +47,8 @@ class ScaledRewards(VecNormalize):  # type: ignore[misc]
     def set_scale(self, values: list[float]) -> None:
         """The inverse of `scale`."""
         self.ret_rms = RunningMeanStd(shape=())
-        mean, self.ret_rms.var, self.ret_rms.count = values
-        self.ret_rms.mean, self.ret_rms.var = np.array(mean), np.array(self.ret_rms.var)
+        mean, variance, self.ret_rms.count = values
+        self.ret_rms.mean, self.ret_rms.var = np.array(mean), np.array(variance)
 
 
 def make_model(
@@ -83,8 +84,9 @@ def make_model(
 
 def policy_of(model: IteratedPPO, interface: Interface, about: dict[str, str]) -> Policy:
     """The mean of a model's actions, as arrays."""
-    hidden = [one for one in model.policy.mlp_extractor.policy_net if hasattr(one, "weight")]
-    layers = [*hidden, model.policy.action_net]
+    network: Any = model.policy
+    hidden = [one for one in network.mlp_extractor.policy_net if hasattr(one, "weight")]
+    layers = [*hidden, network.action_net]
     weights = tuple(one.weight.detach().numpy().astype(float) for one in layers)
     biases = tuple(one.bias.detach().numpy().astype(float) for one in layers)
     return Policy(interface, weights, biases, about)

@@ -94,7 +94,9 @@ def train(
     begun = 0
     if resume:
         if checkpoint is None:
-            raise PolicyError("There is nothing to go on from: training keeps files with out= alone.")
+            raise PolicyError(
+                "There is nothing to go on from: training keeps files with out= alone."
+            )
         found = read_about(checkpoint)
         _check_same(checkpoint, found, about)
         begun, curve = int(found["steps"]), [CurvePoint(*each) for each in found["curve"]]
@@ -146,7 +148,9 @@ def list_free(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _point(steps: int, episodes: list[tuple[float, int, bool | None]], seconds: float) -> CurvePoint:
+def _point(
+    steps: int, episodes: list[tuple[float, int, bool | None]], seconds: float
+) -> CurvePoint:
     if not episodes:
         return CurvePoint(steps, 0, np.nan, np.nan, np.nan, np.nan, seconds)
     returns, lengths, successes = zip(*episodes, strict=True)

@@ -26,6 +26,7 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         self.vector, self._seed = vector, seed
         self._returns = np.zeros(vector.num_envs)
         self._lengths = np.zeros(vector.num_envs, int)
+        self._lost_process = False
         self.episodes: list[tuple[float, int, bool | None]] = []
         """Return, decisions and success (None: there is no such) of each episode that ended."""
         super().__init__(
@@ -50,7 +51,7 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         self._lengths += 1
         ended = done | cut
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(ended):
+        for i in np.flatnonzero(ended).tolist():
             last = info["final_obs"][i]
             infos[i] = {"terminal_observation": last, "TimeLimit.truncated": bool(cut[i])}
             infos[i]["episode"] = {"r": float(self._returns[i]), "l": int(self._lengths[i])}
@@ -60,13 +61,14 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         return np.asarray(seen), np.asarray(rewards, np.float32), ended, infos
 
     def close(self) -> None:
-        """Let go of the environments."""
-        self.vector.close()
+        """Let go of the environments; what is left of their processes is ended."""
+        self.vector.close(**({"terminate": True} if self._lost_process else {}))
 
     def _alive(self, call: Any, *args: Any, **options: Any) -> Any:
         try:
             return call(*args, **options)
         except (BrokenPipeError, EOFError, ConnectionResetError) as error:
+            self._lost_process = True
             raise WorkerError(
                 "A process with an environment was killed, perhaps for want of memory. The last "
                 "checkpoint is kept: go on with --resume, with fewer --workers."

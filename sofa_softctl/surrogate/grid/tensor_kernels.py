@@ -10,7 +10,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def _basis(knots, degree, x, B):
+def _basis(knots: np.ndarray, degree: int, x: float, B: np.ndarray) -> int:
     """Basis splines at x that are not zero, with first and second derivatives, B (3, degree + 1).
 
     Returns:
@@ -19,7 +19,9 @@ def _basis(knots, degree, x, B):
     last = len(knots) - degree - 1
     if not knots[degree] <= x <= knots[last]:
         return -1
-    interval = min(np.searchsorted(knots, x, side="right") - 1, last - 1)
+    interval = int(np.searchsorted(knots, x, side="right")) - 1
+    if interval >= last:  # at the end of the box
+        interval = last - 1
     for order in range(3):
         k = degree - order  # of the splines that are differentiated `order` times
         if k < 0:
@@ -48,7 +50,15 @@ def _basis(knots, degree, x, B):
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
-def values_and_gradients(coefficients, knots, starts, degrees, points, values, gradients):
+def values_and_gradients(
+    coefficients: np.ndarray,
+    knots: np.ndarray,
+    starts: np.ndarray,
+    degrees: np.ndarray,
+    points: np.ndarray,
+    values: np.ndarray,
+    gradients: np.ndarray,
+) -> None:
     """Fill values (m, n) and gradients (m, n, 3) at points (m, 3); NaN outside.
 
     Args:
@@ -99,7 +109,15 @@ def values_and_gradients(coefficients, knots, starts, degrees, points, values, g
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
-def curvatures(coefficients, knots, starts, degrees, points, weights, total):
+def curvatures(
+    coefficients: np.ndarray,
+    knots: np.ndarray,
+    starts: np.ndarray,
+    degrees: np.ndarray,
+    points: np.ndarray,
+    weights: np.ndarray,
+    total: np.ndarray,
+) -> None:
     """Fill second derivatives of outputs times weights (m, n) at points (m, 3), (m, 3, 3).
 
     Arguments as for `values_and_gradients`.

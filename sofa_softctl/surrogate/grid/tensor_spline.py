@@ -70,7 +70,9 @@ class TensorSpline:
                 f"{cells} times the spacing, degree {degree}"
             )
         if len(h) > 3:
-            raise ValueError(f"A spline over a box is for three inputs at most; use a Grid. Got: {len(h)}")
+            raise ValueError(
+                f"A spline over a box is for three inputs at most; use a Grid. Got: {len(h)}"
+            )
         if not 1 <= degree <= self._cells.min():
             raise ValueError(
                 f"degree must be from 1 to {self._cells.min()}, one less than the number of "

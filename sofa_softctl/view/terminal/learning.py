@@ -67,7 +67,9 @@ class LearningTerminal(Terminal):
                 highlight=False,
             )
 
-    def film(self, env: Any, act: Callable[[np.ndarray], np.ndarray], seed: int, path: Path) -> None:
+    def film(
+        self, env: Any, act: Callable[[np.ndarray], np.ndarray], seed: int, path: Path
+    ) -> None:
         """A movie of an episode of a scene."""
         from sofa_softctl.view.movie.capture import Camera
 

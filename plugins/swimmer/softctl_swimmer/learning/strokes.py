@@ -139,11 +139,13 @@ def _momenta(entries, rates, momenta):
 
 
 @njit(cache=True)
-def _newton(here, here_slope, ahead, ahead_slope, before, torques, dt, damping, rates, twist, after, done):
+def _newton(
+    here, here_slope, ahead, ahead_slope, before, torques, dt, damping, rates, twist, after, done
+):
     """Look at each swimmer's equations at its rates, and improve these where they do not hold."""
     n = rates.shape[1]
     size = 6 + n
-    N, M = np.empty((size, size)), np.empty((size, size))
+    N = np.empty((size, size))
     slope, ahead_M = np.empty((n, size, size)), np.empty((n, size, size))
     for p in range(len(rates)):
         if not np.isfinite(ahead[p, 0]):

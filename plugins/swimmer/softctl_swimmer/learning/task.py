@@ -133,7 +133,9 @@ class SwimTask(BatchTask):
         del action
         _, torques, _ = self.unpacked(after)
         way = (self.centre(after) - self.centre(before))[:, 0]
-        found: np.ndarray = 100.0 * way - self.effort * (torques / self.torque).__pow__(2).mean(axis=1)
+        found: np.ndarray = 100.0 * way - self.effort * (torques / self.torque).__pow__(2).mean(
+            axis=1
+        )
         return found
 
     def lost(self, state: np.ndarray) -> np.ndarray:
