@@ -165,6 +165,63 @@ def table(
         show_table(rows, PaperRow())
 
 
+@app.command(
+    epilog="Examples:\n\n  softctl-swimmer learn --seeds 5 --folder policies\n\n"
+    "  softctl-swimmer learn --vertices 42 --steps 163840 --json"
+)
+def learn(
+    body: Annotated[str, typer.Option(help="fish, eel or tadpole.")] = "fish",
+    seeds: Annotated[int, typer.Option(help="Trainings, each with its own seed.", min=1)] = 1,
+    steps: Annotated[
+        int | None, typer.Option(help="Decisions of a training; the paper's by default.", min=1)
+    ] = None,
+    episodes: Annotated[int, typer.Option(help="Of a score on the map.", min=1)] = 50,
+    exact_episodes: Annotated[
+        int, typer.Option(help="Of a score on the flow, some minutes each.", min=1)
+    ] = 1,
+    folder: Annotated[
+        Path | None, typer.Option(help="Keeps the policies, and checkpoints.")
+    ] = None,
+    vertices: Vertices = 353,
+    store: Kept = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Table I of Jia, Pan, Manocha, third row: learn to swim on a map. Half an hour a seed."""
+    from sofa_softctl.learning.training.train import check_extra
+    from softctl_swimmer.bodies import BODIES
+    from softctl_swimmer.learning.row import BUDGET, Row, measure
+    from softctl_swimmer.planning.study import prepare
+    from softctl_swimmer.planning.table import time_flow
+    from softctl_swimmer.show import show_learning
+
+    _known([body], BODIES, "--body")
+    console = Console(stderr=True, quiet=quiet)
+    rows: list[Row] = []
+    with _errors_as_lines(), console.status("flow") as status:
+        check_extra()
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        study = prepare(body, vertices, store=store, progress=status.update)
+        times = time_flow(study)
+        for seed in range(seeds):
+            row, _ = measure(
+                study,
+                times,
+                seed,
+                steps=steps or BUDGET,
+                episodes=episodes,
+                exact_episodes=exact_episodes,
+                out=None if folder is None else folder / f"{body}_{seed}.safetensors",
+                progress=status.update,
+            )
+            rows.append(row)
+    if as_json:
+        print(json.dumps([row.to_dict() for row in rows]))
+    elif not quiet:
+        show_learning(rows)
+
+
 @app.command(epilog="Example:\n\n  softctl-swimmer sizes")
 def sizes(quiet: Quiet = False, as_json: Json = False) -> None:
     """What larger swimmers cost: finer skins, more links, more joints. Some minutes."""

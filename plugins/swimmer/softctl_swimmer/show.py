@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from softctl_swimmer.planning.sizes import GridRow, SkinRow
@@ -55,7 +56,44 @@ def show_table(rows: Sequence[Row], paper: PaperRow) -> None:
         table.add_column(name, justify="right")
     for label, theirs, value in LINES:
         known = _text(getattr(paper, theirs)) if theirs else ""
-        table.add_row(label, known, *(_text(value(row)) for row in rows))
+        table.add_row(escape(label), known, *(_text(value(row)) for row in rows))
+    Console().print(table)
+
+
+LEARNING_LINES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    ("solutions of the flow for the map", "corners", lambda row: row.corners),
+    ("a solution with slopes [s]", "", lambda row: row.f_slopes),
+    ("map [s]", "", lambda row: row.map_seconds),
+    ("training on it [s]", "", lambda row: row.train_seconds),
+    ("calls of g", "", lambda row: row.calls),
+    ("times as many solutions without", "fewer", lambda row: row.fewer),
+    ("times as long without", "faster", lambda row: row.faster),
+    ("relative error of a step", "error", lambda row: row.error),
+    ("return from disturbed starts [cm]", "", lambda row: row.mean),
+    ("  its standard deviation", "", lambda row: row.deviation),
+    ("return of the first of them", "", lambda row: row.mapped),
+    ("  on the flow", "", lambda row: row.exact),
+)
+"""Label, field of the paper's row, and value."""
+
+
+def show_learning(rows: Sequence[Any]) -> None:
+    """Print trainings beside the paper's."""
+    from softctl_swimmer.learning.row import PaperRow
+
+    paper = PaperRow()
+    table = Table(
+        title="Jia, Pan, Manocha 2019, Table I, learning to swim: the paper / learned here",
+        caption="Without the map: one solution for each call of g, counted and not run.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("")
+    for name in ("paper", *(f"{row.body}\nseed {row.seed}" for row in rows)):
+        table.add_column(name, justify="right")
+    for label, theirs, value in LEARNING_LINES:
+        known = _text(getattr(paper, theirs)) if theirs else ""
+        table.add_row(escape(label), known, *(_text(value(row)) for row in rows))
     Console().print(table)
 
 
@@ -64,7 +102,7 @@ def show_sizes(skins: Sequence[SkinRow], grids: Sequence[GridRow]) -> None:
     table = Table(title="A solution of the flow", title_justify="left")
     heads = ("links", "vertices", "operator [s]", "factors [s]", "f [s]", "with slopes [s]", "MB")
     for head in (*heads, "error of M"):
-        table.add_column(head, justify="right")
+        table.add_column(escape(head), justify="right")
     for row in skins:
         table.add_row(*(_text(value) for value in asdict(row).values()))
     Console().print(table)

@@ -26,6 +26,8 @@ FINER = 16
 as many, means of them come out up to 6 % smaller."""
 NOWHERE = 1e-6
 """Progress below which a gait leads nowhere, in sizes of its goal [-]."""
+GLANCE = 40
+"""Iterations after which a plan's progress is compared with the one that is played."""
 PLAYED_TORQUE = 0.2
 """Largest excess of a torque between the instants, of its mean over a step of the plan [-]."""
 
@@ -52,28 +54,36 @@ def solve_gait(
         settings: Of the optimiser.
         progress: Called after each iteration.
     """
+    chosen = settings or Settings()
 
-    def planned(start: Gait | None, refined: bool) -> GaitPlan:
-        return plan_gait(
+    def planned(found: GaitPlan | None, refined: bool, iterations: int) -> GaitPlan:
+        again = plan_gait(
             dynamics,
             objective,
             instants=instants,
             reach=reach,
-            start=start,
+            start=None if found is None else Gait(found.plan.a, found.plan.u),
             refined=refined,
-            settings=settings,
+            settings=replace(chosen, iterations=iterations),
             progress=progress,
         )
+        return again if found is None else replace(again, start=found.start, begun=found.begun)
 
-    found = planned(None, False)
-    goal, a, u = OBJECTIVES[objective](dynamics.embedding), found.plan.a, found.plan.u
-    try:
-        played = play(dynamics, a[:, HINGES], goal)
-    except SceneError:  # `replay` says so
+    def leads_elsewhere(found: GaitPlan) -> bool:
+        goal = OBJECTIVES[objective](dynamics.embedding)
+        try:
+            played = play(dynamics, found.plan.a[:, HINGES], goal)
+        except SceneError:  # `replay` says so
+            return False
+        return not _agree(played.progress, found.progress)
+
+    found = planned(None, False, min(GLANCE, chosen.iterations))
+    if leads_elsewhere(found):  # its own steps have no use for more iterations
+        return planned(found, True, chosen.iterations)
+    if found.plan.status.ok or chosen.iterations <= GLANCE:
         return found
-    if not found.plan.status.ok or _agree(played.progress, found.progress):
-        return found
-    return replace(planned(Gait(a, u), True), start=found.start, begun=found.begun)
+    found = planned(found, False, chosen.iterations - GLANCE)
+    return planned(found, True, chosen.iterations) if leads_elsewhere(found) else found
 
 
 def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitPlan:

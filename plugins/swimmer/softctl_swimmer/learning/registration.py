@@ -1,0 +1,19 @@
+"""The swimmer in Gymnasium's registry."""
+
+ID = "softctl/Swimmer-v0"
+"""Its id."""
+
+
+def register() -> None:
+    """Register it, where Gymnasium is installed."""
+    try:
+        import gymnasium
+    except ImportError:
+        return
+    home = "softctl_swimmer.learning.environment"
+    gymnasium.register(
+        ID,
+        entry_point=f"{home}:make",
+        vector_entry_point=f"{home}:make_vector",
+        kwargs={"body": "fish", "vertices": 98, "exact": False},
+    )
