@@ -124,15 +124,17 @@ def test_episodes_begin_around_rest_and_end_where_hinges_do(study):
         found = task.advance(state, np.full((50, 2), 0.05))
         state = np.where(found.valid[:, None], found.state, state)
     assert not found.valid.any()
-    assert (np.abs(task.unpacked(state)[0].angles) <= study.limit).all()
+    assert (np.abs(task.unpacked(state)[0].angles) <= task.limit).all()
 
 
 def test_torques_rise_within_their_time(study):
-    """From zero to the limit in 0.1 s: half of it in a step of 0.05 s."""
+    """From zero to the limit in a step of 0.05 s, and not from one limit to the other."""
     task = SwimTask(study, start=Start().times(0.0))
     state = task.begin(np.random.default_rng(0), 1)
     state = task.advance(state, np.full((1, 2), 0.05)).state
-    assert task.unpacked(state)[1] == pytest.approx(0.025)
+    assert task.unpacked(state)[1] == pytest.approx(0.05)
+    state = task.advance(state, np.full((1, 2), -0.05)).state
+    assert task.unpacked(state)[1] == pytest.approx(0.0)
 
 
 def test_the_environment_is_registered_and_clean(study, monkeypatch):

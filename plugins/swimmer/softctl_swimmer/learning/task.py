@@ -14,7 +14,7 @@ from softctl_swimmer.planning.study import Study
 
 FASTEST = 8.0
 """Bound of observed joint rates [rad/s]."""
-RISE = 0.1
+RISE = 0.05
 """Time in which a torque may go from zero to its limit [s]."""
 LOST = -5.0
 """Reward of a swimmer that bends farther than its hinges go [cm]."""
@@ -41,7 +41,7 @@ class SwimTask(BatchTask):
 
     The policy sees joint angles and rates, where link 0 points, the torques, and the time that is
     left; it drives the torques, which change no faster than from zero to the limit in `RISE`.
-    Rewards are the way [cm] less a little effort. Angles beyond `limit` end an episode.
+    Rewards are the way [cm] less a little effort. Angles beyond the hinges' range end an episode.
 
     A state is (position 3, rotation 9, angles, momenta, torques, decisions).
 
@@ -63,19 +63,21 @@ class SwimTask(BatchTask):
         dynamics = study.dynamics
         self.masses = masses or dynamics.embedding.masses
         self.start, self.effort = start or Start(), effort
-        self.dt, self.torque, self.limit = dynamics.dt, dynamics.torque, study.limit
+        self.dt, self.torque = dynamics.dt, dynamics.torque
+        hinges = dynamics.embedding.swimmer.hinges
+        self.limit = min(abs(end) for hinge in hinges for end in hinge.limits)
         self.n, self.decisions = dynamics.inputs, study.instants - 1
         self._places: MotionMap = replace(dynamics.embedding)
-        hinges = range(1, self.n + 1)
+        numbers = range(1, self.n + 1)
         one, zero = np.ones(self.n), np.zeros(self.n)
         self.interface = Interface(
             Quantities(
                 names=(
-                    *(f"angle {j}" for j in hinges),
-                    *(f"rate {j}" for j in hinges),
+                    *(f"angle {j}" for j in numbers),
+                    *(f"rate {j}" for j in numbers),
                     "forward x",
                     "forward y",
-                    *(f"torque {j}" for j in hinges),
+                    *(f"torque {j}" for j in numbers),
                     "time left",
                 ),
                 units=(*["rad"] * self.n, *["rad/s"] * self.n, "", "", *["N m"] * self.n, "s"),
@@ -85,7 +87,7 @@ class SwimTask(BatchTask):
                 ),
             ),
             Quantities(
-                names=tuple(f"torque {j}" for j in hinges),
+                names=tuple(f"torque {j}" for j in numbers),
                 units=("N m",) * self.n,
                 low=zero - self.torque,
                 high=zero + self.torque,
