@@ -97,6 +97,16 @@ def test_steps_that_are_too_coarse_are_refined(dynamics, exact, monkeypatch):
     assert play(dynamics, found.plan.a[:, HINGES], goal, 16).progress == found.played
 
 
+def test_a_gait_that_strains_between_its_instants_is_planned_gentler(dynamics, exact, monkeypatch):
+    """It takes less torque there, and leads a little less far."""
+    plain = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
+    monkeypatch.setattr(replays, "PLAYED_TORQUE", plain.played_torque - 1.0 - 0.02)
+    gentle = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
+    assert gentle.played_torque < plain.played_torque - 0.02
+    assert 0.8 * plain.progress < gentle.progress < plain.progress
+    assert gentle.status is Status.SOLVED
+
+
 def test_a_turn_bends_as_differences_of_its_slope():
     """To the left, where it is convex; to the right it counts as straight."""
     cost, y = Turn(), np.array([[0.0], [0.4], [3.0]])

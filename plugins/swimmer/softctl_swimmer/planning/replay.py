@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate import Iteration, Settings
-from softctl_swimmer.planning.gait_plan import GaitPlan, plan_gait
+from softctl_swimmer.planning.gait_plan import GENTLE, GaitPlan, plan_gait
 from softctl_swimmer.planning.gaits import Gait, follow
 from softctl_swimmer.planning.motion_map import HINGES, MassMap
 from softctl_swimmer.planning.objectives import OBJECTIVES
@@ -26,6 +26,8 @@ FINER = 16
 as many, means of them come out up to 6 % smaller."""
 NOWHERE = 1e-6
 """Progress below which a gait leads nowhere, in sizes of its goal [-]."""
+GENTLER = (3.0, 9.0)
+"""How much more changes of torques are charged where a gait strains between its instants [-]."""
 GLANCE = 40
 """Iterations after which a plan's progress is compared with the one that is played."""
 PLAYED_TORQUE = 0.2
@@ -44,7 +46,8 @@ def solve_gait(
     """Plan a gait whose progress is the one that is played; `replay` remains to be done.
 
     Where the steps of a plan are so coarse that the gait leads elsewhere between them, by more
-    than 2 %, it is planned on with the progress of finer steps.
+    than 2 %, it is planned on with the progress of finer steps. Where it takes more torque between
+    them than `replay` accepts, changes of torques are charged three times as much, up to nine.
 
     Args:
         dynamics: See `plan_gait`, as the others.
@@ -56,12 +59,15 @@ def solve_gait(
     """
     chosen = settings or Settings()
 
-    def planned(found: GaitPlan | None, refined: bool, iterations: int) -> GaitPlan:
+    def planned(
+        found: GaitPlan | None, refined: bool, iterations: int, gentler: float = 1.0
+    ) -> GaitPlan:
         again = plan_gait(
             dynamics,
             objective,
             instants=instants,
             reach=reach,
+            gentle=gentler * GENTLE,
             start=None if found is None else Gait(found.plan.a, found.plan.u),
             refined=refined,
             settings=replace(chosen, iterations=iterations),
@@ -78,12 +84,25 @@ def solve_gait(
         return not _agree(played.progress, found.progress)
 
     found = planned(None, False, min(GLANCE, chosen.iterations))
-    if leads_elsewhere(found):  # its own steps have no use for more iterations
-        return planned(found, True, chosen.iterations)
-    if found.plan.status.ok or chosen.iterations <= GLANCE:
-        return found
-    found = planned(found, False, chosen.iterations - GLANCE)
-    return planned(found, True, chosen.iterations) if leads_elsewhere(found) else found
+    refined = leads_elsewhere(found)  # then its own steps have no use for more iterations
+    if not refined and not found.plan.status.ok and chosen.iterations > GLANCE:
+        found = planned(found, False, chosen.iterations - GLANCE)
+        refined = leads_elsewhere(found)
+    if refined:
+        found = planned(found, True, chosen.iterations)
+    for gentler in GENTLER:
+        if found.plan.status.ok and _strains(found, dynamics):
+            found = planned(found, refined, chosen.iterations, gentler)
+    return found
+
+
+def _strains(found: GaitPlan, dynamics: SwimmingDynamics) -> bool:
+    """Whether it takes more torque between its instants than `replay` accepts."""
+    goal = OBJECTIVES[found.objective](dynamics.embedding)
+    try:
+        return play(dynamics, found.plan.a[:, HINGES], goal, FINER).torque > 1.0 + PLAYED_TORQUE
+    except SceneError:
+        return False
 
 
 def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitPlan:
