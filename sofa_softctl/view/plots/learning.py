@@ -38,4 +38,5 @@ def save_learning_plot(path: str | Path, curve: Sequence[Any]) -> None:
             panels[1].plot(steps, 100.0 * success, color=colors.PALETTE[1])
             panels[1].set_ylabel("episodes done [%]")
             panels[1].set_ylim(-3, 103)
+        panels[-1].xaxis.set_major_formatter("{x:,.0f}")
         panels[-1].set_xlabel("decisions")
