@@ -37,7 +37,7 @@ def score(
     """Play episodes with a policy, and say what they brought."""
     from sofa_softctl.learning.environments import interface_of, maker_of
     from sofa_softctl.learning.policy import Policy
-    from sofa_softctl.learning.training.score import score as play
+    from sofa_softctl.learning.training.scores import score as play
     from sofa_softctl.view.terminal.learning import LearningTerminal
 
     check_outputs(reads=[policy], movie=movie)

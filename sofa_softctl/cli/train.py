@@ -82,7 +82,7 @@ def train(
     from sofa_softctl.learning.policy import check_suffix
     from sofa_softctl.learning.training.checkpoint import checkpoint_of
     from sofa_softctl.learning.training.curve import save_curve
-    from sofa_softctl.learning.training.train import check_extra
+    from sofa_softctl.learning.training.trainer import check_extra
     from sofa_softctl.view.terminal.learning import LearningTerminal
 
     check_extra()
@@ -163,7 +163,7 @@ def _train(
     maker: Any, settings: Any, workers: int, policy: Path, resume: bool, progress: Any
 ) -> Any:
     from sofa_softctl.learning.environments import interface_of
-    from sofa_softctl.learning.training.train import train as train_policy
+    from sofa_softctl.learning.training.trainer import train as train_policy
 
     interface = interface_of(maker)
     vector = maker.vector(settings.envs, workers)
@@ -180,7 +180,7 @@ def _train(
 
 def _scores(maker: Any, policy: Any, episodes: int, seed: int, show: Any) -> dict[str, Any]:
     """Of a policy in its environment, and on the exact model where there is one."""
-    from sofa_softctl.learning.training.score import score
+    from sofa_softctl.learning.training.scores import score
 
     found = {}
     twins = {"its environment": maker}

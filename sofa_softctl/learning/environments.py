@@ -73,12 +73,12 @@ class GymMaker:
     @property
     def batched(self) -> bool:
         """Whether many of them take their steps in one call."""
-        return self._spec.vector_entry_point is not None
+        return self.spec().vector_entry_point is not None
 
     @property
     def exact(self) -> GymMaker | None:
         """The same on the exact model, where it is a surrogate that has the option `exact`."""
-        if "exact" not in self._spec.kwargs or self.options.get("exact"):
+        if "exact" not in self.spec().kwargs or self.options.get("exact"):
             return None
         return replace(self, options={**self.options, "exact": True})
 
@@ -87,29 +87,31 @@ class GymMaker:
         given = dict(self.options)
         if render_mode is not None:
             given["render_mode"] = render_mode
-        self._spec  # noqa: B018 - it is registered
-        return gymnasium.make(self.id, disable_env_checker=True, **given).unwrapped
+        return gymnasium.make(self.spec(), disable_env_checker=True, **given).unwrapped
 
     def vector(self, count: int, workers: int) -> VectorEnv:
         """Several: in one call where they can, otherwise as scenes."""
         if not self.batched:
             return _several(self.make, count, workers)
-        self._spec  # noqa: B018
         return gymnasium.make_vec(
-            self.id,
+            self.spec(),
             num_envs=count,
             vectorization_mode="vector_entry_point",
             autoreset_mode=SAME_STEP,
             **self.options,
         )
 
-    @property
-    def _spec(self) -> Any:
+    def spec(self) -> Any:
+        """What is registered under the id.
+
+        Raises:
+            UsageError: Nothing is.
+        """
         try:
-            module, _, id = self.id.rpartition(":")
+            module, _, name = self.id.rpartition(":")
             if module:
                 importlib.import_module(module)
-            return gymnasium.spec(id)
+            return gymnasium.spec(name)
         except (gymnasium.error.Error, ImportError) as error:
             known = [one for one in gymnasium.registry if "softctl" in one]
             raise UsageError(
@@ -152,7 +154,7 @@ def maker_of(
     if task is not None or task_parameters:
         raise UsageError(f"--task is for scene files; '{environment}' is an id of Gymnasium.")
     maker = GymMaker(environment, dict(parameters or {}))
-    maker._spec  # noqa: B018 - it is there
+    maker.spec()  # it is there
     return maker
 
 

@@ -27,6 +27,7 @@ FIRST_STEPS = 3
 class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """A scene as an environment, with actuators driven within their limits and rates.
 
+    The scene runs in the embedded runtime; in SOFA, a policy controls it by `PolicyController`.
     Each episode begins in the same state, to which a snapshot brings the scene back bit for bit;
     what the task draws then, such as a goal, comes from the seed of `reset`. So the same seeds and
     actions give the same episode, to the last bit. A simulation that diverges truncates its
@@ -249,7 +250,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._session.close()
         limits = self.task.limits
         values = {**self.task.parameters, **drawn}
-        session = Session(self.scene, parameters=values, add=self._drive)
+        session = Session(self.scene, backend="embedded", parameters=values, add=self._drive)
         self._session = session
         try:
             self.episode = Episode(session.root)

@@ -19,6 +19,8 @@ PACKAGES = (
     "identification.fem",
     "identification.mechanism",
     "identification.problems.loop",
+    "learning",
+    "learning.training",
     "library",
     "qp",
     "qp.solvers",

@@ -15,9 +15,9 @@ from sofa_softctl.errors import PolicyError, UsageError, WorkerError  # noqa: E4
 from sofa_softctl.learning import SurrogateEnv, SurrogateVectorEnv  # noqa: E402
 from sofa_softctl.learning.training.checkpoint import checkpoint_of  # noqa: E402
 from sofa_softctl.learning.training.curve import save_curve  # noqa: E402
-from sofa_softctl.learning.training.score import score  # noqa: E402
+from sofa_softctl.learning.training.scores import score  # noqa: E402
 from sofa_softctl.learning.training.settings import Settings  # noqa: E402
-from sofa_softctl.learning.training.train import train  # noqa: E402
+from sofa_softctl.learning.training.trainer import train  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # of libraries that we do not write
 SMALL = {"iteration": 512, "envs": 8, "minibatch": 128, "spread": 0.5, "layers": (16,)}

@@ -188,7 +188,7 @@ def learn(
     as_json: Json = False,
 ) -> None:
     """Table I of Jia, Pan, Manocha, third row: learn to swim on a map. Half an hour a seed."""
-    from sofa_softctl.learning.training.train import check_extra
+    from sofa_softctl.learning.training import check_extra
     from softctl_swimmer.bodies import BODIES
     from softctl_swimmer.learning.row import BUDGET, Row, measure
     from softctl_swimmer.planning.study import prepare

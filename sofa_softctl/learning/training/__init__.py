@@ -1,1 +1,13 @@
-"""Training by stable-baselines3 (extra [rl]): settings, checkpoints, curves, scores."""
+"""Training by stable-baselines3 (extra [rl]), and scores of policies."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "curve": ["CurvePoint", "save_curve"],
+        "scores": ["Score", "score"],
+        "settings": ["SCENES", "Settings"],
+        "trainer": ["Trained", "check_extra", "train"],
+    },
+)

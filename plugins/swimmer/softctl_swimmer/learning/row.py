@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from sofa_softctl.learning import Policy, SurrogateEnv, SurrogateVectorEnv
-from sofa_softctl.learning.gym import gymnasium
-from sofa_softctl.learning.training.score import score
-from sofa_softctl.learning.training.settings import Settings
-from sofa_softctl.learning.training.train import train
+from sofa_softctl.learning.training import Settings, score, train
 from softctl_swimmer.learning.exact import NearbySolutions
 from softctl_swimmer.learning.task import SwimTask
 from softctl_swimmer.planning.study import Study
@@ -115,10 +113,9 @@ def measure(
             progress(f"{study.body}, seed {seed}: {text}")
 
     task = SwimTask(study)
-    mode = gymnasium.vector.AutoresetMode.SAME_STEP
     settings = settings_of(steps, seed)
     trained = train(
-        SurrogateVectorEnv(task, settings.envs, autoreset_mode=mode),
+        SurrogateVectorEnv(task, settings.envs, autoreset_mode=AutoresetMode.SAME_STEP),
         task.interface,
         settings,
         name=f"swimmer {study.body}",
