@@ -102,7 +102,7 @@ def bend_to(far=15.0):
         action=[Action("/finger/cable/cable", low=0.0, drive="displacement")],
         reward=lambda episode: -0.1 * distance(episode),
         begin=begin,
-        success=lambda episode: distance(episode) < 1.0,
+        success=lambda episode: distance(episode) < 2.0,  # the arc is up to 0.7 off its curve
         limits=Limits(decisions=20, hold=5),
         parameters={"policy": None},
     )

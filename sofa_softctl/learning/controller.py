@@ -69,6 +69,7 @@ class PolicyController(SceneController):
         self.actuation = Actuation(task.action, root, self.units)
         self.actuators = self.actuation.components
         self.episode = Episode(root)
+        self.episode.action = self.actuation.applied.copy()
         self.observer: Observer | None = None
         self.steps, self.clipped = 0, 0
         interface = self.policy.interface
@@ -114,6 +115,7 @@ class PolicyController(SceneController):
         self.keep(steps=0, failed=False)
         self.episode.begin(self.episode.random)
         self.actuation.reset()
+        self.episode.action = self.actuation.applied.copy()
 
     def snapshot(self) -> dict[str, Any]:
         """What it carries from step to step."""
@@ -125,6 +127,7 @@ class PolicyController(SceneController):
         self.keep(steps=snapshot["steps"])
         self.actuation.asked = snapshot["asked"].copy()
         self.actuation.applied = snapshot["applied"].copy()
+        self.episode.action = self.actuation.asked.copy()
 
     def hold(self) -> None:
         """Leave the actuators where they are: they hold the values of the step before."""

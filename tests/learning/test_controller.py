@@ -39,7 +39,7 @@ def test_its_outputs_are_recorded(tiny, file, tmp_path):
             session.step(9)
     record = read_record(tmp_path / "run.mcap")
     assert record.channels["policy.action"].shape == (9, 1)
-    assert record.channels["policy.observation"].shape == (9, 5)
+    assert record.channels["policy.observation"].shape == (9, 6)
 
 
 def test_a_policy_for_another_time_step_is_refused(tiny, file):

@@ -57,8 +57,15 @@ def test_units_or_shares_of_the_bounds(make_env):
     """A share of 0 of a cable from 0 to 40 mN is 20 mN; spaces know names, units and bounds."""
     scaled, plain = make_env(), make_env(scaled=False)
     quantities = plain.observation_space.quantities
-    assert quantities.names == ("place", "velocity[0]", "velocity[1]", "velocity[2]", "goal")
-    assert quantities.units == ("mm", "mm/s", "mm/s", "mm/s", "mm")
+    assert quantities.names == (
+        "place",
+        "velocity[0]",
+        "velocity[1]",
+        "velocity[2]",
+        "goal",
+        "pull",
+    )
+    assert quantities.units == ("mm", "mm/s", "mm/s", "mm/s", "mm", "mN")
     assert plain.action_space.quantities.units == ("mN",)
     assert (plain.action_space.low, plain.action_space.high) == (0.0, 40.0)
     assert (scaled.action_space.low, scaled.action_space.high) == (-1.0, 1.0)
@@ -181,7 +188,7 @@ def test_randomized_parameters_are_within_their_range_and_reported(make_env):
 def test_goals_can_be_given(make_env):
     env = make_env(scaled=False)
     seen, _ = env.reset(seed=0, options={"goal": {"x": [3.5]}})
-    assert seen[-1] == 3.5
+    assert seen[-2] == 3.5
 
 
 @pytest.mark.parametrize(

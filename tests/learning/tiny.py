@@ -22,6 +22,7 @@ def reach(far=4.0, decisions=10):
             Observation("place", lambda e: e.read(f"{BALL}.position")[0, 0], -10, 10, "length"),
             Observation("velocity", f"{BALL}.velocity", -100.0, 100.0, "mm/s"),
             Observation("goal", lambda e: e.goal["x"], -10.0, 10.0, "length"),
+            Observation("pull", lambda e: e.action, 0.0, 40.0, "force"),
         ],
         action=[Action(CABLE, rate=1000.0)],
         reward=lambda episode: -miss(episode),
@@ -38,11 +39,12 @@ LEARNING = {"reach": reach}
 def policy_for(interface):
     """Pulls as far as the goal asks for, and against velocities: a network without a hidden layer.
 
-    A force of 10 mN for each millimetre of goal, from 0 to 40 mN; shares of -10 to 10 mm.
+    A force of 10 mN for each millimetre of goal, from 0 to 40 mN, less a little of the last one;
+    in shares of the bounds.
     """
     from sofa_softctl.learning import Policy
 
-    weights = np.array([[0.0, -0.2, 0.0, 0.0, 5.0]])
+    weights = np.array([[0.0, -0.2, 0.0, 0.0, 5.0, -0.1]])
     return Policy(interface, (weights,), (np.array([-1.0]),), {"made": "by hand"})
 
 
