@@ -14,7 +14,7 @@ from softctl_swimmer.planning.study import Study
 
 FASTEST = 8.0
 """Bound of observed joint rates [rad/s]."""
-RISE = 0.05
+RISE = 0.1
 """Time in which a torque may go from zero to its limit [s]."""
 LOST = -5.0
 """Reward of a swimmer that bends farther than its hinges go [cm]."""
