@@ -78,7 +78,7 @@ def _postponed(raises: bool) -> Iterator[None]:
         finally:
             before.raises = outside
         return
-    waiting = _Postponed(raises)
+    waiting = _Postponed(raises, deaf=before is signal.SIG_IGN)
     signal.signal(signal.SIGINT, waiting)
     try:
         yield
@@ -89,12 +89,17 @@ def _postponed(raises: bool) -> Iterator[None]:
 
 
 class _Postponed:
-    """A handler that remembers the first signal, and raises at the second where it is to."""
+    """A handler that remembers the first signal, and raises at the second where it is to.
 
-    def __init__(self, raises: bool) -> None:
-        self.number, self.raises = 0, raises
+    Ctrl-C that is ignored stays so (`deaf`): in worker processes, and in the background of a shell.
+    """
+
+    def __init__(self, raises: bool, deaf: bool) -> None:
+        self.number, self.raises, self.deaf = 0, raises, deaf
 
     def __call__(self, number: int, _: object) -> None:
+        if self.deaf and number == signal.SIGINT:
+            return
         if self.number and self.raises:
             self.raises = False
             _stop(number)

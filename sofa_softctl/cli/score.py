@@ -17,7 +17,7 @@ from sofa_softctl.cli.train import Environment, Episodes, TaskName, TaskSet
 @app.command(
     epilog="Examples:\n\n"
     "  softctl score finger.safetensors scenes/finger.py --episodes 50\n\n"
-    "  softctl score swim.safetensors softctl_swimmer/Swimmer-v0 --set exact=True --episodes 1"
+    "  softctl score claw.safetensors my_robots:Claw-v0 --set exact=True --episodes 5"
 )
 def score(
     policy: Annotated[Path, typer.Argument(help="File of softctl train.")],

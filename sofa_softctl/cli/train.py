@@ -42,7 +42,7 @@ Episodes = Annotated[int, typer.Option(help="Episodes of a score.", min=1)]
     "  softctl train scenes/finger.py --policy finger.safetensors\n\n"
     "  softctl train scenes/trunk.py --task reach --policy reach.safetensors --workers 2 "
     "--plot curve.png\n\n"
-    "  softctl train softctl_swimmer/Swimmer-v0 --policy swim.safetensors --seed 1\n\n"
+    "  softctl train my_robots:Claw-v0 --policy claw.safetensors --seed 1\n\n"
     "  softctl train scenes/finger.py --policy finger.safetensors --resume --steps 100000"
 )
 def train(
@@ -106,7 +106,7 @@ def train(
             from sofa_softctl.view.plots.learning import save_learning_plot
 
             save_learning_plot(plot, found.curve)
-        scores = _scores(maker, found.policy, episodes, settings.seed, show)
+        scores = _scores(maker, found.policy, episodes, show)
     if as_json:
         print_json(
             {
@@ -178,7 +178,11 @@ def _train(
     )
 
 
-def _scores(maker: Any, policy: Any, episodes: int, seed: int, show: Any) -> dict[str, Any]:
+FRESH = 1_000_000
+"""Seed of the first episode of a score: none that a training begins with."""
+
+
+def _scores(maker: Any, policy: Any, episodes: int, show: Any) -> dict[str, Any]:
     """Of a policy in its environment, and on the exact model where there is one."""
     from sofa_softctl.learning.training.scores import score
 
@@ -191,6 +195,6 @@ def _scores(maker: Any, policy: Any, episodes: int, seed: int, show: Any) -> dic
         env = each.make()
         count = min(episodes, env.costly_episodes) if hasattr(env, "costly_episodes") else episodes
         with show.bar(f"Score in {name}", count) as advance:
-            found[name] = score(env, policy.shares, count, seed=seed, progress=advance)
+            found[name] = score(env, policy.shares, count, seed=FRESH, progress=advance)
         env.close()
     return found

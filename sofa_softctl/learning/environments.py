@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +240,17 @@ def _of_box(name: str, env: Any, side: str) -> Quantities:
 
 
 def _several(make: Callable[..., Any], count: int, workers: int) -> VectorEnv:
-    functions = [make] * count
     if workers:
+        functions = [partial(_make_in_worker, make)] * count
         return gymnasium.vector.AsyncVectorEnv(functions, context="spawn", autoreset_mode=SAME_STEP)
-    return gymnasium.vector.SyncVectorEnv(functions, autoreset_mode=SAME_STEP)
+    return gymnasium.vector.SyncVectorEnv([make] * count, autoreset_mode=SAME_STEP)
+
+
+def _make_in_worker(make: Callable[..., Any]) -> Any:
+    """An environment in a process of its own, which leaves Ctrl-C to its parent.
+
+    Gymnasium makes one in the parent, too, to know the spaces.
+    """
+    if parent_process() is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return make()

@@ -30,6 +30,23 @@ def test_ctrl_c_comes_after_the_block_that_would_have_lost_it():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_ctrl_c_that_is_ignored_stays_so_and_other_signals_wait():
+    """In worker processes, and in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    done = []
+    try:
+        with interrupted_after():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("first")
+        with pytest.raises(Terminated), ended_by_signals(), interrupted_after():
+            os.kill(os.getpid(), signal.SIGTERM)
+            done.append("second")
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == ["first", "second"]
+
+
 def test_other_threads_have_no_signals():
     before = signal.getsignal(signal.SIGINT)
     thread = threading.Thread(target=lambda: interrupted_after().__enter__())

@@ -100,6 +100,8 @@ def train(
         found = read_about(checkpoint)
         _check_same(checkpoint, found, about)
         begun, curve = int(found["steps"]), [CurvePoint(*each) for each in found["curve"]]
+    elif checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)  # of a training that this one replaces
     adapter = VectorAdapter(vector, settings.seed + begun)
     try:
         model, wrapped = make_model(adapter, settings, begun)
@@ -120,8 +122,8 @@ def train(
                 save_checkpoint(checkpoint, model, about | values | {"scale": wrapped.scale()})
             if progress is not None:
                 progress(curve[-1])
-        told = {"environment": name, "steps": str(model.num_timesteps), "seed": str(settings.seed)}
-        policy = policy_of(model, interface, told)
+        steps, seed = str(model.num_timesteps), str(settings.seed)
+        policy = policy_of(model, interface, {"environment": name, "steps": steps, "seed": seed})
         if out is not None:
             policy.save(out)
         return Trained(policy, curve, stopped and model.num_timesteps < settings.steps)
@@ -132,7 +134,7 @@ def train(
 def _check_same(path: Path, found: dict[str, Any], now: dict[str, Any]) -> None:
     before, after = dict(found["settings"]), dict(now["settings"])
     before.pop("steps"), after.pop("steps")  # a training may go on for longer
-    other = [key for key in after if list_free(before.get(key)) != list_free(after[key])]
+    other = [key for key in after if _as_json(before.get(key)) != _as_json(after[key])]
     if found["digest"] != now["digest"]:
         raise PolicyError(
             f"'{path}' is of a training in '{found['environment']}', whose observations, actions "
@@ -143,7 +145,7 @@ def _check_same(path: Path, found: dict[str, Any], now: dict[str, Any]) -> None:
         raise PolicyError(f"'{path}' is of a training with other settings: {named}.")
 
 
-def list_free(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """A setting as JSON gives it back."""
     return list(value) if isinstance(value, tuple) else value
 
