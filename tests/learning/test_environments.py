@@ -1,12 +1,14 @@
 """Environments by name: ids, scene files, and what users mistype."""
 
+import signal
+
 import gymnasium
 import numpy as np
 import pytest
 
 import sofa_softctl.learning  # noqa: F401 - registers
 from sofa_softctl.errors import ParameterError, SceneError, UsageError
-from sofa_softctl.learning.environments import interface_of, maker_of, task_of
+from sofa_softctl.learning.environments import _several, interface_of, maker_of, task_of
 from sofa_softctl.learning.registration import ENVIRONMENTS
 
 
@@ -50,6 +52,30 @@ def test_several_environments_reset_in_the_same_step(tiny):
         for _ in range(10):
             _, _, done, cut, info = vector.step(np.zeros((2, 1), np.float32))
         assert cut.all() and info["_final_obs"].all()
+    finally:
+        vector.close()
+
+
+def handler_of_ctrl_c():
+    """What SIGINT does in this process, as an environment."""
+
+    class Env(gymnasium.Env):
+        observation_space = action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+        def reset(self, seed=None, options=None):
+            ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            return np.array([ignored], np.float32), {}
+
+    return Env()
+
+
+def test_workers_leave_ctrl_c_to_their_parent():
+    """Gymnasium makes one environment in the parent, too, which must still hear it."""
+    before = signal.getsignal(signal.SIGINT)
+    vector = _several(handler_of_ctrl_c, 2, 2)
+    try:
+        assert vector.reset()[0].ravel().tolist() == [1.0, 1.0]
+        assert signal.getsignal(signal.SIGINT) is before
     finally:
         vector.close()
 
