@@ -86,11 +86,8 @@ class Actuation:
         Returns:
             Which were out of bounds, shape (n,).
         """
-        low, high = self.quantities.low, self.quantities.high
-        slack = 1e-6 * (high - low)  # float32
-        out: np.ndarray = (values < low - slack) | (values > high + slack)
         self.asked = self._within(values)
-        return out
+        return self.quantities.outside(values)
 
     def advance(self) -> None:
         """Move the actuators towards what was asked for, as far as rates allow in a step."""

@@ -44,6 +44,12 @@ class Quantities:
     def __len__(self) -> int:
         return len(self.names)
 
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        """Which values (..., n) are out of bounds, by more than float32 rounds them."""
+        slack = 1e-6 * (self.high - self.low)
+        found: np.ndarray = (values < self.low - slack) | (values > self.high + slack)
+        return found
+
     def share(self, values: np.ndarray) -> np.ndarray:
         """Values (..., n) from -1 at the low bound to 1 at the high one."""
         found: np.ndarray = 2.0 * (values - self.low) / (self.high - self.low) - 1.0

@@ -93,7 +93,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._seen_space: QuantityBox
         self._asked_space: QuantityBox
         self._window: Any = None
-        self._closed, self._running, self._failed_first = False, False, 0
+        self._running, self._failed_first = False, 0
         for name, (low, high) in self.task.randomize.items():
             if not low <= high:
                 raise ParameterError(f"randomize '{name}' from low to high. Got: {low} and {high}")
@@ -207,7 +207,9 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._last = self._observed()
         except (DivergedError, SimulationError) as error:
             self._note_divergence(error)
-            info |= {"time": episode.time, "truncation": f"diverged: {error}", "success": False}
+            info |= {"time": episode.time, "truncation": f"diverged: {error}"}
+            if self.task.success is not None:
+                info["success"] = False
             return self._last.copy(), 0.0, False, True, info
         if episode.decisions == 1:
             self._failed_first = 0
@@ -297,8 +299,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def _ask(self, values: np.ndarray) -> None:
         quantities = self.interface.action
         if self.task.limits.out_of_bounds == "refuse":
-            span = 1e-6 * (quantities.high - quantities.low)
-            out = (values < quantities.low - span) | (values > quantities.high + span)
+            out = quantities.outside(values)
             if out.any():
                 i = int(np.argmax(out))
                 raise ValueError(

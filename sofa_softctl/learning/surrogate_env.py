@@ -96,9 +96,9 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
                 f"Actions are numbers of shape {shape}. Got: {actions.shape}, "
                 f"{np.count_nonzero(~np.isfinite(actions))} of them not finite"
             )
-        space, bounds = self._asked_space, self.task.interface.action
-        clipped = (actions < space.low - 1e-6) | (actions > space.high + 1e-6)
-        asked = np.clip(space.in_units(actions), bounds.low, bounds.high)
+        bounds = self.task.interface.action
+        asked = self._asked_space.in_units(actions)
+        clipped, asked = bounds.outside(asked), np.clip(asked, bounds.low, bounds.high)
         before = self._state
         after, valid = self.task.advance(before, asked)
         after = np.where(valid[:, None], after, before)

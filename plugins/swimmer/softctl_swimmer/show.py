@@ -44,20 +44,15 @@ LINES: tuple[tuple[str, str, Callable[[Row], Any]], ...] = (
 
 def show_table(rows: Sequence[Row], paper: PaperRow) -> None:
     """Print rows beside the paper's."""
-    table = Table(
+    _show_beside(
+        paper,
+        rows,
+        LINES,
+        heads=[f"{row.body}\n{row.objective}" for row in rows],
         title="Jia, Pan, Manocha 2019, Table I, swimmer: the paper / planned here",
         caption="Without the map: counted, times measured solutions, not run. Progress in m, of a "
         "turn in rad.",
-        title_justify="left",
-        caption_justify="left",
     )
-    table.add_column("")
-    for name in ("paper", *(f"{row.body}\n{row.objective}" for row in rows)):
-        table.add_column(name, justify="right")
-    for label, theirs, value in LINES:
-        known = _text(getattr(paper, theirs)) if theirs else ""
-        table.add_row(escape(label), known, *(_text(value(row)) for row in rows))
-    Console().print(table)
 
 
 LEARNING_LINES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
@@ -81,17 +76,31 @@ def show_learning(rows: Sequence[Any]) -> None:
     """Print trainings beside the paper's."""
     from softctl_swimmer.learning.row import PaperRow
 
-    paper = PaperRow()
-    table = Table(
+    _show_beside(
+        PaperRow(),
+        rows,
+        LEARNING_LINES,
+        heads=[f"{row.body}\nseed {row.seed}" for row in rows],
         title="Jia, Pan, Manocha 2019, Table I, learning to swim: the paper / learned here",
         caption="Without the map: one solution for each call of g, counted and not run.",
-        title_justify="left",
-        caption_justify="left",
     )
+
+
+def _show_beside(
+    paper: Any,
+    rows: Sequence[Any],
+    lines: Sequence[tuple[str, str, Callable[[Any], Any]]],
+    *,
+    heads: Sequence[str],
+    title: str,
+    caption: str,
+) -> None:
+    """A table with the paper's row as its first column."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("")
-    for name in ("paper", *(f"{row.body}\nseed {row.seed}" for row in rows)):
+    for name in ("paper", *heads):
         table.add_column(name, justify="right")
-    for label, theirs, value in LEARNING_LINES:
+    for label, theirs, value in lines:
         known = _text(getattr(paper, theirs)) if theirs else ""
         table.add_row(escape(label), known, *(_text(value(row)) for row in rows))
     Console().print(table)

@@ -52,7 +52,12 @@ def momenta_of(masses: MassMap, angles: np.ndarray, rates: np.ndarray) -> np.nda
 
 
 def stroke(
-    masses: MassMap, now: Swimmers, torques: np.ndarray, dt: float, damping: float = 0.0
+    masses: MassMap,
+    now: Swimmers,
+    torques: np.ndarray,
+    dt: float,
+    damping: float = 0.0,
+    guess: np.ndarray | None = None,
 ) -> tuple[Swimmers, np.ndarray]:
     """A step of each swimmer.
 
@@ -62,6 +67,7 @@ def stroke(
         torques: Impulses of the joints at the instant over dt [N m], shape (m, n).
         dt: Time step [s].
         damping: Of each hinge [N m s/rad].
+        guess: Joint rates where Newton's method begins, such as those on a map, shape (m, n).
 
     Returns:
         The swimmers at its end, and whether the equations of each were solved, shape (m,): they are
@@ -71,6 +77,8 @@ def stroke(
     here = masses.at(now.angles)
     rates = np.empty_like(now.momenta)
     _rates(here.value, now.momenta + dt * torques, rates)
+    if guess is not None:
+        rates = np.where(np.isfinite(guess), guess, rates)
     twists, after = np.zeros((m, 6)), np.zeros_like(rates)
     solved = np.zeros(m, bool)
     waiting = np.arange(m)

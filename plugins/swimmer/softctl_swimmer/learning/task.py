@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -61,13 +61,14 @@ class SwimTask(BatchTask):
         effort: float = 0.01,
     ) -> None:
         dynamics = study.dynamics
-        self.masses = masses or dynamics.embedding.masses
+        self._map = dynamics.embedding.masses
+        self.masses = masses or self._map
         self.start, self.effort = start or Start(), effort
         self.dt, self.torque = dynamics.dt, dynamics.torque
         hinges = dynamics.embedding.swimmer.hinges
         self.limit = min(abs(end) for hinge in hinges for end in hinge.limits)
         self.n, self.decisions = dynamics.inputs, study.instants - 1
-        self._places: MotionMap = replace(dynamics.embedding)
+        self._places: MotionMap = dynamics.embedding
         numbers = range(1, self.n + 1)
         one, zero = np.ones(self.n), np.zeros(self.n)
         self.interface = Interface(
@@ -118,7 +119,11 @@ class SwimTask(BatchTask):
         swimmers, torques, count = self.unpacked(state)
         most = self.torque * self.dt / RISE
         torques = torques + np.clip(action - torques, -most, most)
-        after, solved = stroke(self.masses, swimmers, torques, self.dt)
+        guess = None
+        if self.masses is not self._map:  # the map leads to where one costly solution is enough
+            near, _ = stroke(self._map, swimmers, torques, self.dt)
+            guess = (near.angles - swimmers.angles) / self.dt
+        after, solved = stroke(self.masses, swimmers, torques, self.dt, guess=guess)
         within = (np.abs(after.angles) <= self.limit).all(axis=1)
         return Advanced(self.packed(after, torques, count + 1.0), solved & within)
 
@@ -135,9 +140,8 @@ class SwimTask(BatchTask):
         del action
         _, torques, _ = self.unpacked(after)
         way = (self.centre(after) - self.centre(before))[:, 0]
-        found: np.ndarray = 100.0 * way - self.effort * (torques / self.torque).__pow__(2).mean(
-            axis=1
-        )
+        effort = self.effort * ((torques / self.torque) ** 2).mean(axis=1)
+        found: np.ndarray = 100.0 * way - effort
         return found
 
     def lost(self, state: np.ndarray) -> np.ndarray:
