@@ -13,6 +13,8 @@ system identification", sections III-B and V, Figs. 3 and 4, Table I.
     softctl plan scenes/laser_arm.py --task circle --task-set radius=80 --out circle.mcap
     softctl run scenes/laser_arm.py --set plan=circle.mcap --movie circle.gif
     softctl run scenes/laser_arm.py --set plan=circle.mcap --set correct=True --plot circle.png
+    softctl train scenes/laser_arm.py --surrogate --policy spot.safetensors
+    softctl run scenes/laser_arm.py --set policy=spot.safetensors --movie spot.gif
     runSofa -l SofaPython3 scenes/laser_arm.py --argv plan=circle.mcap
     python scenes/meshes/arm.py --nodes 11 11 42 --out fine.vtk
     softctl plan scenes/laser_arm.py --set mesh=$PWD/fine.vtk --task circle --out circle.mcap
@@ -109,6 +111,59 @@ TASKS = {"circle": circle, "obstacles": obstacles}
 """What `softctl plan` can plan with this scene."""
 
 
+def spot(radius=25.0):
+    """The spot comes to a point of the plate within `radius` of its middle, and stays there."""
+    from sofa_softctl.learning import Action, Limits, Observation, Task
+
+    def begin(episode):
+        r, angle = radius * np.sqrt(episode.random.uniform()), episode.random.uniform(0, 2 * np.pi)
+        episode.goal["spot"] = r * np.array([np.cos(angle), np.sin(angle)])
+
+    def place(episode):
+        return hit(*episode.read("/arm/beam/dofs.position"))[0][:2]
+
+    def off(episode):
+        return episode.goal["spot"] - place(episode)
+
+    def distance(episode):
+        return float(np.linalg.norm(off(episode)))
+
+    def reward(episode):
+        d = distance(episode)
+        return np.exp(-((d / 2.0) ** 2)) - d / radius - 1.0
+
+    return Task(
+        observation=[
+            Observation("goal", lambda e: e.goal["spot"], -radius, radius, "length"),
+            Observation("off", off, -2.0 * radius, 2.0 * radius, "length"),
+            Observation("speed", lambda e: spot_speed(e), -1000.0, 1000.0, "mm/s"),
+            Observation("pulls", lambda e: e.action, 0.0, 1500.0, "force"),
+        ],
+        action=[
+            Action(f"/arm/line_{k}/line", 0.0, 1500.0, rate=5000.0, drive="force") for k in range(4)
+        ],
+        reward=reward,
+        begin=begin,
+        success=lambda episode: distance(episode) < 1.0,
+        limits=Limits(decisions=50, hold=2, settle=150),
+        parameters={"policy": None},
+    )
+
+
+def spot_speed(episode):
+    """Velocity of the spot along x and y."""
+    (tip, ahead), velocity = (
+        episode.read(f"/arm/beam/dofs.{name}") for name in ("position", "velocity")
+    )
+    now = hit(tip, ahead)[0]
+    soon = hit(*(np.array([tip, ahead]) + 1e-6 * velocity))[0]
+    return (soon - now)[:2] / 1e-6
+
+
+LEARNING = {"spot": spot}
+"""What `softctl train` can train with this scene."""
+
+
 def hit(tip, ahead):
     """Where the ray from the tip through the point ahead meets the plate, and how far that is.
 
@@ -139,6 +194,7 @@ def createScene(
     young_modulus=300.0,
     poisson_ratio=0.4,
     energy=1e-6,
+    policy="",
     dt=0.01,
 ):
     root.dt = dt
@@ -185,13 +241,22 @@ def createScene(
         node.addObject("BarycentricMapping")
 
     beam = add_beam(arm, np.array(loader.position.value))
+    if policy != "":  # None: an environment drives the lines
+        for line in lines:  # steps know what their tension does to their directions
+            add_line_stiffness(root, line)
+    if policy:
+        from sofa_softctl.learning import PolicyController
+
+        goal = {"spot": [15.0, 10.0]}
+        root.addObject(PolicyController(root=root, policy=policy, task=spot(), goal=goal))
+        return root
     if not plan:
         return root
     pulled = [] if correct else lines
     surrogate = root.addObject(SurrogateController(root=root, lines=pulled, plan=plan))
     if not correct:
         return root
-    for line in lines:  # steps know what the lines' tension does to their directions
+    for line in lines:
         add_line_stiffness(root, line)
     effector = add_effector(beam.getContext(), 1)
     root.addObject(

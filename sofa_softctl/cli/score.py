@@ -8,10 +8,18 @@ from typing import Annotated
 import typer
 
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Json, Plugin, Quiet, Set, parameters, print_json
+from sofa_softctl.cli.options import Json, Plugin, Quiet, Set, print_json
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import load_plugins
-from sofa_softctl.cli.train import Environment, Episodes, TaskName, TaskSet
+from sofa_softctl.cli.train import (
+    Environment,
+    Episodes,
+    Store,
+    Surrogate,
+    TaskName,
+    TaskSet,
+    maker_from,
+)
 
 
 @app.command(
@@ -23,6 +31,8 @@ def score(
     policy: Annotated[Path, typer.Argument(help="File of softctl train.")],
     environment: Environment,
     task: TaskName = None,
+    surrogate: Surrogate = False,
+    store: Store = None,
     episodes: Episodes = 20,
     seed: Annotated[int, typer.Option(help="Of the first episode.", min=0)] = 0,
     set_: Set = None,
@@ -35,7 +45,7 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Play episodes with a policy, and say what they brought."""
-    from sofa_softctl.learning.environments import interface_of, maker_of
+    from sofa_softctl.learning.environments import interface_of
     from sofa_softctl.learning.policy import Policy
     from sofa_softctl.learning.training.scores import score as play
     from sofa_softctl.view.terminal.learning import LearningTerminal
@@ -44,12 +54,8 @@ def score(
     load_plugins(plugin, "embedded")
     show = LearningTerminal(quiet=quiet or as_json)
     loaded = Policy.load(policy)
-    maker = maker_of(
-        environment,
-        task=task,
-        parameters=parameters(set_),
-        task_parameters=parameters(task_set, "--task-set"),
-    )
+    maker = maker_from(environment, task, set_, task_set, surrogate, store)
+    show.prepare(maker)
     loaded.check_fits(interface_of(maker), maker.name)
     env = maker.make()
     try:

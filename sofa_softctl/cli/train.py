@@ -34,6 +34,14 @@ TaskSet = Annotated[
     list[str] | None,
     typer.Option("--task-set", metavar="NAME=VALUE", help="Parameter of the task; repeatable."),
 ]
+Surrogate = Annotated[
+    bool,
+    typer.Option("--surrogate", help="On the map of the scene's equilibria, see its SURROGATE."),
+]
+Store = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.store", help="With --surrogate: equilibria, kept for later runs."),
+]
 Episodes = Annotated[int, typer.Option(help="Episodes of a score.", min=1)]
 
 
@@ -42,6 +50,7 @@ Episodes = Annotated[int, typer.Option(help="Episodes of a score.", min=1)]
     "  softctl train scenes/finger.py --policy finger.safetensors\n\n"
     "  softctl train scenes/trunk.py --task reach --policy reach.safetensors --workers 2 "
     "--plot curve.png\n\n"
+    "  softctl train scenes/laser_arm.py --surrogate --policy spot.safetensors\n\n"
     "  softctl train my_robots:Claw-v0 --policy claw.safetensors --seed 1\n\n"
     "  softctl train scenes/finger.py --policy finger.safetensors --resume --steps 100000"
 )
@@ -51,6 +60,8 @@ def train(
         Path, typer.Option(metavar="FILE.safetensors", help="The policy; checkpoints beside it.")
     ],
     task: TaskName = None,
+    surrogate: Surrogate = False,
+    store: Store = None,
     steps: Annotated[int | None, typer.Option(help="Decisions in all.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0)] = 0,
     envs: Annotated[int | None, typer.Option(help="Environments.", min=1)] = None,
@@ -93,8 +104,9 @@ def train(
             raise UsageError(f"'{kept}' exists: go on with --resume, or replace it by --force.")
     load_plugins(plugin, "embedded")
     show = LearningTerminal(quiet=quiet or as_json)
-    maker = _maker(environment, task, set_, task_set)
+    maker = maker_from(environment, task, set_, task_set, surrogate, store)
     settings = _settings(maker, steps, seed, envs, workers, named_numbers("--setting", setting))
+    show.prepare(maker)
     with (
         stopping(f"'{checkpoint_of(policy)}' has the last checkpoint: go on with --resume."),
         show.training(settings.steps) as progress,
@@ -120,7 +132,15 @@ def train(
         show.scores(scores)
 
 
-def _maker(environment: str, task: str | None, set_: Any, task_set: Any) -> Any:
+def maker_from(
+    environment: str,
+    task: str | None,
+    set_: Any,
+    task_set: Any,
+    surrogate: bool,
+    store: Path | None,
+) -> Any:
+    """The maker of an environment from options."""
     from sofa_softctl.learning.environments import maker_of
 
     return maker_of(
@@ -128,6 +148,8 @@ def _maker(environment: str, task: str | None, set_: Any, task_set: Any) -> Any:
         task=task,
         parameters=parameters(set_),
         task_parameters=parameters(task_set, "--task-set"),
+        surrogate=surrogate,
+        store=store,
     )
 
 

@@ -13,6 +13,7 @@ __all__, __getattr__, __dir__ = public(
         "batch_task": ["Advanced", "BatchTask"],
         "controller": ["PolicyController"],
         "episode": ["Episode"],
+        "line_task": ["LineTask"],
         "observation": ["Observation"],
         "policy": ["Policy"],
         "quantities": ["Interface", "Quantities"],

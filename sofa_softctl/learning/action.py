@@ -57,6 +57,9 @@ class Actuation:
 
     Raises:
         SceneError: There is no such component, it cannot be driven, or a limit is unknown.
+
+    Attributes:
+        rate: Greatest change of each [1/time].
     """
 
     def __init__(self, actions: Sequence[Action], root: Any, units: Units | None) -> None:
@@ -72,7 +75,7 @@ class Actuation:
             _limits(one, component, factor, float(self._dt.value))
             for one, component, factor in zip(actions, self.components, self._factor, strict=True)
         ]
-        low, high, self._rate = np.array(limits).T
+        low, high, self.rate = np.array(limits).T
         kinds = [str(one.valueType.value) for one in self.components]
         symbols = [symbol(units, UNITS.get(kind, "")) for kind in kinds]
         self.quantities = Quantities(tuple(paths), tuple(symbols), low, high)
@@ -91,7 +94,7 @@ class Actuation:
 
     def advance(self) -> None:
         """Move the actuators towards what was asked for, as far as rates allow in a step."""
-        most = self._rate * float(self._dt.value)
+        most = self.rate * float(self._dt.value)
         self.applied = self.applied + np.clip(self.asked - self.applied, -most, most)
         for component, value in zip(self.components, self.applied * self._factor, strict=True):
             component.value.value = [float(value)]

@@ -57,6 +57,11 @@ class BatchTask(ABC):
         """Which robots are at the end of their task, done or failed, shape (m,): none."""
         return np.zeros(len(state), bool)
 
+    def success(self, state: np.ndarray) -> np.ndarray | None:
+        """Which robots have done their task, shape (m,); None: there is no such thing."""
+        del state
+        return None
+
     def lost(self, state: np.ndarray) -> np.ndarray:
         """Reward of robots, last seen in these states, that the surrogate cannot follow: 0."""
         return np.zeros(len(state))

@@ -7,7 +7,7 @@ import inspect
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,17 @@ from typing import Any
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.learning.gym import gymnasium
+from sofa_softctl.learning.line_task import LineTask
 from sofa_softctl.learning.quantities import Interface, Quantities
 from sofa_softctl.learning.scene_env import SceneEnv
+from sofa_softctl.learning.surrogate_env import SurrogateEnv, SurrogateVectorEnv
 from sofa_softctl.learning.task import Task
 from sofa_softctl.scene.loader import arguments_of, load_scene
+from sofa_softctl.surrogate.scene_task import read_surrogate
 
 VectorEnv = gymnasium.vector.VectorEnv
 SAME_STEP = gymnasium.vector.AutoresetMode.SAME_STEP
+NEXT_STEP = gymnasium.vector.AutoresetMode.NEXT_STEP
 
 
 @dataclass(frozen=True)
@@ -36,26 +40,58 @@ class SceneMaker:
     """Of createScene."""
     task_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Of the task's function."""
-
-    batched = False
-    """Whether many of them take their steps in one call."""
+    surrogate: bool = False
+    """Whether the map of its equilibria is in place of the scene, see `LineTask`."""
+    store: Path | None = None
+    """Of the equilibria, for later runs."""
 
     @property
     def name(self) -> str:
         """For messages and files."""
         return f"{self.scene}:{self.task}"
 
-    def make(self, *, render_mode: str | None = None) -> SceneEnv:
-        """One environment."""
-        task = task_of(self.scene, self.task, self.task_parameters)
-        given = {**task.parameters, **self.parameters}
-        return SceneEnv.of_task(
-            self.scene, replace(task, parameters=given), render_mode=render_mode
-        )
+    @property
+    def batched(self) -> bool:
+        """Whether many of them take their steps in one call."""
+        return self.surrogate
 
-    def vector(self, count: int, workers: int) -> VectorEnv:
-        """Several, each in a process of its own where there are workers."""
-        return _several(self.make, count, workers)
+    @property
+    def exact(self) -> SceneMaker | None:
+        """The scene itself, where this is a surrogate."""
+        return replace(self, surrogate=False, store=None) if self.surrogate else None
+
+    def prepare(self, progress: Callable[[str], None] | None = None) -> None:
+        """Make the map of a surrogate, which may take minutes; later calls do nothing.
+
+        Args:
+            progress: Called with a line of text now and then.
+        """
+        if self.surrogate:
+            self._line_task.prepare(progress)
+
+    def make(self, *, render_mode: str | None = None) -> SceneEnv | SurrogateEnv:
+        """One environment."""
+        if self.surrogate:
+            return SurrogateEnv(self._line_task, render_mode=render_mode)
+        return SceneEnv.of_task(self.scene, self._task, render_mode=render_mode)
+
+    def vector(
+        self, count: int, workers: int, mode: gymnasium.vector.AutoresetMode = SAME_STEP
+    ) -> VectorEnv:
+        """Several: a surrogate's in one call, scenes each in a process where there are workers."""
+        if self.surrogate:
+            return SurrogateVectorEnv(self._line_task, count, autoreset_mode=mode)
+        return _several(self.make, count, workers, mode)
+
+    @property
+    def _task(self) -> Task:
+        found = task_of(self.scene, self.task, self.task_parameters)
+        return replace(found, parameters={**found.parameters, **self.parameters})
+
+    @cached_property
+    def _line_task(self) -> LineTask:
+        surrogate = read_surrogate(self.scene)
+        return LineTask(self.scene, self._task, surrogate, store=self.store)
 
 
 @dataclass(frozen=True)
@@ -132,6 +168,8 @@ def maker_of(
     task: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     task_parameters: Mapping[str, Any] | None = None,
+    surrogate: bool = False,
+    store: Path | None = None,
 ) -> Maker:
     """The maker of an environment that a user named.
 
@@ -140,6 +178,8 @@ def maker_of(
         task: Of a scene file; None: its only one.
         parameters: Of createScene, or of the constructor of an id.
         task_parameters: Of the task of a scene file.
+        surrogate: Whether the map of equilibria is in place of a scene file's scene.
+        store: Of these equilibria, for later runs.
 
     Raises:
         SceneError: The file has no such task, or several.
@@ -151,11 +191,13 @@ def maker_of(
         if task is None and len(names) != 1:
             raise SceneError(f"'{path}' has the tasks {', '.join(names)}: choose one, --task.")
         name = task if task is not None else next(iter(names))
-        found = SceneMaker(path, name, dict(parameters or {}), dict(task_parameters or {}))
+        given = dict(parameters or {}), dict(task_parameters or {})
+        found = SceneMaker(path, name, *given, surrogate, store)
         task_of(path, name, found.task_parameters)
         return found
-    if task is not None or task_parameters:
-        raise UsageError(f"--task is for scene files; '{environment}' is an id of Gymnasium.")
+    if task is not None or task_parameters or surrogate or store:
+        options = "--task, --task-set, --surrogate and --store are"
+        raise UsageError(f"{options} for scene files; '{environment}' is an id of Gymnasium.")
     maker = GymMaker(environment, dict(parameters or {}))
     maker.spec()  # it is there
     return maker
@@ -239,11 +281,16 @@ def _of_box(name: str, env: Any, side: str) -> Quantities:
     return Quantities(names, ("",) * shape[0], space.low, space.high)
 
 
-def _several(make: Callable[..., Any], count: int, workers: int) -> VectorEnv:
+def _several(
+    make: Callable[..., Any],
+    count: int,
+    workers: int,
+    mode: gymnasium.vector.AutoresetMode = SAME_STEP,
+) -> VectorEnv:
     if workers:
         functions = [partial(_make_in_worker, make)] * count
-        return gymnasium.vector.AsyncVectorEnv(functions, context="spawn", autoreset_mode=SAME_STEP)
-    return gymnasium.vector.SyncVectorEnv([make] * count, autoreset_mode=SAME_STEP)
+        return gymnasium.vector.AsyncVectorEnv(functions, context="spawn", autoreset_mode=mode)
+    return gymnasium.vector.SyncVectorEnv([make] * count, autoreset_mode=mode)
 
 
 def _make_in_worker(make: Callable[..., Any]) -> Any:

@@ -25,11 +25,14 @@ class Registered(NamedTuple):
     """File name."""
     task: str
     """Key of its LEARNING."""
+    surrogate: bool = False
+    """Whether it is on the map of its equilibria, with the scene as its exact twin."""
 
 
 ENVIRONMENTS = {
     "Finger-v0": Registered("finger.py", "bend"),
     "Gripper-v0": Registered("gripper.py", "grip"),
+    "LaserArm-v0": Registered("laser_arm.py", "spot", surrogate=True),
     "RollingRing-v0": Registered("rolling_ring.py", "roll"),
     "Trunk-v0": Registered("trunk.py", "reach"),
 }
@@ -42,36 +45,83 @@ def register() -> None:
         import gymnasium
     except ImportError:  # a scene with a trained policy does without
         return
-    for name, (scene, task) in ENVIRONMENTS.items():
-        gymnasium.register(
-            f"softctl/{name}",
-            entry_point="sofa_softctl.learning.registration:make",
-            kwargs={"scene": scene, "task": task},
-        )
+    home = "sofa_softctl.learning.registration"
+    for name, (scene, task, surrogate) in ENVIRONMENTS.items():
+        other: dict[str, Any] = {"entry_point": f"{home}:make", "kwargs": {}}
+        if surrogate:
+            other = {
+                "entry_point": f"{home}:make_surrogate",
+                "vector_entry_point": f"{home}:make_surrogates",
+                "kwargs": {"exact": False},
+            }
+        other["kwargs"] |= {"scene": scene, "task": task}
+        gymnasium.register(f"softctl/{name}", **other)
 
 
-def make(
-    scene: str,
-    task: str,
-    *,
-    parameters: dict[str, Any] | None = None,
-    task_parameters: dict[str, Any] | None = None,
-    render_mode: str | None = None,
-) -> Any:
+def make(scene: str, task: str, *, render_mode: str | None = None, **given: Any) -> Any:
     """An environment of one of our scenes.
 
     Args:
         scene: File name.
         task: Key of its LEARNING.
-        parameters: Of createScene.
-        task_parameters: Of the task.
         render_mode: None or 'rgb_array'.
+        given: `parameters` of createScene, and `task_parameters`.
     """
+    return _maker(scene, task, **given).make(render_mode=render_mode)
+
+
+def make_surrogate(
+    scene: str, task: str, *, exact: bool = False, render_mode: str | None = None, **given: Any
+) -> Any:
+    """An environment on the map of a scene's equilibria, or, exact, of the scene itself.
+
+    Arguments as for `make`; `store`: file of equilibria, for later runs.
+    """
+    maker = _maker(scene, task, surrogate=not exact, **given)
+    return maker.make(render_mode=render_mode)
+
+
+def make_surrogates(
+    num_envs: int = 1,
+    *,
+    scene: str,
+    task: str,
+    exact: bool = False,
+    autoreset_mode: Any = None,
+    **given: Any,
+) -> Any:
+    """Many of them in one process; arguments as for `make_surrogate`.
+
+    `autoreset_mode`: as of `SurrogateVectorEnv`; None: the next step.
+    """
+    from sofa_softctl.learning.environments import NEXT_STEP
+
+    maker = _maker(scene, task, surrogate=not exact, **given)
+    return maker.vector(num_envs, 0, autoreset_mode or NEXT_STEP)
+
+
+_MADE: dict[str, Any] = {}
+"""The last maker, by its arguments, which keeps the map of a surrogate."""
+
+
+def _maker(
+    scene: str,
+    task: str,
+    *,
+    surrogate: bool = False,
+    store: str | Path | None = None,
+    parameters: dict[str, Any] | None = None,
+    task_parameters: dict[str, Any] | None = None,
+) -> Any:
     from sofa_softctl.learning.environments import SceneMaker
 
-    path = scenes_folder() / scene
-    maker = SceneMaker(path, task, dict(parameters or {}), dict(task_parameters or {}))
-    return maker.make(render_mode=render_mode)
+    given = dict(parameters or {}), dict(task_parameters or {})
+    kept = None if store is None else Path(store)
+    key = repr((scene, task, *given, surrogate, kept))
+    if key not in _MADE:
+        _MADE.clear()
+        _MADE[key] = SceneMaker(scenes_folder() / scene, task, *given, surrogate, kept)
+    return _MADE[key]
 
 
 def scenes_folder() -> Path:

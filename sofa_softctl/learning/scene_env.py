@@ -55,6 +55,8 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         metadata: Of Gymnasium.
         interface: What a policy for this environment is connected to.
         episode: What the task's functions see.
+        actuation: Its actuators.
+        units: Of the scene; None: it declares none.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 20}
@@ -166,9 +168,9 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._load(drawn)
         else:
             session.restore(self._start)
-            self._actuation.reset()
+            self.actuation.reset()
         self.episode.begin(self.np_random)
-        self.episode.action = self._actuation.applied.copy()
+        self.episode.action = self.actuation.applied.copy()
         if self.task.begin is not None:
             self.task.begin(self.episode)
         for name, value in (options or {}).get("goal", {}).items():
@@ -201,7 +203,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # divergence is reported below
                 for _ in range(limits.hold):
-                    self._actuation.advance()
+                    self.actuation.advance()
                     session.step()
             episode.decisions += 1
             self._last = self._observed()
@@ -257,22 +259,22 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         try:
             self.episode = Episode(session.root)
             for _ in range(limits.settle):
-                self._actuation.advance()
+                self.actuation.advance()
                 session.step()
-            self.episode.action = self._actuation.applied.copy()
+            self.episode.action = self.actuation.applied.copy()
             self._start: Snapshot = session.snapshot()
             self._begin_once()
-            self._observer = Observer(self.task.observation, self.episode, self._units)
+            self._observer = Observer(self.task.observation, self.episode, self.units)
             self.interface = Interface(
-                self._observer.quantities, self._actuation.quantities, limits.hold * session.dt
+                self._observer.quantities, self.actuation.quantities, limits.hold * session.dt
             )
         except BaseException:
             self.close()
             raise
 
     def _drive(self, root: Any) -> None:
-        self._units = declared_units(root)
-        self._actuation = Actuation(self.task.action, root, self._units)
+        self.units = declared_units(root)
+        self.actuation = Actuation(self.task.action, root, self.units)
 
     def _begin_once(self) -> None:
         """Set a goal, so that observations of it can be measured."""
@@ -306,8 +308,8 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                     f"The action of '{quantities.names[i]}' is {values[i]:g}; expected "
                     f"{quantities.low[i]:g} to {quantities.high[i]:g}."
                 )
-        self._clipped += int(self._actuation.ask(values).sum())
-        self.episode.action = self._actuation.asked.copy()
+        self._clipped += int(self.actuation.ask(values).sum())
+        self.episode.action = self.actuation.asked.copy()
 
     def _finite_reward(self) -> float:
         reward = float(self.task.reward(self.episode))

@@ -123,6 +123,10 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         seen = self._seen(after)
         if self._same_step and ended.any():
             info["final_obs"], info["_final_obs"] = seen.copy(), ended
+            success = self.task.success(after)
+            if success is not None:
+                info["final_info"] = {"success": success & valid, "_success": ended}
+                info["_final_info"] = ended
             self._state = after.copy()
             self._state[ended] = self.task.begin(self.np_random, int(ended.sum()))
             self._count[ended] = 0
@@ -185,8 +189,7 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode."""
         super().reset(seed=seed)
-        own = int(self.np_random.integers(2**31))
-        seen, _ = self._all.reset(seed=own, options=options)
+        seen, _ = self._all.reset(seed=seed, options=options)
         self._running, self._clipped = True, 0
         return seen[0], {}
 
@@ -202,6 +205,8 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             info["truncation"] = "the surrogate ends here" if found["lost"][0] else "time limit"
         if done[0] or cut[0]:
             self._running, seen = False, found["final_obs"]
+            if "final_info" in found:
+                info["success"] = bool(found["final_info"]["success"][0])
         return seen[0], float(reward[0]), bool(done[0]), bool(cut[0]), info
 
     def close(self) -> None:

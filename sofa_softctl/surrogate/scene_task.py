@@ -23,31 +23,42 @@ MakeTask = Callable[..., Task]
 With a parameter `start` that has no default, it gets the outputs where the plan begins, (n,)."""
 
 
-def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
-    """A scene file's SURROGATE, arguments of `PlannedRobot`, and one of its TASKS.
+def read_surrogate(scene: str | Path) -> dict[str, Any]:
+    """A scene file's SURROGATE, arguments of `PlannedRobot`.
 
     Raises:
-        SceneError: it has no SURROGATE, one with unknown arguments, or no such task.
+        SceneError: it has none, or one with unknown arguments.
     """
-    module = load_scene(scene).module
-    tasks, surrogate = getattr(module, "TASKS", {}), getattr(module, "SURROGATE", None)
-    if not isinstance(tasks, Mapping):
-        tasks = {}
-    if not isinstance(surrogate, Mapping) or name not in tasks:
-        names = ", ".join(sorted(map(str, tasks))) or "none"
+    surrogate = getattr(load_scene(scene).module, "SURROGATE", None)
+    if not isinstance(surrogate, Mapping):
         raise SceneError(
-            f"'{scene}' has no task '{name}' to plan. It has: {names}. A scene file that can be "
-            "planned for has the dictionaries SURROGATE and TASKS, see scenes/laser_arm.py."
+            f"'{scene}' has no dictionary SURROGATE, which says how the map of its equilibria is "
+            "made, see scenes/laser_arm.py."
         )
-    given = dict(surrogate)
-    unknown = [key for key in given if key not in SURROGATE_NAMES]
+    unknown = [key for key in surrogate if key not in SURROGATE_NAMES]
     if unknown:
         raise SceneError(
             f"'{scene}': SURROGATE has no '{unknown[0]}'. Known: {', '.join(SURROGATE_NAMES)}."
         )
-    if "scale" not in given:
+    if "scale" not in surrogate:
         raise SceneError(f"'{scene}': SURROGATE needs 'scale', the tension of a control of 1.")
-    return given, tasks[name]
+    return dict(surrogate)
+
+
+def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
+    """A scene file's SURROGATE, and one of its TASKS.
+
+    Raises:
+        SceneError: it has no SURROGATE, one with unknown arguments, or no such task.
+    """
+    tasks = getattr(load_scene(scene).module, "TASKS", {})
+    if not isinstance(tasks, Mapping) or name not in tasks:
+        names = ", ".join(sorted(map(str, tasks))) if isinstance(tasks, Mapping) else ""
+        raise SceneError(
+            f"'{scene}' has no task '{name}' to plan. It has: {names or 'none'}. A scene file that "
+            "can be planned for has the dictionaries SURROGATE and TASKS, see scenes/laser_arm.py."
+        )
+    return read_surrogate(scene), tasks[name]
 
 
 def make_task(

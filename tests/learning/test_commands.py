@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny import policy_for
 
@@ -99,3 +100,35 @@ def test_a_training_writes_its_files_and_scores(softctl, tmp_path):
     assert status == 2 and "go on with --resume, or replace it by --force" in " ".join(err.split())
     status, out, _ = softctl(*given[:4], *small[2:], "--steps", 384, "--resume", "--episodes", 2)
     assert status == 0 and "its environment" in out
+
+
+def test_a_policy_is_scored_on_the_surrogate_of_a_scene(softctl, tmp_path):
+    """The same file fits both, and the same seeds have the same goals."""
+    from sofa_softctl.learning import Policy
+    from sofa_softctl.learning.environments import interface_of, maker_of
+
+    strip = TINY.with_name("strip.py")
+    interface = interface_of(maker_of(str(strip)))
+    weights = np.zeros((2, len(interface.observation)))
+    weights[:, 6] = [1.0, -1.0]  # pull towards the goal
+    file = tmp_path / "strip.safetensors"
+    Policy(interface, (weights,), (np.full(2, -0.5),), {}).save(file)
+    given = ("score", file, strip, "--episodes", 3, "--json")
+    scene = json.loads(softctl(*given)[1])
+    status, out, err = softctl(*given, "--surrogate", "--store", tmp_path / "strip.store")
+    assert (status, err) == (0, "") and (tmp_path / "strip.store").exists()
+    surrogate = json.loads(out)
+    assert surrogate["lengths"] == scene["lengths"] == [8, 8, 8]
+    apart = np.abs(np.subtract(surrogate["returns"], scene["returns"]))
+    assert apart.max() < 0.3 * np.max(scene["returns"])  # what fast pulls bend beyond rest
+
+
+@pytest.mark.filterwarnings("default")  # of libraries that we do not write
+def test_a_training_on_a_surrogate_is_scored_in_its_scene(softctl, tmp_path):
+    pytest.importorskip("stable_baselines3", reason="the extra [rl] is not installed")
+    policy, strip = tmp_path / "p.safetensors", TINY.with_name("strip.py")
+    small = ("--steps", 256, "--envs", 4, "--setting", "iteration=128", "--setting", "minibatch=64")
+    given = ("train", strip, "--surrogate", "--policy", policy, *small, "--episodes", 2)
+    status, out, _ = softctl(*given)
+    assert status == 0
+    assert "its environment" in out and "the exact model" in out and "Gap:" in out

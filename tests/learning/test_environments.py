@@ -29,6 +29,21 @@ def test_ours_are_registered_and_clean(name):
         env.close()
 
 
+def test_the_laser_arm_is_a_surrogate_with_its_scene_as_exact_twin():
+    """Many in one call; one policy fits both, and the same seed has the same goal."""
+    maker = maker_of("softctl/LaserArm-v0")
+    assert maker.batched and maker.exact is not None
+    vector = gymnasium.make_vec("softctl/LaserArm-v0", num_envs=3)
+    assert vector.reset(seed=0)[0].shape == (3, 10)
+    mapped, exact = maker.make(), maker.exact.make()
+    try:
+        assert mapped.interface.differences(exact.interface) == []
+        first = [env.reset(seed=1)[0] for env in (mapped, exact)]
+        assert first[0] == pytest.approx(first[1], abs=1e-4)
+    finally:
+        exact.close()
+
+
 def test_a_module_before_the_id_is_imported_first():
     maker = maker_of("sofa_softctl.learning:softctl/Finger-v0")
     env = maker.make()
@@ -83,7 +98,7 @@ def test_workers_leave_ctrl_c_to_their_parent():
 def test_what_is_mistyped_is_named(tiny):
     with pytest.raises(UsageError, match="Did you mean 'softctl/Finger-v0'"):
         maker_of("softctl/Fingre-v0")
-    with pytest.raises(UsageError, match="--task is for scene files"):
+    with pytest.raises(UsageError, match="are for scene files"):
         maker_of("softctl/Finger-v0", task="bend")
     with pytest.raises(SceneError, match="Did you mean 'reach'"):
         maker_of(str(tiny), task="raech")

@@ -18,6 +18,13 @@ from sofa_softctl.view.terminal.run import Terminal
 class LearningTerminal(Terminal):
     """Shows progress of trainings, and tables of scores."""
 
+    def prepare(self, maker: Any) -> None:
+        """Make the map of a surrogate, with a line on its state."""
+        if not getattr(maker, "surrogate", False):
+            return
+        with self.status("equilibria") as line:
+            maker.prepare(line)
+
     @contextmanager
     def training(self, steps: int) -> Iterator[Callable[[Any], None]]:
         """A line on the present iteration; off a terminal, one for each tenth of the training."""
