@@ -129,9 +129,18 @@ def roll(near=20.0, far=50.0):
         x, y, _ = first - last
         return np.array([x * x - y * y, 2.0 * x * y]) / (x * x + y * y)
 
+    def leaning(episode):
+        """`turned` towards the side where the goal is."""
+        return np.clip(0.05 * ahead(episode), -1.0, 1.0) * turned(episode)
+
     def reward(episode):
         before, episode.memory["ahead"] = episode.memory["ahead"], ahead(episode)
         return 0.1 * (abs(before) - abs(episode.memory["ahead"]))
+
+    def baseline(episode):
+        """Inverse control that leads the centre to the goal."""
+        x = float(episode.goal["x"][0])
+        return {"policy": "", "speed": math.copysign(25.0, x), "distance": abs(x)}
 
     return Task(
         observation=[
@@ -141,6 +150,7 @@ def roll(near=20.0, far=50.0):
             ),
             Observation("speed", lambda e: e.read(f"{centre}.velocity")[0, :2], -150, 150, "mm/s"),
             Observation("turned", turned, -1.0, 1.0),
+            Observation("leaning", leaning, -1.0, 1.0),
             Observation("pulls", lambda e: e.action, 0.0, 14.0, "length"),
         ],
         action=[
@@ -153,6 +163,7 @@ def roll(near=20.0, far=50.0):
         limits=Limits(decisions=60, hold=4, settle=round(SETTLE / 0.01)),
         parameters={"policy": None},
         randomize={"start": (0.0, 180.0)},
+        baseline=baseline,
     )
 
 

@@ -207,3 +207,40 @@ def cluster(
         print_json(asdict(found) | {"busy": found.busy, "shortest": found.shortest})
     elif not quiet:
         tables.show_cluster_load(found)
+
+
+@bench.command(
+    epilog="Examples:\n\n"
+    "  softctl bench learning scenes/trunk.py\n\n"
+    "  softctl bench learning softctl/LaserArm-v0 softctl/Finger-v0 --workers 2"
+)
+def learning(
+    environments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ENV...", help="Scene files with LEARNING, or ids such as softctl/Trunk-v0."
+        ),
+    ],
+    workers: Annotated[int, typer.Option(help="Processes, of either way.", min=1)] = 2,
+    seconds: Annotated[float, typer.Option(help="Length of a turn in s.", min=1.0)] = 20.0,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure decisions a second, beside a new process for each episode, in turns."""
+    from sofa_softctl.learning.environments import maker_of
+    from sofa_softctl.learning.throughput import ROUNDS, throughput
+    from sofa_softctl.view.terminal import bench as tables
+    from sofa_softctl.view.terminal.run import Terminal
+
+    load_plugins(plugin, "embedded")
+    show, found = Terminal(quiet=quiet or as_json), []
+    for name in environments:
+        maker = maker_of(name)
+        exact = {"parameters": {"exact": True}} if getattr(maker, "exact", None) else {}
+        with show.bar(f"Measuring {maker.name}", 2 * ROUNDS) as advance:
+            found.append(throughput(maker, (name, exact), workers, seconds, progress=advance))
+    if as_json:
+        print_json([each.to_dict() for each in found])
+    elif not quiet:
+        tables.show_learning(found)

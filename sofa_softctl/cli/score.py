@@ -25,6 +25,7 @@ from sofa_softctl.cli.train import (
 @app.command(
     epilog="Examples:\n\n"
     "  softctl score finger.safetensors scenes/finger.py --episodes 50\n\n"
+    "  softctl score roll.safetensors scenes/rolling_ring.py --episodes 50 --baseline\n\n"
     "  softctl score claw.safetensors my_robots:Claw-v0 --set exact=True --episodes 5"
 )
 def score(
@@ -37,6 +38,10 @@ def score(
     seed: Annotated[int, typer.Option(help="Of the first episode.", min=0)] = 0,
     set_: Set = None,
     task_set: TaskSet = None,
+    baseline: Annotated[
+        bool,
+        typer.Option("--baseline", help="The scene's own controller, too, in the same episodes."),
+    ] = False,
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="The first episode of a scene.")
     ] = None,
@@ -45,6 +50,7 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Play episodes with a policy, and say what they brought."""
+    from sofa_softctl.learning.baseline import score_baseline
     from sofa_softctl.learning.environments import interface_of
     from sofa_softctl.learning.policy import Policy
     from sofa_softctl.learning.training.scores import score as play
@@ -60,12 +66,16 @@ def score(
     env = maker.make()
     try:
         with show.bar("Episodes", episodes) as advance:
-            found = play(env, loaded.shares, episodes, seed=seed, progress=advance)
+            found = {"policy": play(env, loaded.shares, episodes, seed=seed, progress=advance)}
+        if baseline:
+            with show.bar("Its own controller", episodes) as advance:
+                found["baseline"] = score_baseline(env, episodes, seed=seed, progress=advance)
         if movie is not None:
             show.film(env, loaded.shares, seed, movie)
     finally:
         env.close()
     if as_json:
-        print_json({"environment": maker.name, **found.to_dict()})
+        other = {"baseline": found["baseline"].to_dict()} if baseline else {}
+        print_json({"environment": maker.name, **found["policy"].to_dict(), **other})
     else:
-        show.scores({maker.name: found})
+        show.scores(found)

@@ -130,6 +130,7 @@ def train(
         )
     else:
         show.scores(scores)
+        show.gap(scores)
 
 
 def maker_from(

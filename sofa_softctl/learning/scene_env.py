@@ -44,6 +44,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         success: Whether the task is done; in the last `info` of an episode.
         parameters: Of createScene.
         randomize: Parameters of createScene that each episode draws anew, between two numbers.
+        baseline: Parameters for the scene's own controller, see `Task`.
         scaled: Whether observations and actions run from -1 to 1 between their bounds; otherwise
             they are in the scene's units. `observation_space.quantities` has names, units, bounds.
         render_mode: 'rgb_array' for pictures by `render`, with the extra [view].
@@ -74,6 +75,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         success: Callable[[Episode], bool] | None = None,
         parameters: Mapping[str, Any] | None = None,
         randomize: Mapping[str, tuple[float, float]] | None = None,
+        baseline: Callable[[Episode], Mapping[str, Any]] | None = None,
         scaled: bool = True,
         render_mode: str | None = None,
     ) -> None:
@@ -87,6 +89,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             success=success,
             parameters=dict(parameters or {}),
             randomize=dict(randomize or {}),
+            baseline=baseline,
         )
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode is None or 'rgb_array'. Got: '{render_mode}'")
@@ -131,6 +134,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             success=task.success,
             parameters=task.parameters,
             randomize=task.randomize,
+            baseline=task.baseline,
             scaled=scaled,
             render_mode=render_mode,
         )

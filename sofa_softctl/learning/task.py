@@ -57,3 +57,6 @@ class Task:
     randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Parameters of createScene that each episode draws anew, from least to greatest. The scene is
     built again for that."""
+    baseline: Callable[[Episode], Mapping[str, Any]] | None = None
+    """Parameters of createScene with which the scene's own controller does an episode that has
+    begun, beside those that are drawn; for `softctl score --baseline`."""

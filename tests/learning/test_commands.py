@@ -45,7 +45,7 @@ def test_a_policy_is_scored(softctl, file):
     again = json.loads(softctl("score", file, TINY, "--episodes", 3, "--json")[1])
     assert again == found
     status, out, _ = softctl("score", file, TINY, "--episodes", 3)
-    assert f"{found['mean']:.4g}" in out
+    assert f"{found['mean']:.4g}" in out and "policy" in out
 
 
 def test_a_policy_for_another_time_step_is_refused(softctl, file):

@@ -30,6 +30,7 @@ def reach(far=4.0, decisions=10):
         success=lambda episode: miss(episode) < 0.5,
         limits=Limits(decisions=decisions, hold=2, settle=3),
         parameters={"policy": None},
+        baseline=lambda e: {"policy": "", "pull": 10.0 * e.goal["x"][0]},
     )
 
 
@@ -49,7 +50,7 @@ def policy_for(interface):
 
 
 @parameters_from_argv
-def createScene(root, stiffness=10.0, policy="", goal=2.0, dt=0.01):
+def createScene(root, stiffness=10.0, policy="", goal=2.0, dt=0.01, pull=0.0):
     root.dt = dt
     root.gravity = [0.0, 0.0, 0.0]
     root.addObject("FreeMotionAnimationLoop")
@@ -66,7 +67,7 @@ def createScene(root, stiffness=10.0, policy="", goal=2.0, dt=0.01):
         indices=[0],
         pullPoint=[100.0, 0.0, 0.0],
         valueType="force",
-        value=[0.0],
+        value=[pull * dt],  # SOFA's: times dt
         minForce=0.0,
         maxForce=0.4,
     )

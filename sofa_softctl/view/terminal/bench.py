@@ -133,3 +133,26 @@ def show_cluster_load(found: ClusterLoad) -> None:
     ):
         table.add_row(name, value)
     Console().print(table)
+
+
+def show_learning(found: Sequence[Any]) -> None:
+    """Print throughputs of environments."""
+    table = Table(
+        title=f"Decisions a second with {found[0].workers} processes",
+        caption="New process: one for each episode, and the share of its time for starts.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("", overflow="fold")
+    for column in ("here", "new process", "starts", "ratio", "steps/s"):
+        table.add_column(column, justify="right")
+    for one in found:
+        table.add_row(
+            one.environment,
+            f"{one.rate:.4g}",
+            f"{one.separate:.3g}",
+            f"{one.starting:.0%}",
+            f"{one.ratio:.3g}",
+            f"{one.rate * one.steps:.4g}",
+        )
+    Console().print(table)

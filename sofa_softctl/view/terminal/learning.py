@@ -49,7 +49,7 @@ class LearningTerminal(Terminal):
             yield say
 
     def scores(self, found: Mapping[str, Any]) -> None:
-        """A table of scores; of two, with the gap between them."""
+        """A table of scores."""
         table = Table(title="Score, without the noise of training", title_justify="left")
         for column in ("", "episodes", "mean return", "standard deviation", "decisions", "done"):
             table.add_column(column, justify="left" if not column else "right")
@@ -64,15 +64,19 @@ class LearningTerminal(Terminal):
                 done,
             )
         self.console.print(table)
-        if len(found) == 2:
-            own, exact = found.values()
-            same = own.returns[: len(exact.returns)]
-            gap = exact.mean - float(np.mean(same))
-            self.console.print(
-                f"Gap: {gap:.3g} on the exact model, {gap / max(abs(np.mean(same)), 1e-12):.2%}, "
-                f"of the same {len(same)} starts.",
-                highlight=False,
-            )
+
+    def gap(self, found: Mapping[str, Any]) -> None:
+        """A line on what the exact model, the second of two scores, brings less."""
+        if len(found) < 2:
+            return
+        own, exact = found.values()
+        same = own.returns[: len(exact.returns)]
+        gap = exact.mean - float(np.mean(same))
+        self.console.print(
+            f"Gap: {gap:.3g} on the exact model, {gap / max(abs(np.mean(same)), 1e-12):.2%}, "
+            f"of the same {len(same)} starts.",
+            highlight=False,
+        )
 
     def film(
         self, env: Any, act: Callable[[np.ndarray], np.ndarray], seed: int, path: Path
