@@ -172,7 +172,8 @@ def _episodes(
                     ended = False
                     while not ended:
                         action = random.uniform(space.low, space.high).tolist()
-                        _, _, ended = server.step(action)  # type: ignore[misc]
+                        answer: Any = server.step(action)
+                        ended = bool(answer[2])
                         decisions += 1
             finally:
                 one.kill()
