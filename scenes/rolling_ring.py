@@ -109,6 +109,11 @@ class Tilt(Sofa.Core.Controller):
         self.ground.dofs.position.value = turned
 
 
+def point(x):
+    """Where the ring's centre is over a place of flat ground, shape (1, 3)."""
+    return np.array([[x, RADIUS + CONTACT_DISTANCE, WIDTH / 2.0]])
+
+
 def roll(near=20.0, far=50.0):
     """The ring rolls to a point `near` to `far` ahead or behind, from any start angle."""
     from sofa_softctl.learning import Action, Limits, Observation, Task
@@ -117,11 +122,11 @@ def roll(near=20.0, far=50.0):
 
     def begin(episode):
         side = episode.random.choice([-1.0, 1.0])
-        episode.goal["x"] = np.array([side * episode.random.uniform(near, far)])
+        episode.goal["centre"] = point(side * episode.random.uniform(near, far))
         episode.memory["ahead"] = ahead(episode)
 
     def ahead(episode):
-        return float(episode.goal["x"][0] - episode.read(f"{centre}.position")[0, 0])
+        return float((episode.goal["centre"] - episode.read(f"{centre}.position"))[0, 0])
 
     def turned(episode):
         """Twice the angle of the first cable, which looks the same after half a turn."""
@@ -139,7 +144,7 @@ def roll(near=20.0, far=50.0):
 
     def baseline(episode):
         """Inverse control that leads the centre to the goal."""
-        x = float(episode.goal["x"][0])
+        x = float(episode.goal["centre"][0, 0])
         return {"policy": "", "speed": math.copysign(25.0, x), "distance": abs(x)}
 
     return Task(
@@ -220,7 +225,7 @@ def createScene(
     if policy:
         from sofa_softctl.learning import PolicyController
 
-        reached = {"x": [math.copysign(min(distance, 50.0), speed)]}
+        reached = {"centre": point(math.copysign(min(distance, 50.0), speed))}
         root.addObject(PolicyController(root=root, policy=policy, task=roll(), goal=reached))
         return root
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from sofa_softctl.learning.task import Task
 from sofa_softctl.scene import options
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.declared_units import declared_units
-from sofa_softctl.scene.report import History, Line, Report, Summary
+from sofa_softctl.scene.report import History, Line, Markers, Report, Summary
 
 Goal = Mapping[str, ArrayLike | Callable[[float], ArrayLike]]
 
@@ -40,17 +40,13 @@ class PolicyController(SceneController):
     Data:
         action: Values that the policy asked for last, for each actuator [its unit].
         observation: What it saw [the unit of each].
+        goal: Points of the goal, shape (n, 3) [length], where it has any: movies show them.
 
     Raises:
         PolicyError: The file cannot be read, or, at the first step, the policy is for another task
             or other limits.
         SceneError: An actuator or an observation is not in the scene.
     """
-
-    recorded: ClassVar[dict[str, tuple[str, str]]] = {
-        "action": ("", "Values that the policy asked for"),
-        "observation": ("", "What the policy saw"),
-    }
 
     def __init__(
         self,
@@ -73,8 +69,17 @@ class PolicyController(SceneController):
         self.observer: Observer | None = None
         self.steps, self.clipped = 0, 0
         interface = self.policy.interface
+        self.recorded = {
+            "action": ("", "Values that the policy asked for"),
+            "observation": ("", "What the policy saw"),
+        }
+        """As of `SceneController`."""
         self.add_output("action", np.zeros(len(interface.action)), "What the policy asked for.")
         self.add_output("observation", np.zeros(len(interface.observation)), "What the policy saw.")
+        points = _points(self._goal_at(0.0))
+        if len(points):
+            self.add_output("goal", points, "Points of the goal.")
+            self.recorded["goal"] = ("length", "Points of the goal")
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
@@ -88,10 +93,9 @@ class PolicyController(SceneController):
         self.actuation.advance()
 
     def _decide(self) -> None:
-        time = self.episode.time
-        for name, value in self.goal.items():
-            now = value(time) if callable(value) else value
-            self.episode.goal[name] = np.array(now, dtype=float)
+        self.episode.goal.update(self._goal_at(self.episode.time))
+        if "goal" in self.outputs:
+            self.outputs["goal"].value = _points(self.episode.goal).tolist()
         if self.observer is None:
             self._connect()
         assert self.observer is not None  # connected
@@ -102,6 +106,10 @@ class PolicyController(SceneController):
         self.episode.decisions += 1
         self.outputs["action"].value = asked.tolist()
         self.outputs["observation"].value = seen.tolist()
+
+    def _goal_at(self, time: float) -> dict[str, np.ndarray]:
+        known = {name: each(time) if callable(each) else each for name, each in self.goal.items()}
+        return {name: np.array(value, dtype=float) for name, value in known.items()}
 
     def _connect(self) -> None:
         observer = Observer(self.task.observation, self.episode, self.units)
@@ -129,6 +137,13 @@ class PolicyController(SceneController):
         self.actuation.applied = snapshot["applied"].copy()
         self.episode.action = self.actuation.asked.copy()
 
+    def markers(self) -> Markers | None:
+        """See SceneController."""
+        if "goal" not in self.outputs:
+            return None
+        none = np.zeros((0, 3))
+        return Markers(np.array(self.outputs["goal"].value, dtype=float), none, none, none)
+
     def hold(self) -> None:
         """Leave the actuators where they are: they hold the values of the step before."""
 
@@ -143,6 +158,12 @@ class PolicyController(SceneController):
         if self.task.success is None or not self.episode.decisions:
             return None
         return PolicySummary(bool(self.task.success(self.episode)))
+
+
+def _points(goal: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Entries that are points, shape (n, 3)."""
+    found = [each for each in goal.values() if each.ndim == 2 and each.shape[1] == 3]
+    return np.vstack([np.zeros((0, 3)), *found])
 
 
 @dataclass(frozen=True)

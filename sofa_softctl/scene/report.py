@@ -82,7 +82,7 @@ class Markers(NamedTuple):
     goals: np.ndarray
     """Where effectors shall be [length], shape (n, 3)."""
     tips: np.ndarray
-    """Where they are [length], shape (n, 3)."""
+    """Where they are [length], shape (n, 3), or (0, 3) where that is not known."""
     points: np.ndarray
     """Where forces act [length], shape (m, 3); m may change from step to step."""
     forces: np.ndarray

@@ -42,6 +42,26 @@ def test_its_outputs_are_recorded(tiny, file, tmp_path):
     assert record.channels["policy.observation"].shape == (9, 6)
 
 
+def test_points_of_its_goal_are_recorded_and_drawn(tiny, file, tmp_path):
+    """Where the scene's goal is one; a goal that is no point, as the tiny scene's, is not."""
+    from sofa_softctl import read_record
+
+    scene = tmp_path / "points.py"
+    points = '"x": lambda time: [goal], "at": lambda time: [[time, 0.0, 0.0], [1.0, 2.0, 3.0]]'
+    text = tiny.read_text()
+    assert '"x": lambda time: [goal]' in text
+    scene.write_text(text.replace('"x": lambda time: [goal]', points))
+    with Session(tiny, parameters={"policy": str(file)}) as session:
+        assert session.root.policy.markers() is None
+    with Session(scene, parameters={"policy": str(file)}) as session:
+        with session.recording(tmp_path / "run.mcap"):
+            session.step(8)
+        drawn = session.root.policy.markers()
+        assert drawn.goals[1].tolist() == [1.0, 2.0, 3.0] and drawn.tips.shape == (0, 3)
+    goal = read_record(tmp_path / "run.mcap").channels["policy.goal"]
+    assert goal.shape == (8, 2, 3) and goal[-1, 0, 0] == pytest.approx(0.07)
+
+
 def test_a_policy_for_another_time_step_is_refused(tiny, file):
     with Session(tiny, parameters={"policy": str(file), "dt": 0.02}) as session:
         with pytest.raises(PolicyError, match="a decision each 0.02, here each 0.04"):

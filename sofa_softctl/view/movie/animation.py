@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl._internal.colors import GOAL
+from sofa_softctl._internal.colors import GOAL, TIP
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,16 @@ class AnimatedPoint:
     """Its color."""
     size: float = 1.0
     """Radius relative to that of other markers."""
+
+
+def markers_of(goals: np.ndarray, tips: np.ndarray) -> list[AnimatedPoint]:
+    """Markers of goals (n_frames, n, 3), with those of tips, where there are any."""
+    found = []
+    for e in range(goals.shape[1]):
+        if tips.shape[1]:
+            found.append(AnimatedPoint("tip", tips[:, e], TIP, 0.7))
+        found.append(AnimatedPoint("goal", goals[:, e], GOAL))
+    return found
 
 
 @dataclass(frozen=True)

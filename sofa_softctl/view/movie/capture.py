@@ -15,10 +15,10 @@ from sofa_softctl.scene.session import Session
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
-    AnimatedPoint,
     AnimatedSurface,
     Animation,
     Forces,
+    markers_of,
 )
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
@@ -116,9 +116,7 @@ class Camera:
         markers = []
         for k in range(len(self._controllers)):
             goals, tips = over_time("goal", k), over_time("tip", k)
-            for e in range(goals.shape[1]):
-                markers.append(AnimatedPoint("tip", tips[:, e], colors.TIP, 0.7))
-                markers.append(AnimatedPoint("goal", goals[:, e], colors.GOAL))
+            markers += markers_of(goals, tips)
         gravity = np.asarray(self.session.root.gravity.value, dtype=float)
         up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
         forces = [self._forces(k) for k in range(len(self._controllers))]

@@ -9,10 +9,10 @@ from sofa_softctl.record.record import Record
 from sofa_softctl.scene.geometry import Body, Cable, geometry_in
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
-    AnimatedPoint,
     AnimatedSurface,
     Animation,
     Forces,
+    markers_of,
 )
 from sofa_softctl.view.movie.capture import COLORS
 from sofa_softctl.view.movie.surface import surface_triangles
@@ -35,10 +35,8 @@ def animation_of(record: Record) -> Animation:
     for name, points in record.channels.items():
         owner, _, data = name.rpartition(".")
         if data == "goal" and points.shape[2:] == (3,):
-            tips = record.channels.get(f"{owner}.tip", points)
-            for e in range(points.shape[1]):
-                markers.append(AnimatedPoint("tip", tips[:, e], colors.TIP, 0.7))
-                markers.append(AnimatedPoint("goal", points[:, e], colors.GOAL))
+            tips = record.channels.get(f"{owner}.tip", np.zeros((len(points), 0, 3)))
+            markers += markers_of(points, tips)
         elif data == "contact_point" and f"{owner}.contact_force" in record.channels:
             forces.append(Forces(points, record.channels[f"{owner}.contact_force"]))
     up = -geometry.gravity if geometry.gravity.any() else np.array([0.0, 1.0, 0.0])

@@ -71,6 +71,56 @@ def test_a_run_moves_the_robot_and_its_json_has_the_figures(softctl, scene, robo
     wire.assert_rested()
 
 
+LEARNT = """
+import numpy as np
+
+from sofa_softctl.learning import Action, Limits, Observation, Policy, PolicyController, Task
+from sofa_softctl.testing.scene import small_scene
+
+UNITS = "mm, kg, s"
+DURATION = 0.1
+
+
+def createScene(root):
+    scene = small_scene(root)
+    paths = [cable.getPathName() for cable in scene.cables]
+    task = Task(
+        observation=[Observation("time", lambda e: e.time, 0.0, 1.0, "time")],
+        action=[Action(path, 0.0, 2.0, rate=10.0, drive="displacement") for path in paths],
+        reward=lambda episode: 0.0,
+        limits=Limits(hold=2),
+    )
+    from sofa_softctl.learning import Interface, Quantities
+
+    n = len(paths)
+    interface = Interface(
+        Quantities(("time",), ("s",), np.zeros(1), np.ones(1)),
+        Quantities(tuple(paths), ("mm",) * n, np.zeros(n), np.full(n, 2.0)),
+        2 * root.dt.value,
+    )
+    policy = Policy(interface, (np.zeros((n, 1)),), (np.zeros(n),), {})  # half of the range
+    root.addObject(PolicyController(root=root, policy=policy, task=task))
+"""
+
+
+def test_a_policy_drives_the_robot_as_any_controller(softctl, robot_file, wire, tmp_path):
+    """Its cables go to 1 mm no faster than 10 mm/s: by 0.1 s, to the bridge's own rate."""
+    scene = tmp_path / "learnt.py"
+    scene.write_text(LEARNT)
+    status, _, err = softctl(
+        "run", scene, "--bridge", robot_file(device=wire.table), "--dry-run",
+        "--record", tmp_path / "run.mcap",
+    )  # fmt: skip
+    assert status == 0, err
+    record = read_record(tmp_path / "run.mcap")
+    assert "RESTED" in states_of(record)
+    sent = record.channels["bridge.command"]
+    asked = record.channels["policy.action"]
+    assert asked[-1] == pytest.approx(np.ones(asked.shape[1]))
+    assert 0.3 < np.nanmax(sent) <= 1.0 + 1e-9
+    assert np.nanmin(np.diff(sent[:, 0])) >= 0.0
+
+
 def test_a_bridge_of_the_scene_can_be_made_a_dry_run(softctl, scene, robot_file, wire):
     config = robot_file(device=wire.table)
     status, out, _ = softctl("run", scene, "--set", f"bridge={config}", "--dry-run")
