@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.learning.quantities import Interface
 
 
@@ -52,6 +55,15 @@ class BatchTask(ABC):
     @abstractmethod
     def reward(self, before: np.ndarray, action: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Reward of a decision of each robot, shape (m,)."""
+
+    def with_goal(self, state: np.ndarray, goal: Mapping[str, ArrayLike]) -> np.ndarray:
+        """States that have just begun, with entries of the goal set, for `reset(options=...)`.
+
+        Raises:
+            SceneError: The task has no such entries.
+        """
+        del state
+        raise SceneError(f"This task has no goal to be set. Got: {', '.join(goal)}")
 
     def done(self, state: np.ndarray) -> np.ndarray:
         """Which robots are at the end of their task, done or failed, shape (m,): none."""

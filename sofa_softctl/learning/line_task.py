@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.learning.batch_task import Advanced, BatchTask
@@ -170,6 +171,17 @@ class LineTask(BatchTask):
             self._begin_episode(random)
             rows.append(np.concatenate((*self._rest[:-1], self._notes_now.row(self._episode))))
         return np.array(rows)
+
+    def with_goal(self, state: np.ndarray, goal: Mapping[str, ArrayLike]) -> np.ndarray:
+        """See `BatchTask`."""
+        found = state.copy()
+        for row in found:
+            robot = Robots(*np.split(row, self._ends))
+            self._place(robot)
+            for name, value in goal.items():
+                self._episode.goal[name] = np.array(value, dtype=float)
+            robot.notes[:] = self._notes_now.row(self._episode)
+        return found
 
     def advance(self, state: np.ndarray, action: np.ndarray) -> Advanced:
         """See `BatchTask`: `limits.hold` steps, and the reward."""

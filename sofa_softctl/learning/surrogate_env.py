@@ -61,13 +61,19 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode of each robot; one seed is that of all of them together."""
-        del options
+        """Begin an episode of each robot; one seed is that of all of them together.
+
+        Args:
+            seed: Of random numbers.
+            options: `{"goal": {...}}` sets entries of the goals in place of those that are drawn.
+        """
         self._check_open()
         if isinstance(seed, list):
             seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
         super().reset(seed=seed)
         self._state = self.task.begin(self.np_random, self.num_envs)
+        if goal := (options or {}).get("goal"):
+            self._state = self.task.with_goal(self._state, goal)
         self._count[:], self._ended[:] = 0, False
         return self._seen(self._state), {}
 
@@ -187,7 +193,7 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode."""
+        """Begin an episode; options as of `SurrogateVectorEnv`."""
         super().reset(seed=seed)
         seen, _ = self._all.reset(seed=seed, options=options)
         self._running, self._clipped = True, 0

@@ -95,6 +95,14 @@ def test_the_same_seed_has_the_same_goal_on_both():
         scene.close()
 
 
+def test_a_goal_can_be_chosen(task):
+    env = SurrogateEnv(task, scaled=False)
+    seen, _ = env.reset(seed=0, options={"goal": {"x": [-4.5]}})
+    assert seen[6] == pytest.approx(-4.5)
+    with pytest.raises(SceneError, match=r"These differ: goal\.y"):
+        env.reset(options={"goal": {"y": [0.0]}})
+
+
 def test_rewards_read_and_write_memory(task):
     """A reward of progress sums up to the way, which it cannot if memory were lost."""
     env = SurrogateVectorEnv(task, 3, scaled=False, autoreset_mode=SAME)

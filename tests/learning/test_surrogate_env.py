@@ -105,3 +105,8 @@ def test_a_reward_that_is_no_number_is_named():
     env.reset(seed=0)
     with pytest.raises(SceneError, match="The reward of robot 1 is inf"):
         env.step(np.zeros((2, 1)))
+
+
+def test_a_task_without_a_goal_takes_none():
+    with pytest.raises(SceneError, match="has no goal to be set. Got: place"):
+        SurrogateEnv(Lag()).reset(options={"goal": {"place": 0.0}})
