@@ -91,7 +91,7 @@ def solve_gait(
     if refined:
         found = planned(found, True, chosen.iterations)
     for gentler in GENTLER:
-        if found.plan.status.ok and _strains(found, dynamics):
+        if _strains(found, dynamics):
             found = planned(found, refined, chosen.iterations, gentler)
     return found
 
