@@ -8,7 +8,7 @@ from softctl_swimmer.body import fish
 from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning import replay as replays
 from softctl_swimmer.planning.entries import MassEntries
-from softctl_swimmer.planning.gait_plan import plan_gait
+from softctl_swimmer.planning.gait_plan import GENTLE, plan_gait
 from softctl_swimmer.planning.gaits import follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.objectives import OBJECTIVES, Turn
@@ -17,7 +17,7 @@ from softctl_swimmer.planning.replay import replay, solve_gait
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate import TensorSpline
+from sofa_softctl.surrogate import Settings, TensorSpline
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +105,21 @@ def test_a_gait_that_strains_between_its_instants_is_planned_gentler(dynamics, e
     assert gentle.played_torque < plain.played_torque - 0.02
     assert 0.8 * plain.progress < gentle.progress < plain.progress
     assert gentle.status is Status.SOLVED
+
+
+def test_one_that_did_not_converge_is_planned_gentler_as_well(dynamics, monkeypatch):
+    """Turns creep where torques strain, and converge where they are gentle."""
+    charged = []
+
+    def recorded(*given, **options):
+        charged.append(options["gentle"])
+        return plan_gait(*given, **options)
+
+    monkeypatch.setattr(replays, "plan_gait", recorded)
+    monkeypatch.setattr(replays, "PLAYED_TORQUE", -1.0)  # any torque strains
+    found = solve_gait(dynamics, instants=21, reach=1.0, settings=Settings(iterations=2))
+    assert not found.plan.status.ok
+    assert charged[-2:] == [3.0 * GENTLE, 9.0 * GENTLE]
 
 
 def test_a_turn_bends_as_differences_of_its_slope():
