@@ -122,6 +122,23 @@ def test_one_that_did_not_converge_is_planned_gentler_as_well(dynamics, monkeypa
     assert charged[-2:] == [3.0 * GENTLE, 9.0 * GENTLE]
 
 
+def test_a_gait_that_leaves_torque_unused_is_charged_less(dynamics, monkeypatch):
+    """As ways to the side are, which are short: it leads farther, until it takes its torque."""
+    made = []
+
+    def recorded(*given, **options):
+        made.append((options["gentle"], plan_gait(*given, **options)))
+        return made[-1][1]
+
+    monkeypatch.setattr(replays, "plan_gait", recorded)
+    monkeypatch.setattr(replays, "GENTLE", 3e-3)  # sixty times as much
+    found = solve_gait(dynamics, instants=21, reach=1.0)
+    charges = [charge for charge, _ in made]
+    assert charges[-2:] == [3e-3 / 4.0, 3e-3 / 16.0]
+    assert found.progress > 1.2 * made[0][1].progress
+    assert found.begun == made[0][1].begun
+
+
 def test_a_turn_bends_as_differences_of_its_slope():
     """To the left, where it is convex; to the right it counts as straight."""
     cost, y = Turn(), np.array([[0.0], [0.4], [3.0]])

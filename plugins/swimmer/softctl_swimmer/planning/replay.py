@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate import Iteration, Settings
-from softctl_swimmer.planning.gait_plan import GENTLE, GaitPlan, plan_gait
+from softctl_swimmer.planning.gait_plan import EFFORT, GENTLE, GaitPlan, plan_gait
 from softctl_swimmer.planning.gaits import Gait, follow
 from softctl_swimmer.planning.motion_map import HINGES, MassMap
 from softctl_swimmer.planning.objectives import OBJECTIVES
@@ -27,7 +27,11 @@ as many, means of them come out up to 6 % smaller."""
 NOWHERE = 1e-6
 """Progress below which a gait leads nowhere, in sizes of its goal [-]."""
 GENTLER = (3.0, 9.0)
-"""How much more changes of torques are charged where a gait strains between its instants [-]."""
+"""How much more changes of torques are charged where a gait strains between its instants [-]..."""
+LIGHTER = (1.0 / 4.0, 1.0 / 16.0)
+"""... and how much less these and torques themselves where it idles."""
+IDLE = 0.9
+"""Torque between the instants, over the limit, below which a gait idles [-]."""
 GLANCE = 40
 """Iterations after which a plan's progress is compared with the one that is played."""
 PLAYED_TORQUE = 0.2
@@ -47,7 +51,9 @@ def solve_gait(
 
     Where the steps of a plan are so coarse that the gait leads elsewhere between them, by more
     than 2 %, it is planned on with the progress of finer steps. Where it takes more torque between
-    them than `replay` accepts, changes of torques are charged three times as much, up to nine.
+    them than `replay` accepts, changes of torques are charged three times as much, up to nine;
+    where it leaves torque unused, since what it gains is small beside the charge, these and torques
+    a quarter, down to a sixteenth.
 
     Args:
         dynamics: See `plan_gait`, as the others.
@@ -60,14 +66,15 @@ def solve_gait(
     chosen = settings or Settings()
 
     def planned(
-        found: GaitPlan | None, refined: bool, iterations: int, gentler: float = 1.0
+        found: GaitPlan | None, refined: bool, iterations: int, charge: float = 1.0
     ) -> GaitPlan:
         again = plan_gait(
             dynamics,
             objective,
             instants=instants,
             reach=reach,
-            gentle=gentler * GENTLE,
+            effort=min(charge, 1.0) * EFFORT,
+            gentle=charge * GENTLE,
             start=None if found is None else Gait(found.plan.a, found.plan.u),
             refined=refined,
             settings=replace(chosen, iterations=iterations),
@@ -90,19 +97,27 @@ def solve_gait(
         refined = leads_elsewhere(found)
     if refined:
         found = planned(found, True, chosen.iterations)
-    for gentler in GENTLER:
-        if _strains(found, dynamics):
-            found = planned(found, refined, chosen.iterations, gentler)
+    for charge in GENTLER:
+        if _played_torque(found, dynamics) > 1.0 + PLAYED_TORQUE:
+            found = planned(found, refined, chosen.iterations, charge)
+    for charge in LIGHTER:
+        if not (found.plan.status.ok and _played_torque(found, dynamics) < IDLE):
+            break
+        light = planned(found, refined, chosen.iterations, charge)
+        strains = _played_torque(light, dynamics) > 1.0 + PLAYED_TORQUE
+        if strains or not light.plan.status.ok or light.progress <= found.progress:
+            break
+        found = light
     return found
 
 
-def _strains(found: GaitPlan, dynamics: SwimmingDynamics) -> bool:
-    """Whether it takes more torque between its instants than `replay` accepts."""
+def _played_torque(found: GaitPlan, dynamics: SwimmingDynamics) -> float:
+    """Largest torque between its instants, over the unit [-]; NaN: it cannot be followed."""
     goal = OBJECTIVES[found.objective](dynamics.embedding)
     try:
-        return play(dynamics, found.plan.a[:, HINGES], goal, FINER).torque > 1.0 + PLAYED_TORQUE
+        return play(dynamics, found.plan.a[:, HINGES], goal, FINER).torque
     except SceneError:
-        return False
+        return np.nan
 
 
 def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitPlan:
