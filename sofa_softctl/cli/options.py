@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,12 +121,12 @@ def _finite(data: Any) -> Any:
 
 
 @contextmanager
-def stopping(kept: str) -> Iterator[None]:
+def stopping(kept: str | Callable[[], str]) -> Iterator[None]:
     """Say at Ctrl-C what is left of work that was begun."""
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"Stopped. {kept}", err=True)
+        typer.echo(f"Stopped. {kept if isinstance(kept, str) else kept()}", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
 
 

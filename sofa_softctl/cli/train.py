@@ -62,7 +62,9 @@ def train(
     task: TaskName = None,
     surrogate: Surrogate = False,
     store: Store = None,
-    steps: Annotated[int | None, typer.Option(help="Decisions in all.", min=1)] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Decisions in all, in whole iterations.", min=1)
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0)] = 0,
     envs: Annotated[int | None, typer.Option(help="Environments.", min=1)] = None,
     workers: Annotated[
@@ -70,7 +72,11 @@ def train(
     ] = 0,
     setting: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=NUMBER", help="Of the algorithm, such as learning_rate=1e-3."),
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help="Of the algorithm: learning_rate, iteration (decisions in it), minibatch, epochs, "
+            "discount, trace, clip, entropy, spread.",
+        ),
     ] = None,
     set_: Set = None,
     task_set: TaskSet = None,
@@ -88,7 +94,7 @@ def train(
     """Train a policy by proximal policy optimisation, and score it.
 
     A policy that was trained on a surrogate is scored again on the exact model. Ctrl-C and kills
-    lose no more than the iterations since the last checkpoint: go on with --resume.
+    lose no more than the iteration that was under way: go on with --resume.
     """
     from sofa_softctl.learning.policy import check_suffix
     from sofa_softctl.learning.training.checkpoint import checkpoint_of
@@ -108,7 +114,7 @@ def train(
     settings = _settings(maker, steps, seed, envs, workers, named_numbers("--setting", setting))
     show.prepare(maker)
     with (
-        stopping(f"'{checkpoint_of(policy)}' has the last checkpoint: go on with --resume."),
+        stopping(lambda: _kept(checkpoint_of(policy))),
         show.training(settings.steps) as progress,
     ):
         found = _train(maker, settings, workers, policy, resume, progress)
@@ -131,6 +137,13 @@ def train(
     else:
         show.scores(scores)
         show.gap(scores)
+
+
+def _kept(checkpoint: Path) -> str:
+    """What a training that was stopped leaves."""
+    if checkpoint.exists():
+        return f"'{checkpoint}' has the iterations until now: go on with --resume."
+    return "Nothing was written: a checkpoint comes at the end of each iteration."
 
 
 def maker_from(
@@ -194,7 +207,7 @@ def _train(
         vector,
         interface,
         settings,
-        name=maker.name,
+        name=maker.identity,
         out=policy,
         resume=resume,
         progress=progress,

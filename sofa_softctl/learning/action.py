@@ -150,6 +150,13 @@ def _limits(action: Action, component: Any, factor: float, dt: float) -> tuple[f
             f"'{action.actuator}' needs limits, low below high. Got: {found[0]} and {found[1]}. "
             f"Give low= and high=, or set {names[0].lstrip('-')} and {names[1]} in the scene."
         )
+    for name, bound, widest in ((names[0], low, found[0]), (names[1], high, found[1])):
+        beyond = 0.0 if bound is None else (bound - widest if name is names[0] else widest - bound)
+        if beyond > 1e-9 * (found[1] - found[0]):
+            raise SceneError(
+                f"'{action.actuator}' has the limits {found[0]:g} to {found[1]:g} in the task, "
+                f"beyond those of the scene, {name.lstrip('-')}: {abs(bound or 0.0):g}."
+            )
     rate = found[2] if action.rate is None else action.rate
     if not rate > 0.0:
         raise SceneError(f"'{action.actuator}' needs a positive rate. Got: {rate}")

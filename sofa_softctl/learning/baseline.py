@@ -6,7 +6,8 @@ from collections.abc import Callable
 from copy import deepcopy
 
 from sofa_softctl.errors import DivergedError, SceneError, SimulationError
-from sofa_softctl.learning.episode import Episode
+from sofa_softctl.learning.episode import Episode, asking
+from sofa_softctl.learning.questions import answer_of, reward_of
 from sofa_softctl.learning.scene_env import SceneEnv
 from sofa_softctl.learning.training.scores import Score
 from sofa_softctl.scene.session import Session
@@ -36,7 +37,9 @@ def score_baseline(
     returns, lengths, successes = [], [], []
     for number in range(episodes):
         _, info = env.reset(seed=seed + number)
-        given = {**task.parameters, **info["parameters"], **task.baseline(env.episode)}
+        with asking("baseline", env.episode):
+            own = task.baseline(env.episode)
+        given = {**task.parameters, **info["parameters"], **own}
         with Session(env.scene, backend="embedded", parameters=given) as session:
             episode = Episode(session.root, env.episode.random)
             episode.goal, episode.memory = deepcopy((env.episode.goal, env.episode.memory))
@@ -46,9 +49,9 @@ def score_baseline(
                 while not ended and episode.decisions < task.limits.decisions:
                     session.step(task.limits.hold)
                     episode.decisions += 1
-                    total += float(task.reward(episode))
-                    ended = task.done is not None and bool(task.done(episode))
-                done = task.success is not None and bool(task.success(episode))
+                    total += reward_of(task, episode)
+                    ended = answer_of("done", task.done, episode)
+                done = answer_of("success", task.success, episode)
             except (DivergedError, SimulationError):
                 done = False
         returns.append(total)

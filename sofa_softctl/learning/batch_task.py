@@ -75,5 +75,9 @@ class BatchTask(ABC):
         return None
 
     def lost(self, state: np.ndarray) -> np.ndarray:
-        """Reward of robots, last seen in these states, that the surrogate cannot follow: 0."""
+        """Reward of robots, last seen in these states, that the surrogate cannot follow: 0.
+
+        Where rewards are mostly negative it must be as bad as what an episode has left, otherwise
+        policies learn to get lost.
+        """
         return np.zeros(len(state))

@@ -15,6 +15,7 @@ from sofa_softctl.learning.episode import Episode
 from sofa_softctl.learning.observation import Observer
 from sofa_softctl.learning.policy import Policy
 from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.questions import answer_of
 from sofa_softctl.learning.task import Task
 from sofa_softctl.scene import options
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
@@ -157,7 +158,7 @@ class PolicyController(SceneController):
         del history
         if self.task.success is None or not self.episode.decisions:
             return None
-        return PolicySummary(bool(self.task.success(self.episode)))
+        return PolicySummary(answer_of("success", self.task.success, self.episode))
 
 
 def _points(goal: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -51,6 +51,13 @@ class SceneMaker:
         return f"{self.scene}:{self.task}"
 
     @property
+    def identity(self) -> str:
+        """What a training of it must have in common with one that goes on."""
+        given = {**self.parameters, **self.task_parameters}
+        parts = [f"{self.scene.name}:{self.task}", *(f"{k}={v}" for k, v in sorted(given.items()))]
+        return " ".join([*parts, *(["on its surrogate"] if self.surrogate else [])])
+
+    @property
     def batched(self) -> bool:
         """Whether many of them take their steps in one call."""
         return self.surrogate
@@ -69,11 +76,13 @@ class SceneMaker:
         if self.surrogate:
             self._line_task.prepare(progress)
 
-    def make(self, *, render_mode: str | None = None) -> SceneEnv | SurrogateEnv:
-        """One environment."""
+    def make(
+        self, *, scaled: bool = True, render_mode: str | None = None
+    ) -> SceneEnv | SurrogateEnv:
+        """One environment; options as of `SceneEnv`."""
         if self.surrogate:
-            return SurrogateEnv(self._line_task, render_mode=render_mode)
-        return SceneEnv.of_task(self.scene, self._task, render_mode=render_mode)
+            return SurrogateEnv(self._line_task, scaled=scaled, render_mode=render_mode)
+        return SceneEnv.of_task(self.scene, self._task, scaled=scaled, render_mode=render_mode)
 
     def vector(
         self, count: int, workers: int, mode: gymnasium.vector.AutoresetMode = SAME_STEP
@@ -108,6 +117,11 @@ class GymMaker:
     def name(self) -> str:
         """For messages and files."""
         return self.id
+
+    @property
+    def identity(self) -> str:
+        """What a training of it must have in common with one that goes on."""
+        return " ".join([self.id, *(f"{k}={v}" for k, v in sorted(self.options.items()))])
 
     @property
     def batched(self) -> bool:

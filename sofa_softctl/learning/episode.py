@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.learning.paths import data_at
 
 
@@ -49,3 +53,18 @@ class Episode:
         """Forget the episode before."""
         self.random, self.decisions = random, 0
         self.goal, self.memory = {}, {}
+
+
+@contextmanager
+def asking(what: str, episode: Episode) -> Iterator[None]:
+    """SceneError with the function, the decision and the line where it raises anything."""
+    try:
+        yield
+    except SoftctlError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise SceneError(
+            f"The task's {what}, after {episode.decisions} decisions: {type(error).__name__}: "
+            f"{error} ({last.filename}:{last.lineno})"
+        ) from error

@@ -15,6 +15,7 @@ from sofa_softctl.learning.batch_task import Advanced, BatchTask
 from sofa_softctl.learning.episode import Episode
 from sofa_softctl.learning.episode_notes import EpisodeNotes
 from sofa_softctl.learning.observation import Observer
+from sofa_softctl.learning.questions import answer_of, begin, reward_of
 from sofa_softctl.learning.scene_env import SceneEnv
 from sofa_softctl.learning.task import Task
 from sofa_softctl.scene.channels import state_at
@@ -76,6 +77,8 @@ class Robots(NamedTuple):
     """Decisions so far, shape (m, 1)."""
     reward: np.ndarray
     """Of the last decision, shape (m, 1)."""
+    worst: np.ndarray
+    """Least reward of the episode so far, 0 at most, shape (m, 1)."""
     notes: np.ndarray
     """Goal and memory, see `EpisodeNotes`."""
 
@@ -118,6 +121,8 @@ class LineTask(BatchTask):
                 f"The task draws {', '.join(task.randomize)} anew in each episode; a surrogate is "
                 "of one robot. Train in the scene."
             )
+        if "scale" not in surrogate:
+            raise SceneError("SURROGATE needs 'scale', the tension of a control of 1.")
         values = {**task.parameters, **(parameters or {})}
         self.task, self.decisions = replace(task, parameters=values), task.limits.decisions
         self.scale = float(surrogate["scale"])
@@ -201,7 +206,7 @@ class LineTask(BatchTask):
             a, a_before, here, before = after, a, ahead, here
         points = here.value[:, self._points]
         velocities = (points - before.value[:, self._points]) / dynamics.dt
-        known = (now.decisions + 1.0, np.zeros((m, 1)), now.notes.copy())
+        known = (now.decisions + 1.0, np.zeros((m, 1)), now.worst.copy(), now.notes.copy())
         found = Robots(a, a_before, applied, action, points, velocities, *known)
         for i in np.flatnonzero(valid).tolist():
             self._judge(found, i)
@@ -223,11 +228,17 @@ class LineTask(BatchTask):
 
     def done(self, state: np.ndarray) -> np.ndarray:
         """See `BatchTask`."""
-        return self._asked(self.task.done, state)
+        return self._asked("done", state)
 
     def success(self, state: np.ndarray) -> np.ndarray | None:
         """See `BatchTask`."""
-        return None if self.task.success is None else self._asked(self.task.success, state)
+        return None if self.task.success is None else self._asked("success", state)
+
+    def lost(self, state: np.ndarray) -> np.ndarray:
+        """See `BatchTask`: as if what is left of the episode were as bad as its worst so far."""
+        robots = self.robots(state)
+        left: np.ndarray = self.decisions - robots.decisions[:, 0]
+        return left * robots.worst[:, 0]
 
     def robots(self, state: np.ndarray) -> Robots:
         """The columns of a state."""
@@ -260,7 +271,7 @@ class LineTask(BatchTask):
         a[self._lines] = self._first / self.scale
         points = dynamics.embedding.at(a[None]).value[0, self._points]
         still, zero, first = np.zeros_like(points), np.zeros(1), self._first
-        self._rest = Robots(a, a, first, first, points, still, zero, zero, np.empty(0))
+        self._rest = Robots(a, a, first, first, points, still, zero, zero, zero, np.empty(0))
         self._ends = np.cumsum([len(each) for each in self._rest[:-1]])
         self._episode = PointsEpisode()
         self._begin_episode(np.random.default_rng(0))
@@ -270,8 +281,7 @@ class LineTask(BatchTask):
     def _begin_episode(self, random: np.random.Generator) -> None:
         self._episode.begin(random)
         self._show(self._rest)
-        if self.task.begin is not None:
-            self.task.begin(self._episode)
+        begin(self.task, self._episode)
 
     @property
     def _notes_now(self) -> EpisodeNotes:
@@ -299,18 +309,19 @@ class LineTask(BatchTask):
     def _judge(self, robots: Robots, i: int) -> None:
         """Reward of robot i, which may change what it keeps in memory."""
         self._place(_row(robots, i))
-        robots.reward[i] = float(self.task.reward(self._episode))
+        robots.reward[i] = reward_of(self.task, self._episode)
+        robots.worst[i] = min(robots.worst[i, 0], robots.reward[i, 0])
         robots.notes[i] = self._notes_now.row(self._episode)
 
-    def _asked(self, question: Callable[[Episode], bool] | None, state: np.ndarray) -> np.ndarray:
-        """Answers for each robot; no where there is no question."""
-        found = np.zeros(len(state), bool)
+    def _asked(self, what: str, state: np.ndarray) -> np.ndarray:
+        """Answers of the task's function of that name for each robot; no where it has none."""
+        found, question = np.zeros(len(state), bool), getattr(self.task, what)
         if question is None:
             return found
         robots = self.robots(state)
         for i in range(len(state)):
             self._place(_row(robots, i))
-            found[i] = bool(question(self._episode))
+            found[i] = answer_of(what, question, self._episode)
         return found
 
 

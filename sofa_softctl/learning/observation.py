@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.errors import DivergedError, SceneError
-from sofa_softctl.learning.episode import Episode
+from sofa_softctl.learning.episode import Episode, asking
 from sofa_softctl.learning.quantities import Quantities
 from sofa_softctl.units import Units, symbol
 
@@ -53,6 +53,7 @@ class Observer:
         names = [one.name for one in self._observations]
         if not names or len(set(names)) < len(names):
             raise SceneError(f"Observations need names of their own, one at least. Got: {names}")
+        self._sizes: list[int] = []
         self.quantities = self._described(units)
 
     def __call__(self) -> np.ndarray:
@@ -61,17 +62,25 @@ class Observer:
         Raises:
             DivergedError: One of them is not finite.
         """
-        found = np.concatenate([self._read(one) for one in self._observations])
+        each = [self._read(one) for one in self._observations]
+        for one, value, size in zip(self._observations, each, self._sizes, strict=True):
+            if len(value) != size:
+                raise SceneError(
+                    f"The observation '{one.name}' has {len(value)} numbers, at first {size}."
+                )
+        found = np.concatenate(each)
         if not np.isfinite(found).all():
             name = self.quantities.names[int(np.argmin(np.isfinite(found)))]
             raise DivergedError(f"The observation '{name}' is not finite.")
         return found
 
     def _read(self, one: Observation) -> np.ndarray:
-        value = (
-            self._episode.read(one.read) if isinstance(one.read, str) else one.read(self._episode)
-        )
-        return np.asarray(value, dtype=float).ravel()
+        with asking(f"observation '{one.name}'", self._episode):
+            read = one.read
+            value = self._episode.read(read) if isinstance(read, str) else read(self._episode)
+            if value is None:
+                raise ValueError("it returned None, and no numbers")
+            return np.asarray(value, dtype=float).ravel()
 
     def _described(self, units: Units | None) -> Quantities:
         names: list[str] = []
@@ -79,6 +88,9 @@ class Observer:
         bounds: list[np.ndarray] = []
         for one in self._observations:
             size = len(self._read(one))
+            if not size:
+                raise SceneError(f"The observation '{one.name}' has no numbers.")
+            self._sizes.append(size)
             names += [one.name] if size == 1 else [f"{one.name}[{i}]" for i in range(size)]
             symbols += [symbol(units, one.unit)] * size
             try:

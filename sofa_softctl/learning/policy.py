@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,6 +83,7 @@ class Policy:
             "version": VERSION,
             "interface": json.dumps(self.interface.to_dict()),
             "digest": self.interface.digest,
+            "checksum": _checksum(arrays),
             "about": json.dumps(self.about),
         }
         with replacing(path, PolicyError) as name:
@@ -120,9 +123,14 @@ class Policy:
             about = {str(k): str(v) for k, v in json.loads(metadata["about"]).items()}
             if metadata["digest"] != interface.digest:
                 raise ValueError("its digest is another one")
-            return Policy(interface, weights, biases, about)
-        except (KeyError, TypeError, ValueError) as error:
-            raise PolicyError(f"'{path}' is damaged: {error}") from error
+            found = Policy(interface, weights, biases, about)
+            if metadata["checksum"] != _checksum(arrays):
+                raise ValueError("its weights are others than were written")
+            return found
+        except KeyError as error:
+            raise PolicyError(f"'{path}' is damaged: it has no {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise PolicyError(f"'{path}' is damaged: {error}.") from error
 
     def check_fits(self, interface: Interface, where: str) -> None:
         """PolicyError where it is for another interface; `where` is what it is to control."""
@@ -131,6 +139,16 @@ class Policy:
                 f"The policy is not for {where}: it has {'; '.join(found)}. Train one for it, or "
                 "give the scene the parameters with which this one was trained."
             )
+
+
+def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of arrays with their names, types and shapes."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
 
 
 def check_suffix(path: Path) -> None:

@@ -58,27 +58,36 @@ def register() -> None:
         gymnasium.register(f"softctl/{name}", **other)
 
 
-def make(scene: str, task: str, *, render_mode: str | None = None, **given: Any) -> Any:
+def make(
+    scene: str, task: str, *, scaled: bool = True, render_mode: str | None = None, **given: Any
+) -> Any:
     """An environment of one of our scenes.
 
     Args:
         scene: File name.
         task: Key of its LEARNING.
+        scaled: As of `SceneEnv`.
         render_mode: None or 'rgb_array'.
         given: `parameters` of createScene, and `task_parameters`.
     """
-    return _maker(scene, task, **given).make(render_mode=render_mode)
+    return _maker(scene, task, **given).make(scaled=scaled, render_mode=render_mode)
 
 
 def make_surrogate(
-    scene: str, task: str, *, exact: bool = False, render_mode: str | None = None, **given: Any
+    scene: str,
+    task: str,
+    *,
+    exact: bool = False,
+    scaled: bool = True,
+    render_mode: str | None = None,
+    **given: Any,
 ) -> Any:
     """An environment on the map of a scene's equilibria, or, exact, of the scene itself.
 
     Arguments as for `make`; `store`: file of equilibria, for later runs.
     """
     maker = _maker(scene, task, surrogate=not exact, **given)
-    return maker.make(render_mode=render_mode)
+    return maker.make(scaled=scaled, render_mode=render_mode)
 
 
 def make_surrogates(

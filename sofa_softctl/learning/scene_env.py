@@ -15,8 +15,10 @@ from sofa_softctl.learning.episode import Episode
 from sofa_softctl.learning.gym import gymnasium
 from sofa_softctl.learning.observation import Observation, Observer
 from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.questions import answer_of, begin, reward_of
+from sofa_softctl.learning.reset_options import goal_of
 from sofa_softctl.learning.spaces import QuantityBox
-from sofa_softctl.learning.task import Limits, Task
+from sofa_softctl.learning.task import TIME_LIMIT, Limits, Task
 from sofa_softctl.scene.declared_units import declared_units
 from sofa_softctl.scene.session import Session, Snapshot
 
@@ -31,7 +33,8 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     Each episode begins in the same state, to which a snapshot brings the scene back bit for bit;
     what the task draws then, such as a goal, comes from the seed of `reset`. So the same seeds and
     actions give the same episode, to the last bit. A simulation that diverges truncates its
-    episode, with the reason in `info["truncation"]`.
+    episode, with the reason in `info["truncation"]`, and is paid as if what is left of it were as
+    bad as its worst decision so far.
 
     Args:
         scene: A scene file, or a function createScene(root, ...).
@@ -162,6 +165,8 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         Returns:
             The observation, and info: the time, and the parameters that were drawn.
         """
+        goal = goal_of(options)
+        self._running = False
         super().reset(seed=seed)
         session = self.session
         drawn = {
@@ -175,11 +180,10 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self.actuation.reset()
         self.episode.begin(self.np_random)
         self.episode.action = self.actuation.applied.copy()
-        if self.task.begin is not None:
-            self.task.begin(self.episode)
-        for name, value in (options or {}).get("goal", {}).items():
-            self.episode.goal[name] = np.array(value, dtype=float)
-        self._running, self._clipped = True, 0
+        begin(self.task, self.episode)
+        for name, value in goal.items():
+            self._set_goal(name, np.array(value, dtype=float))
+        self._running, self._clipped, self._worst = True, 0, 0.0
         self._last = self._observed()
         return self._last.copy(), {"time": self.episode.time, "parameters": drawn}
 
@@ -204,6 +208,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._ask(self._checked(action))
         episode, limits = self.episode, self.task.limits
         info: dict[str, Any] = {"clipped": self._clipped}
+        begun = episode.decisions
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # divergence is reported below
                 for _ in range(limits.hold):
@@ -216,19 +221,21 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             info |= {"time": episode.time, "truncation": f"diverged: {error}"}
             if self.task.success is not None:
                 info["success"] = False
-            return self._last.copy(), 0.0, False, True, info
+            left = limits.decisions - begun
+            return self._last.copy(), left * self._worst, False, True, info
         if episode.decisions == 1:
             self._failed_first = 0
         reward = self._finite_reward()
-        terminated = self.task.done is not None and bool(self.task.done(episode))
+        self._worst = min(self._worst, reward)
+        terminated = answer_of("done", self.task.done, episode)
         truncated = not terminated and episode.decisions >= limits.decisions
         info["time"] = episode.time
         if truncated:
-            info["truncation"] = "time limit"
+            info["truncation"] = TIME_LIMIT
         if terminated or truncated:
             self._running = False
             if self.task.success is not None:
-                info["success"] = bool(self.task.success(episode))
+                info["success"] = answer_of("success", self.task.success, episode)
         return self._last.copy(), reward, terminated, truncated, info
 
     def render(self) -> np.ndarray | None:
@@ -269,12 +276,33 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._start: Snapshot = session.snapshot()
             self._begin_once()
             self._observer = Observer(self.task.observation, self.episode, self.units)
-            self.interface = Interface(
-                self._observer.quantities, self.actuation.quantities, limits.hold * session.dt
+            self._connect(
+                Interface(
+                    self._observer.quantities, self.actuation.quantities, limits.hold * session.dt
+                )
             )
         except BaseException:
             self.close()
             raise
+
+    def _connect(self, interface: Interface) -> None:
+        """Take an interface, the same in all episodes, whose actuators are driven here alone."""
+        known = getattr(self, "interface", interface)
+        if found := known.differences(interface):
+            raise SceneError(
+                f"randomize changes what a policy is connected to: {'; '.join(found)}. Give "
+                "observations and actions their own low and high, and leave dt as it is."
+            )
+        self.interface = interface
+        own = {id(one) for one in self.actuation.components}
+        for controller in self.session.controllers:
+            driven = [*getattr(controller, "actuators", ()), *getattr(controller, "lines", ())]
+            if any(id(one) in own for one in driven):
+                raise SceneError(
+                    f"'{controller.getPathName()}' ({type(controller).__name__}) drives actuators "
+                    "of the task as well: give parameters of createScene that leave it out, such "
+                    'as Task(parameters={"policy": None}).'
+                )
 
     def _drive(self, root: Any) -> None:
         self.units = declared_units(root)
@@ -283,8 +311,16 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def _begin_once(self) -> None:
         """Set a goal, so that observations of it can be measured."""
         self.episode.begin(np.random.default_rng(0))
-        if self.task.begin is not None:
-            self.task.begin(self.episode)
+        begin(self.task, self.episode)
+
+    def _set_goal(self, name: str, value: np.ndarray) -> None:
+        drawn = self.episode.goal.get(name)
+        if drawn is None or np.shape(drawn) != value.shape:
+            shapes = {key: np.shape(each) for key, each in self.episode.goal.items()}
+            raise SceneError(
+                f"The goal has entries of these shapes: {shapes}. Got: '{name}' of {value.shape}"
+            )
+        self.episode.goal[name] = value
 
     def _observed(self) -> np.ndarray:
         found: np.ndarray = self._seen_space.of_units(self._observer())
@@ -316,7 +352,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.episode.action = self.actuation.asked.copy()
 
     def _finite_reward(self) -> float:
-        reward = float(self.task.reward(self.episode))
+        reward = reward_of(self.task, self.episode)
         if not math.isfinite(reward):
             self._running = False
             raise SceneError(

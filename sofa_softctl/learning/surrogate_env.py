@@ -10,8 +10,12 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.learning.batch_task import BatchTask
 from sofa_softctl.learning.gym import gymnasium
 from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.reset_options import goal_of
 from sofa_softctl.learning.spaces import QuantityBox
+from sofa_softctl.learning.task import TIME_LIMIT
 
+LOST = "lost: the surrogate ends here"
+"""`info["truncation"]` of a robot that it cannot follow."""
 AutoresetMode = gymnasium.vector.AutoresetMode
 
 
@@ -61,19 +65,29 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode of each robot; one seed is that of all of them together.
+        """Begin an episode of each robot.
 
         Args:
-            seed: Of random numbers.
+            seed: Of the random numbers of all robots together; a list: of each one's first episode.
             options: `{"goal": {...}}` sets entries of the goals in place of those that are drawn.
+
+        Raises:
+            ValueError: There are not as many seeds as robots, or other options.
+            SceneError: The goal has no such entries.
         """
         self._check_open()
+        goal = goal_of(options)
+        self._state = np.zeros((0, 0))
         if isinstance(seed, list):
-            seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
-        super().reset(seed=seed)
-        self._state = self.task.begin(self.np_random, self.num_envs)
-        if goal := (options or {}).get("goal"):
-            self._state = self.task.with_goal(self._state, goal)
+            if len(seed) != self.num_envs:
+                raise ValueError(f"A list has a seed for each robot, {self.num_envs}. Got: {seed}")
+            super().reset(seed=int(np.random.SeedSequence(seed).generate_state(1)[0]))
+            own = [gymnasium.utils.seeding.np_random(each)[0] for each in seed]
+            state = np.vstack([self.task.begin(random, 1) for random in own])
+        else:
+            super().reset(seed=seed)
+            state = self.task.begin(self.np_random, self.num_envs)
+        self._state = self.task.with_goal(state, goal) if goal else state
         self._count[:], self._ended[:] = 0, False
         return self._seen(self._state), {}
 
@@ -84,8 +98,9 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
 
         Returns:
             Observations, rewards, which are at the end of their task, which were cut short, and
-            info: how many actions were out of bounds (`clipped`), and whether the surrogate lost
-            each robot (`lost`).
+            info: how many actions were out of bounds (`clipped`), whether the surrogate lost each
+            robot (`lost`), and of episodes that end `success` and `truncation`, in `final_info`
+            where the same step resets.
 
         Raises:
             gymnasium.error.ResetNeeded: reset() comes first.
@@ -127,18 +142,31 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
             raise SceneError(f"The reward of robot {number} is {rewards[number]}.")
         self._state, ended = after, done | cut
         seen = self._seen(after)
+        if ended.any():
+            final = self._final(after, valid, cut, ended)
+            if self._same_step:
+                info |= {"final_info": final, "_final_info": ended}
+                info |= {"final_obs": seen.copy(), "_final_obs": ended}
+            else:
+                info |= final
         if self._same_step and ended.any():
-            info["final_obs"], info["_final_obs"] = seen.copy(), ended
-            success = self.task.success(after)
-            if success is not None:
-                info["final_info"] = {"success": success & valid, "_success": ended}
-                info["_final_info"] = ended
             self._state = after.copy()
             self._state[ended] = self.task.begin(self.np_random, int(ended.sum()))
             self._count[ended] = 0
             seen = self._seen(self._state)
         self._ended = ended & (not self._same_step)
         return seen, rewards, done, cut, info
+
+    def _final(
+        self, state: np.ndarray, valid: np.ndarray, cut: np.ndarray, ended: np.ndarray
+    ) -> dict[str, Any]:
+        """Why and how episodes ended, as vector environments of Gymnasium say it."""
+        why = np.where(valid, TIME_LIMIT, LOST).astype(object)
+        found: dict[str, Any] = {"truncation": why, "_truncation": cut}
+        success = self.task.success(state)
+        if success is not None:
+            found |= {"success": success & valid, "_success": ended}
+        return found
 
     @property
     def state(self) -> np.ndarray:
@@ -194,6 +222,7 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode; options as of `SurrogateVectorEnv`."""
+        self._running = False
         super().reset(seed=seed)
         seen, _ = self._all.reset(seed=seed, options=options)
         self._running, self._clipped = True, 0
@@ -207,12 +236,13 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         seen, reward, done, cut, found = self._all.step(np.asarray(action, float)[None])
         self._clipped += int(found["clipped"][0])
         info: dict[str, Any] = {"clipped": self._clipped}
-        if cut[0]:
-            info["truncation"] = "the surrogate ends here" if found["lost"][0] else "time limit"
         if done[0] or cut[0]:
             self._running, seen = False, found["final_obs"]
-            if "final_info" in found:
-                info["success"] = bool(found["final_info"]["success"][0])
+            final = found["final_info"]
+            if cut[0]:
+                info["truncation"] = final["truncation"][0]
+            if "success" in final:
+                info["success"] = bool(final["success"][0])
         return seen[0], float(reward[0]), bool(done[0]), bool(cut[0]), info
 
     def close(self) -> None:

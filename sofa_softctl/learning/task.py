@@ -10,6 +10,9 @@ from sofa_softctl.learning.action import Action
 from sofa_softctl.learning.episode import Episode
 from sofa_softctl.learning.observation import Observation
 
+TIME_LIMIT = "time limit"
+"""`info["truncation"]` of an episode whose decisions are used up."""
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -153,6 +153,9 @@ def test_a_robot_beyond_the_range_of_its_map_is_lost(task):
     state[0, 2] = -0.3  # a-, of the right line
     after, valid = task.advance(state, np.zeros((2, 2)))
     assert valid.tolist() == [False, True] and np.isfinite(after[1]).all()
+    robots = task.robots(after)
+    robots.decisions[:], robots.worst[:] = 3.0, -2.0
+    assert task.lost(after).tolist() == [5 * -2.0] * 2  # five of eight decisions are left
 
 
 def late_memory(episode):

@@ -85,6 +85,11 @@ def changed(tmp_path, change):
         (lambda m, a: m.update(digest="0"), "is damaged: its digest is another one"),
         (lambda m, a: m.update(interface="{"), "is damaged"),
         (lambda m, a: a.pop("layer_1.bias"), "is damaged"),
+        (
+            lambda m, a: a["layer_0.bias"].__setitem__(0, 9.0),
+            "weights are others than were written",
+        ),
+        (lambda m, a: a.update(other=a["layer_0.bias"]), "is damaged"),
         (lambda m, a: a.update({"layer_0.weight": np.zeros((3, 5), "f4")}), r"needs layers"),
         (lambda m, a: a["layer_0.weight"].fill(np.nan), "must be finite"),
     ],

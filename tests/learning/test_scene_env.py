@@ -1,12 +1,15 @@
 """Scenes as environments: Gymnasium's contract, equal episodes, limits, named failures."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 from sofa_softctl.errors import ParameterError, SceneError
-from sofa_softctl.learning import Limits, Observation, SceneEnv
+from sofa_softctl.learning import Action, Limits, Observation, SceneEnv
 
 
 def play(env, seed, actions=None):
@@ -239,3 +242,74 @@ def test_thousands_of_resets_take_no_memory(make_env):
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 200e3
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"reward": lambda e: None}, "reward must be a number. Got: None"),
+        ({"reward": lambda e: np.array([1.0])}, r"reward must be a number. Got: array\(\[1.\]\)"),
+        (
+            {"reward": lambda e: e.goal["y"]},
+            r"reward, after 1 decisions: KeyError: 'y' \(.*test_sc",
+        ),
+        ({"done": lambda e: "no"}, "done must be True or False. Got: 'no'"),
+        ({"success": lambda e: np.array([True])}, "success must be True or False"),
+        ({"begin": lambda e: 1 / 0}, "begin, after 0 decisions: ZeroDivisionError"),
+        ({"observation": [Observation("a", lambda e: None, 0.0, 1.0)]}, "it returned None"),
+        ({"observation": [Observation("a", lambda e: [], 0.0, 1.0)]}, "'a' has no numbers"),
+        (
+            {"observation": [Observation("a", lambda e: [0.0] * (1 + e.decisions), 0.0, 1.0)]},
+            "'a' has 2 numbers, at first 1",
+        ),
+        ({"action": [Action("/body/cable", 0.0, 50.0)]}, "beyond those of the scene, maxForce: 40"),
+        ({"randomize": {"dt": (0.005, 0.02)}}, "randomize changes what a policy is connected to"),
+    ],
+)
+def test_mistakes_of_a_task_are_named(make_env, other, message):
+    with pytest.raises(SceneError, match=message):
+        env = make_env(limits=Limits(decisions=1, hold=2), **other)
+        for seed in range(2):
+            env.reset(seed=seed)
+            env.step(np.zeros(1))
+
+
+def test_a_controller_of_the_scene_on_the_same_actuators_is_named():
+    """It would drive them as well: the scene's own must be left out."""
+    from sofa_softctl.learning.environments import task_of
+
+    finger = Path(__file__).parents[2] / "scenes" / "finger.py"
+    with pytest.raises(SceneError, match=r"InverseController\) drives actuators of the task"):
+        SceneEnv.of_task(finger, replace(task_of(finger, "bend"), parameters={}))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"goal": {"z": [1.0]}}, SceneError, "entries of these shapes: {'x'"),
+        ({"goal": {"x": [1.0, 2.0]}}, SceneError, r"Got: 'x' of \(2,\)"),
+        ({"goal": [1.0]}, ValueError, "reset takes options="),
+        ({"gaol": {"x": [1.0]}}, ValueError, "reset takes options="),
+    ],
+)
+def test_options_of_reset_that_are_wrong_are_named(make_env, options, error, message):
+    """And the episode is not begun."""
+    env = make_env()
+    with pytest.raises(error, match=message):
+        env.reset(options=options)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(1))
+
+
+def test_divergence_is_paid_as_the_worst_of_what_is_left(make_env):
+    """Otherwise, where rewards are negative, policies learn to diverge."""
+
+    def reward(episode):
+        if episode.decisions == 3:
+            episode.root.body.dofs.position.value = [[1e308, 0.0, 0.0]]
+        return -float(episode.decisions)
+
+    env = make_env(reward=reward)
+    env.reset(seed=0)
+    paid = [env.step(np.zeros(1))[1] for _ in range(4)]
+    assert paid == [-1.0, -2.0, -3.0, -3.0 * 7]  # seven of ten decisions are left

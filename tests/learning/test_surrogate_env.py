@@ -72,7 +72,7 @@ def test_a_robot_beyond_the_map_is_cut_short_where_it_was():
     assert lost.all()
     alone = SurrogateEnv(Lag(edge=np.inf))
     alone.reset(seed=0)
-    assert alone.step(np.zeros(1))[-1]["truncation"] == "the surrogate ends here"
+    assert alone.step(np.zeros(1))[-1]["truncation"] == "lost: the surrogate ends here"
 
 
 def test_order_of_calls_and_bad_actions_are_named():
@@ -110,3 +110,24 @@ def test_a_reward_that_is_no_number_is_named():
 def test_a_task_without_a_goal_takes_none():
     with pytest.raises(SceneError, match="has no goal to be set. Got: place"):
         SurrogateEnv(Lag()).reset(options={"goal": {"place": 0.0}})
+
+
+def test_a_list_of_seeds_is_one_for_each_robot():
+    env = SurrogateVectorEnv(Lag(), 3, scaled=False)
+    first, _ = env.reset(seed=[1, 2, 3])
+    other, _ = env.reset(seed=[1, 9, 3])
+    assert np.array_equal(first[[0, 2]], other[[0, 2]]) and not np.array_equal(first[1], other[1])
+    alone = SurrogateEnv(Lag(), scaled=False)
+    assert np.array_equal(alone.reset(seed=2)[0], first[1])
+    with pytest.raises(ValueError, match="a seed for each robot, 3"):
+        env.reset(seed=[1, 2])
+
+
+def test_why_episodes_ended_is_said_in_both_modes():
+    for mode in (SAME, NEXT):
+        env = SurrogateVectorEnv(Lag(4), 2, autoreset_mode=mode)
+        env.reset(seed=3)
+        for _ in range(4):
+            *_, info = env.step(np.zeros((2, 1)))
+        final = info["final_info"] if mode is SAME else info
+        assert final["truncation"].tolist() == ["time limit"] * 2 and final["_truncation"].all()

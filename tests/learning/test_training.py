@@ -18,6 +18,7 @@ from sofa_softctl.learning.training.curve import save_curve  # noqa: E402
 from sofa_softctl.learning.training.scores import score  # noqa: E402
 from sofa_softctl.learning.training.settings import Settings  # noqa: E402
 from sofa_softctl.learning.training.trainer import train  # noqa: E402
+from sofa_softctl.learning.training.vector import VectorAdapter  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # of libraries that we do not write
 SMALL = {"iteration": 512, "envs": 8, "minibatch": 128, "spread": 0.5, "layers": (16,)}
@@ -61,7 +62,7 @@ def test_a_stopped_training_goes_on(tmp_path):
 
 
 def test_it_goes_on_from_the_last_checkpoint_after_a_kill(tmp_path):
-    """What is not in a checkpoint is done again."""
+    """Each iteration is in one."""
     out = tmp_path / "lag.safetensors"
 
     def killed(point):
@@ -69,7 +70,7 @@ def test_it_goes_on_from_the_last_checkpoint_after_a_kill(tmp_path):
             raise WorkerError("killed")
 
     with pytest.raises(WorkerError):
-        run(out, every=2, progress=killed)
+        run(out, progress=killed)
     assert not out.exists()
     found = run(out, resume=True)
     assert [point.steps for point in found.curve] == [512, 1024, 1536, 2048]
@@ -87,11 +88,73 @@ def test_checkpoints_of_other_trainings_are_refused(tmp_path):
         run(out, resume=True)
 
 
+def test_a_checkpoint_of_another_environment_is_refused(tmp_path):
+    """With the same interface, such as another task of a scene."""
+    out = tmp_path / "lag.safetensors"
+    run(out)
+    vector = SurrogateVectorEnv(Lag(), 8, autoreset_mode=AutoresetMode.SAME_STEP)
+    with pytest.raises(PolicyError, match="a training in 'lag', and this is 'another'"):
+        train(vector, Lag.interface, settings(), name="another", out=out, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"learning_rate": -1.0}, "learning_rate -1.0, above 0"),
+        ({"minibatch": 0}, "minibatch 0, 1 at least"),
+        ({"discount": 1.5}, "discount 1.5, from 0 to 1"),
+        ({"spread": float("nan")}, "spread nan, above 0"),
+        ({"entropy": -1.0}, "entropy -1.0, 0 at least"),
+    ],
+)
+def test_settings_of_a_wrong_size_are_named(change, message):
+    with pytest.raises(UsageError, match=message):
+        settings(**change)
+
+
 def test_settings_that_do_not_fit_are_named():
     with pytest.raises(UsageError, match="as many decisions of each"):
         Settings(envs=7)
     with pytest.raises(UsageError, match="Minibatches must fill an iteration"):
         Settings(minibatch=100)
+
+
+def test_a_lost_robot_is_counted_and_not_paid_for():
+    """Its episode is at its end: what would come after it is not worth anything."""
+    vector = SurrogateVectorEnv(Lag(edge=-0.95), 8, autoreset_mode=AutoresetMode.SAME_STEP)
+    adapter = VectorAdapter(vector, seed=0)
+    adapter.reset()
+    truncated = []
+    for _ in range(20):
+        adapter.step_async(np.full((8, 1), -1.0))
+        *_, infos = adapter.step_wait()
+        truncated += [info["TimeLimit.truncated"] for info in infos if info]
+    assert truncated and not any(truncated)
+    assert all(one.lost for one in adapter.episodes)
+    narrow = SurrogateVectorEnv(Lag(edge=-0.2), 8, autoreset_mode=AutoresetMode.SAME_STEP)
+    found = train(narrow, Lag.interface, settings(steps=512))
+    assert 0.0 < found.curve[0].lost <= 1.0
+
+
+def test_ctrl_c_does_not_wait_for_answers_that_never_come(tiny, monkeypatch):
+    """In a step of environments in processes, some of which have answered."""
+    from sofa_softctl.learning.environments import maker_of
+
+    vector = maker_of(str(tiny)).vector(2, 2)
+    adapter = VectorAdapter(vector, seed=0)
+    adapter.reset()
+    vector.step_async(np.zeros((2, 1), np.float32))
+    vector.parent_pipes[0].recv()  # one answer was taken when Ctrl-C came
+
+    def interrupted(actions):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vector, "step", interrupted)
+    adapter.step_async(np.zeros((2, 1)))
+    with pytest.raises(KeyboardInterrupt):
+        adapter.step_wait()
+    adapter.close()
+    assert not any(process.is_alive() for process in vector.processes)
 
 
 def test_a_killed_worker_is_named(tiny):

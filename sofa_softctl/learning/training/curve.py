@@ -27,6 +27,8 @@ class CurvePoint:
     """Their mean number of decisions."""
     success: float
     """Share of them that were done; NaN where there is no such thing."""
+    lost: float
+    """Share of them in which the robot was lost."""
     seconds: float
     """Time of the training so far [s]."""
 

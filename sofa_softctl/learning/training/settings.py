@@ -50,6 +50,19 @@ class Settings:
                 f"iteration. Got: {self.steps} steps, {self.envs} environments, {self.iteration} "
                 "decisions in an iteration"
             )
+        wrong = [
+            f"{name} {value}, {expected}"
+            for expected, names, fits in (
+                ("from 0 to 1", ("discount", "trace"), lambda value: 0.0 <= value <= 1.0),
+                ("above 0", ("learning_rate", "clip", "spread"), lambda value: value > 0.0),
+                ("0 at least", ("entropy",), lambda value: value >= 0.0),
+                ("1 at least", ("minibatch", "epochs", "iteration"), lambda value: value >= 1),
+            )
+            for name in names
+            if not fits(value := getattr(self, name))
+        ]
+        if wrong:
+            raise UsageError(f"Settings of a training are not possible: {'; '.join(wrong)}.")
         if self.iteration % self.minibatch:
             raise UsageError(
                 f"Minibatches must fill an iteration. Got: {self.minibatch} of {self.iteration}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from sofa_softctl.learning.training.checkpoint import (
 )
 from sofa_softctl.learning.training.curve import CurvePoint
 from sofa_softctl.learning.training.settings import Settings
+
+if TYPE_CHECKING:
+    from sofa_softctl.learning.training.vector import Ended
 
 Progress = Callable[[CurvePoint], None]
 
@@ -58,7 +61,6 @@ def train(
     name: str = "",
     out: Path | None = None,
     resume: bool = False,
-    every: int = 5,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Trained:
@@ -69,9 +71,9 @@ def train(
         interface: Of each.
         settings: Of the algorithm.
         name: Of the environment, for the files.
-        out: File of the policy, beside which checkpoints are kept; None: no files.
+        out: File of the policy, beside which a checkpoint is kept after each iteration; None: no
+            files.
         resume: Whether to go on from the checkpoint there.
-        every: Iterations from one checkpoint to the next.
         progress: Called after each iteration.
         stop: Asked after each iteration whether to stop there.
 
@@ -116,8 +118,7 @@ def train(
             adapter.episodes.clear()
             _check_finite(model, checkpoint)
             stopped = stop is not None and stop()
-            ended = stopped or model.num_timesteps >= settings.steps
-            if checkpoint is not None and (ended or len(curve) % every == 0):
+            if checkpoint is not None:
                 values = {"steps": model.num_timesteps, "curve": list(map(astuple, curve))}
                 save_checkpoint(checkpoint, model, about | values | {"scale": wrapped.scale()})
             if progress is not None:
@@ -140,6 +141,11 @@ def _check_same(path: Path, found: dict[str, Any], now: dict[str, Any]) -> None:
             f"'{path}' is of a training in '{found['environment']}', whose observations, actions "
             f"or bounds are others than those of '{now['environment']}'."
         )
+    if found["environment"] != now["environment"]:
+        raise PolicyError(
+            f"'{path}' is of a training in '{found['environment']}', and this is "
+            f"'{now['environment']}'."
+        )
     if other:
         named = ", ".join(f"{key} {before.get(key)}, now {after[key]}" for key in other)
         raise PolicyError(f"'{path}' is of a training with other settings: {named}.")
@@ -150,20 +156,19 @@ def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _point(
-    steps: int, episodes: list[tuple[float, int, bool | None]], seconds: float
-) -> CurvePoint:
+def _point(steps: int, episodes: list[Ended], seconds: float) -> CurvePoint:
     if not episodes:
-        return CurvePoint(steps, 0, np.nan, np.nan, np.nan, np.nan, seconds)
-    returns, lengths, successes = zip(*episodes, strict=True)
-    known = [one for one in successes if one is not None]
+        return CurvePoint(steps, 0, np.nan, np.nan, np.nan, np.nan, 0.0, seconds)
+    totals = [one.total for one in episodes]
+    known = [one.success for one in episodes if one.success is not None]
     return CurvePoint(
         steps,
         len(episodes),
-        float(np.mean(returns)),
-        float(np.std(returns)),
-        float(np.mean(lengths)),
+        float(np.mean(totals)),
+        float(np.std(totals)),
+        float(np.mean([one.length for one in episodes])),
         float(np.mean(known)) if known else np.nan,
+        float(np.mean([one.lost for one in episodes])),
         seconds,
     )
 

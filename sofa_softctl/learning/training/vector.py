@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.learning.gym import gymnasium
+from sofa_softctl.learning.task import TIME_LIMIT
+
+
+class Ended(NamedTuple):
+    """An episode at its end."""
+
+    total: float
+    """Its return."""
+    length: int
+    """Its decisions."""
+    success: bool | None
+    """Whether it was done; None: there is no such thing."""
+    lost: bool
+    """Whether the robot was lost: it left its surrogate, or the simulation diverged."""
 
 
 class VectorAdapter(VecEnv):  # type: ignore[misc]
@@ -26,9 +40,9 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         self.vector, self._seed = vector, seed
         self._returns = np.zeros(vector.num_envs)
         self._lengths = np.zeros(vector.num_envs, int)
-        self._lost_process = False
-        self.episodes: list[tuple[float, int, bool | None]] = []
-        """Return, decisions and success (None: there is no such) of each episode that ended."""
+        self._broken = False
+        self.episodes: list[Ended] = []
+        """Episodes that ended since they were last counted."""
         super().__init__(
             vector.num_envs, vector.single_observation_space, vector.single_action_space
         )
@@ -52,27 +66,35 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         ended = done | cut
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for i in np.flatnonzero(ended).tolist():
-            last = info["final_obs"][i]
-            infos[i] = {"terminal_observation": last, "TimeLimit.truncated": bool(cut[i])}
+            last, final = info["final_obs"][i], info.get("final_info", {})
+            lost = _said(final, "truncation", i) not in (None, TIME_LIMIT)
+            infos[i] = {
+                "terminal_observation": last,
+                "TimeLimit.truncated": bool(cut[i] and not lost),
+            }
             infos[i]["episode"] = {"r": float(self._returns[i]), "l": int(self._lengths[i])}
-            success = _success(info, i)
-            self.episodes.append((float(self._returns[i]), int(self._lengths[i]), success))
+            success = _said(final, "success", i)
+            known = None if success is None else bool(success)
+            self.episodes.append(Ended(float(self._returns[i]), int(self._lengths[i]), known, lost))
         self._returns[ended], self._lengths[ended] = 0.0, 0
         return np.asarray(seen), np.asarray(rewards, np.float32), ended, infos
 
     def close(self) -> None:
         """Let go of the environments; what is left of their processes is ended."""
-        self.vector.close(**({"terminate": True} if self._lost_process else {}))
+        self.vector.close(**({"terminate": True} if self._broken else {}))
 
     def _alive(self, call: Any, *args: Any, **options: Any) -> Any:
         try:
             return call(*args, **options)
         except (BrokenPipeError, EOFError, ConnectionResetError) as error:
-            self._lost_process = True
+            self._broken = True
             raise WorkerError(
                 "A process with an environment was killed, perhaps for want of memory. The last "
                 "checkpoint is kept: go on with --resume, with fewer --workers."
             ) from error
+        except KeyboardInterrupt:  # answers that are still to come would be waited for
+            self._broken = True
+            raise
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Not of single environments."""
@@ -98,8 +120,7 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         return [None] * self.num_envs
 
 
-def _success(info: dict[str, Any], i: int) -> bool | None:
-    """What an episode's last info said of its success."""
-    last = info.get("final_info", {})
-    known = last.get("_success", np.zeros(0, bool))
-    return bool(last["success"][i]) if len(known) > i and known[i] else None
+def _said(final: dict[str, Any], name: str, i: int) -> Any:
+    """What the last info of environment i has under a name; None: nothing."""
+    known = final.get(f"_{name}", np.zeros(0, bool))
+    return final[name][i] if len(known) > i and known[i] else None

@@ -39,6 +39,8 @@ class LearningTerminal(Terminal):
             )
             if not math.isnan(point.success):
                 text += f", {point.success:.0%} done"
+            if point.lost:
+                text += f", {point.lost:.0%} lost"
             left = point.seconds * (1.0 / share - 1.0)
             line(f"{text}; {left / 60.0:.0f} min more")
             if not self.console.is_terminal and share * 10.0 >= shown + 1:
