@@ -87,6 +87,8 @@ class PolicyController(SceneController):
         """Decide where it is time to, and move the actuators."""
         del event
         limits = self.task.limits
+        if self.observer is None:
+            self.keep(observer=self._connected())
         since = self.steps - limits.settle
         if since >= 0 and since % limits.hold == 0:
             self._decide()
@@ -97,8 +99,6 @@ class PolicyController(SceneController):
         self.episode.goal.update(self._goal_at(self.episode.time))
         if "goal" in self.outputs:
             self.outputs["goal"].value = _points(self.episode.goal).tolist()
-        if self.observer is None:
-            self._connect()
         assert self.observer is not None  # connected
         seen = self.observer()
         asked = self.policy(seen)
@@ -112,12 +112,14 @@ class PolicyController(SceneController):
         known = {name: each(time) if callable(each) else each for name, each in self.goal.items()}
         return {name: np.array(value, dtype=float) for name, value in known.items()}
 
-    def _connect(self) -> None:
+    def _connected(self) -> Observer:
+        """What reads the observations, where they and the actuators are the policy's."""
+        self.episode.goal.update(self._goal_at(self.episode.time))
         observer = Observer(self.task.observation, self.episode, self.units)
         interval = self.task.limits.hold * float(self.dt.value)
         here = Interface(observer.quantities, self.actuation.quantities, interval)
         self.policy.check_fits(here, "this scene and task")
-        self.keep(observer=observer)
+        return observer
 
     def reset(self) -> None:
         """Back to the start."""
