@@ -229,7 +229,7 @@ def learning(
 ) -> None:
     """Measure decisions a second, beside a new process for each episode, in turns."""
     from sofa_softctl.learning.environments import maker_of
-    from sofa_softctl.learning.throughput import ROUNDS, throughput
+    from sofa_softctl.learning.measuring.throughput import ROUNDS, throughput
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 

@@ -50,10 +50,10 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Play episodes with a policy, and say what they brought."""
-    from sofa_softctl.learning.baseline import score_baseline
     from sofa_softctl.learning.environments import interface_of
+    from sofa_softctl.learning.measuring.baseline import score_baseline
+    from sofa_softctl.learning.measuring.scores import score as play
     from sofa_softctl.learning.policy import Policy
-    from sofa_softctl.learning.training.scores import score as play
     from sofa_softctl.view.terminal.learning import LearningTerminal
 
     check_outputs(reads=[policy], movie=movie)

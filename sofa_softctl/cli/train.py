@@ -220,7 +220,7 @@ FRESH = 1_000_000
 
 def _scores(maker: Any, policy: Any, episodes: int, show: Any) -> dict[str, Any]:
     """Of a policy in its environment, and on the exact model where there is one."""
-    from sofa_softctl.learning.training.scores import score
+    from sofa_softctl.learning.measuring.scores import score
 
     found = {}
     twins = {"its environment": maker}

@@ -15,10 +15,10 @@ from typing import Any
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.learning.gym import gymnasium
-from sofa_softctl.learning.line_task import LineTask
 from sofa_softctl.learning.quantities import Interface, Quantities
 from sofa_softctl.learning.scene_env import SceneEnv
-from sofa_softctl.learning.surrogate_env import SurrogateEnv, SurrogateVectorEnv
+from sofa_softctl.learning.surrogates.line_task import LineTask
+from sofa_softctl.learning.surrogates.surrogate_env import SurrogateEnv, SurrogateVectorEnv
 from sofa_softctl.learning.task import Task
 from sofa_softctl.scene.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.scene_task import read_surrogate

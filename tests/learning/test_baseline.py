@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.learning.baseline import score_baseline
-from sofa_softctl.learning.training.scores import score
+from sofa_softctl.learning.measuring.baseline import score_baseline
+from sofa_softctl.learning.measuring.scores import score
 
 TINY = Path(__file__).parent / "tiny.py"
 

@@ -6,7 +6,7 @@ import pytest
 
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.learning.environments import maker_of
-from sofa_softctl.learning.throughput import _episodes, throughput
+from sofa_softctl.learning.measuring.throughput import _episodes, throughput
 
 TINY = Path(__file__).parent / "tiny.py"
 

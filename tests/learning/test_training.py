@@ -13,9 +13,9 @@ from gymnasium.vector import AutoresetMode  # noqa: E402
 
 from sofa_softctl.errors import PolicyError, UsageError, WorkerError  # noqa: E402
 from sofa_softctl.learning import SurrogateEnv, SurrogateVectorEnv  # noqa: E402
+from sofa_softctl.learning.measuring.scores import score  # noqa: E402
 from sofa_softctl.learning.training.checkpoint import checkpoint_of  # noqa: E402
 from sofa_softctl.learning.training.curve import save_curve  # noqa: E402
-from sofa_softctl.learning.training.scores import score  # noqa: E402
 from sofa_softctl.learning.training.settings import Settings  # noqa: E402
 from sofa_softctl.learning.training.trainer import train  # noqa: E402
 from sofa_softctl.learning.training.vector import VectorAdapter  # noqa: E402

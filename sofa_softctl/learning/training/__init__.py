@@ -1,4 +1,4 @@
-"""Training by stable-baselines3 (extra [rl]), and scores of policies."""
+"""Training by stable-baselines3, the extra [rl]."""
 
 from sofa_softctl._internal.public import public
 
@@ -6,7 +6,6 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         "curve": ["CurvePoint", "save_curve"],
-        "scores": ["Score", "score"],
         "settings": ["SCENES", "Settings"],
         "trainer": ["Trained", "check_extra", "train"],
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -81,7 +82,9 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
 
     def close(self) -> None:
         """Let go of the environments; what is left of their processes is ended."""
-        self.vector.close(**({"terminate": True} if self._broken else {}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that answers are still to come
+            self.vector.close(**({"terminate": True} if self._broken else {}))
 
     def _alive(self, call: Any, *args: Any, **options: Any) -> Any:
         try:

@@ -11,7 +11,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from sofa_softctl.learning import Policy, SurrogateEnv, SurrogateVectorEnv
-from sofa_softctl.learning.training import Settings, score, train
+from sofa_softctl.learning.measuring import score
+from sofa_softctl.learning.training import Settings, train
 from softctl_swimmer.learning.exact import NearbySolutions
 from softctl_swimmer.learning.task import SwimTask
 from softctl_swimmer.planning.study import Study

@@ -7,9 +7,9 @@ from copy import deepcopy
 
 from sofa_softctl.errors import DivergedError, SceneError, SimulationError
 from sofa_softctl.learning.episode import Episode, asking
+from sofa_softctl.learning.measuring.scores import Score
 from sofa_softctl.learning.questions import answer_of, reward_of
 from sofa_softctl.learning.scene_env import SceneEnv
-from sofa_softctl.learning.training.scores import Score
 from sofa_softctl.scene.session import Session
 
 

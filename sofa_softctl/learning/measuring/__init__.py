@@ -1,0 +1,12 @@
+"""What policies and environments are worth: scores, baselines, throughput."""
+
+from sofa_softctl._internal.public import public
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "baseline": ["score_baseline"],
+        "scores": ["Score", "score"],
+        "throughput": ["Throughput", "throughput"],
+    },
+)

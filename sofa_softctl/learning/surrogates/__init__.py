@@ -1,0 +1,1 @@
+"""Tasks on surrogates: many robots in one process."""
