@@ -20,6 +20,7 @@ PACKAGES = (
     "identification.mechanism",
     "identification.problems.loop",
     "learning",
+    "learning.measuring",
     "learning.training",
     "library",
     "qp",
