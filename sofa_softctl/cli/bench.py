@@ -229,7 +229,7 @@ def learning(
 ) -> None:
     """Measure decisions a second, beside a new process for each episode, in turns."""
     from sofa_softctl.learning.environments import maker_of
-    from sofa_softctl.learning.measuring.throughput import ROUNDS, throughput
+    from sofa_softctl.learning.measuring.throughput import ROUNDS, measure_throughput
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 
@@ -239,7 +239,9 @@ def learning(
         maker = maker_of(name)
         exact = {"parameters": {"exact": True}} if getattr(maker, "exact", None) else {}
         with show.bar(f"Measuring {maker.name}", 2 * ROUNDS) as advance:
-            found.append(throughput(maker, (name, exact), workers, seconds, progress=advance))
+            found.append(
+                measure_throughput(maker, (name, exact), workers, seconds, progress=advance)
+            )
     if as_json:
         print_json([each.to_dict() for each in found])
     elif not quiet:

@@ -6,7 +6,7 @@ import pytest
 
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.learning.environments import maker_of
-from sofa_softctl.learning.measuring.throughput import _episodes, throughput
+from sofa_softctl.learning.measuring.throughput import _episodes, measure_throughput
 
 TINY = Path(__file__).parent / "tiny.py"
 
@@ -14,7 +14,7 @@ TINY = Path(__file__).parent / "tiny.py"
 def test_both_ways_are_measured_in_turns():
     """A process for each episode of ten decisions mostly starts."""
     turns = []
-    found = throughput(
+    found = measure_throughput(
         maker_of(str(TINY)), (str(TINY), {}), 1, 0.2, rounds=1, progress=turns.append
     )
     assert turns == [1, 2] and found.steps == 2

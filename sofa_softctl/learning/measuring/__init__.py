@@ -7,6 +7,6 @@ __all__, __getattr__, __dir__ = public(
     {
         "baseline": ["score_baseline"],
         "scores": ["Score", "score"],
-        "throughput": ["Throughput", "throughput"],
+        "throughput": ["Throughput", "measure_throughput"],
     },
 )

@@ -74,7 +74,7 @@ class Throughput:
         return asdict(self) | {"ratio": self.ratio}
 
 
-def throughput(
+def measure_throughput(
     maker: Maker,
     request: tuple[str, dict[str, Any]],
     workers: int,
