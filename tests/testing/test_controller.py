@@ -164,7 +164,7 @@ def markers_at(value):
         ({"plot": lambda self, figure, history: True}, "expected axes just where it returns True"),
         ({"markers": lambda self: (1, 2)}, "Sway.markers: expected Markers or None"),
         (
-            {"markers": lambda self: Markers(np.zeros((1, 3)), *(np.zeros((0, 3)),) * 3)},
+            {"markers": lambda self: Markers(np.zeros((1, 3)), *(np.zeros((2, 3)),) * 3)},
             r"goals and tips of one shape \(n, 3\)",
         ),
         ({"recorded": ["pull"]}, "Sway.recorded: expected a dict"),

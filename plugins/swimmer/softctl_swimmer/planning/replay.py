@@ -85,7 +85,7 @@ def solve_gait(
     def leads_elsewhere(found: GaitPlan) -> bool:
         goal = OBJECTIVES[objective](dynamics.embedding)
         try:
-            played = play(dynamics, found.plan.a[:, HINGES], goal)
+            played = play(dynamics, found.plan.a[:, HINGES], goal, FINER)
         except SceneError:  # `replay` says so
             return False
         return not _agree(played.progress, found.progress)
@@ -98,7 +98,7 @@ def solve_gait(
     if refined:
         found = planned(found, True, chosen.iterations)
     for charge in GENTLER:
-        if _played_torque(found, dynamics) > 1.0 + PLAYED_TORQUE:
+        if not _played_torque(found, dynamics) <= 1.0 + PLAYED_TORQUE:  # or it leaves the map
             found = planned(found, refined, chosen.iterations, charge)
     for charge in LIGHTER:
         if not (found.plan.status.ok and _played_torque(found, dynamics) < IDLE):
