@@ -140,7 +140,7 @@ def spot(radius=25.0):
         observation=[
             Observation("goal", lambda e: e.goal["spot"][0, :2], -radius, radius, "length"),
             Observation("off", off, -2.0 * radius, 2.0 * radius, "length"),
-            Observation("speed", lambda e: spot_speed(e), -1000.0, 1000.0, "mm/s"),
+            Observation("speed", spot_speed, -1000.0, 1000.0, "mm/s"),
             Observation("pulls", lambda e: e.action, 0.0, 1500.0, "force"),
         ],
         action=[

@@ -20,6 +20,7 @@ from sofa_softctl.cli.train import (
     TaskSet,
     maker_from,
 )
+from sofa_softctl.errors import UsageError
 
 
 @app.command(
@@ -50,7 +51,7 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Play episodes with a policy, and say what they brought."""
-    from sofa_softctl.learning.environments import interface_of
+    from sofa_softctl.learning.environments import SceneMaker, interface_of
     from sofa_softctl.learning.measuring.baseline import score_baseline
     from sofa_softctl.learning.measuring.scores import score as play
     from sofa_softctl.learning.policy import Policy
@@ -62,6 +63,8 @@ def score(
     loaded = Policy.load(policy)
     maker = maker_from(environment, task, set_, task_set, surrogate, store)
     show.prepare(maker)
+    if baseline and (surrogate or not isinstance(maker, SceneMaker)):
+        raise UsageError("--baseline is for scene files, without --surrogate.")
     loaded.check_fits(interface_of(maker), maker.name)
     env = maker.make()
     try:

@@ -48,6 +48,15 @@ def test_a_policy_is_scored(softctl, file):
     assert f"{found['mean']:.4g}" in out and "policy" in out
 
 
+def test_the_scenes_own_controller_plays_the_same_episodes(softctl, file):
+    given = ("score", file, TINY, "--episodes", 2, "--baseline")
+    found = json.loads(softctl(*given, "--json")[1])
+    assert found["baseline"]["lengths"] == found["lengths"]
+    assert "baseline" in softctl(*given)[1]
+    status, _, err = softctl("score", file, "softctl/Finger-v0", "--baseline")
+    assert status == 2 and "--baseline is for scene files" in " ".join(err.split())
+
+
 def test_a_policy_for_another_time_step_is_refused(softctl, file):
     status, _, err = softctl("score", file, TINY, "--set", "dt=0.02")
     assert status == 1 and "a decision each 0.02, here each 0.04" in " ".join(err.split())
