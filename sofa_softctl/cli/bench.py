@@ -246,3 +246,49 @@ def learning(
         print_json([each.to_dict() for each in found])
     elif not quiet:
         tables.show_learning(found)
+
+
+@bench.command(
+    epilog="Examples:\n\n"
+    "  softctl bench surrogate scenes/laser_arm.py\n\n"
+    "  softctl bench surrogate scenes/laser_arm.py --rate 500 --rate 5000"
+)
+def surrogate(
+    path: Scene,
+    rate: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Greatest change of a tension, in the scene's force/time; repeatable. A tenth, a "
+            "third, once and three times the task's when left out."
+        ),
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="One of the scene file's LEARNING.")] = None,
+    episodes: Annotated[int, typer.Option(help="Of each kind at each rate.", min=1)] = 5,
+    set_: Set = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="FILE.store", help="Equilibria, kept for later runs.")
+    ] = None,
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure how far a surrogate for learning is from its scene, under the same actions."""
+    from sofa_softctl.learning.environments import SceneMaker, maker_of
+    from sofa_softctl.learning.measuring.surrogate_error import SHARES, measure_surrogate
+    from sofa_softctl.view.terminal import bench as tables
+    from sofa_softctl.view.terminal.learning import LearningTerminal
+
+    load_plugins(plugin, "embedded")
+    if any(not each > 0.0 for each in rate or []):
+        raise typer.BadParameter(f"--rate is above 0. Got: {rate}")
+    maker = maker_of(str(path), task=task, parameters=parameters(set_), surrogate=True, store=store)
+    assert isinstance(maker, SceneMaker)  # of a file
+    show = LearningTerminal(quiet=quiet or as_json)
+    show.prepare(maker)
+    with show.bar("Playing", len(rate or SHARES)) as advance:
+        found = measure_surrogate(maker.line_task, rate or (), episodes=episodes, progress=advance)
+    equilibria = len(maker.line_task.grid.corners.data)
+    if as_json:
+        print_json({"equilibria": equilibria, "rates": [each.to_dict() for each in found]})
+    elif not quiet:
+        tables.show_surrogate(equilibria, found)

@@ -6,7 +6,7 @@ import shlex
 
 import typer
 
-_BENCH = ("batch", "bridge", "cluster", "learning", "scene", "compare", "--help")
+_BENCH = ("batch", "bridge", "cluster", "learning", "scene", "surrogate", "compare", "--help")
 _STUDIES = {
     "--planning": "planning",
     "--trajectories": "trajectories",

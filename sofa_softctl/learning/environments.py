@@ -74,14 +74,14 @@ class SceneMaker:
             progress: Called with a line of text now and then.
         """
         if self.surrogate:
-            self._line_task.prepare(progress)
+            self.line_task.prepare(progress)
 
     def make(
         self, *, scaled: bool = True, render_mode: str | None = None
     ) -> SceneEnv | SurrogateEnv:
         """One environment; options as of `SceneEnv`."""
         if self.surrogate:
-            return SurrogateEnv(self._line_task, scaled=scaled, render_mode=render_mode)
+            return SurrogateEnv(self.line_task, scaled=scaled, render_mode=render_mode)
         return SceneEnv.of_task(self.scene, self._task, scaled=scaled, render_mode=render_mode)
 
     def vector(
@@ -89,7 +89,7 @@ class SceneMaker:
     ) -> VectorEnv:
         """Several: a surrogate's in one call, scenes each in a process where there are workers."""
         if self.surrogate:
-            return SurrogateVectorEnv(self._line_task, count, autoreset_mode=mode)
+            return SurrogateVectorEnv(self.line_task, count, autoreset_mode=mode)
         return _several(self.make, count, workers, mode)
 
     @property
@@ -98,7 +98,8 @@ class SceneMaker:
         return replace(found, parameters={**found.parameters, **self.parameters})
 
     @cached_property
-    def _line_task(self) -> LineTask:
+    def line_task(self) -> LineTask:
+        """The task on the map of the scene's equilibria."""
         surrogate = read_surrogate(self.scene)
         return LineTask(self.scene, self._task, surrogate, store=self.store)
 

@@ -212,7 +212,7 @@ def test_a_maker_makes_both_and_keeps_equilibria(tmp_path):
     assert vector.reset(seed=0)[0].shape == (2, 10)
     again = maker_of(str(STRIP), surrogate=True, store=tmp_path / "strip.store")
     again.prepare()
-    assert again._line_task.robot.evaluations == 0
+    assert again.line_task.robot.evaluations == 0
 
 
 def test_a_scene_without_a_surrogate_says_so(tiny):

@@ -84,7 +84,9 @@ def test_order_of_calls_and_bad_actions_are_named():
         env.step(np.zeros(2))
     with pytest.raises(ValueError, match="1 of them not finite"):
         env.step(np.array([[0.0], [np.nan]]))
-    assert env.step(np.array([[2.0], [0.0]]))[-1]["clipped"].tolist() == [1, 0]
+    info = env.step(np.array([[2.0], [0.0]]))[-1]
+    assert info["clipped"].tolist() == [1, 0]
+    assert info["time"].tolist() == [Lag(1).interface.interval] * 2
     env.close()
     env.close()
     with pytest.raises(gymnasium.error.ClosedEnvironmentError):

@@ -1,4 +1,4 @@
-"""What policies and environments are worth: scores, baselines, throughput."""
+"""What policies and environments are worth: scores, baselines, throughput, errors of surrogates."""
 
 from sofa_softctl._internal.public import public
 
@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         "baseline": ["score_baseline"],
         "scores": ["Score", "score"],
+        "surrogate_error": ["SurrogateError", "measure_surrogate"],
         "throughput": ["Throughput", "measure_throughput"],
     },
 )

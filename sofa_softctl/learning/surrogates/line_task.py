@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,6 +106,7 @@ class LineTask(BatchTask):
     Attributes:
         interface: As of `SceneEnv`: policies fit both.
         decisions: Of an episode.
+        watched: Paths of SURROGATE's points, and how many points each has.
     """
 
     def __init__(
@@ -124,7 +126,8 @@ class LineTask(BatchTask):
         if "scale" not in surrogate:
             raise SceneError("SURROGATE needs 'scale', the tension of a control of 1.")
         values = {**task.parameters, **(parameters or {})}
-        self.task, self.decisions = replace(task, parameters=values), task.limits.decisions
+        self.scene, self.decisions = scene, task.limits.decisions
+        self.task = replace(task, parameters=values)
         self.scale = float(surrogate["scale"])
         self._read_scene(scene, surrogate.get("points", ()))
         most = float(self.interface.action.high.max()) / self.scale
@@ -166,6 +169,25 @@ class LineTask(BatchTask):
         """The map's samples, with the estimated error of positions [length]."""
         found = self.robot.grid
         assert isinstance(found, SparseGrid)  # as asked for
+        return found
+
+    @property
+    def rate(self) -> float:
+        """Greatest change of a tension [force/time].
+
+        Raises:
+            SceneError: It has no limit.
+        """
+        found = float(self._most.max() / self._dt)
+        if not np.isfinite(found):
+            raise SceneError("The task's actions have no rate: name the rates to measure.")
+        return found
+
+    def at_rate(self, rate: float) -> LineTask:
+        """The same task, on the same map, with another greatest change of tensions [force/time]."""
+        found = copy(self)
+        found.task = replace(self.task, action=[replace(a, rate=rate) for a in self.task.action])
+        found._most = np.full_like(self._most, rate * self._dt)
         return found
 
     def begin(self, random: np.random.Generator, count: int) -> np.ndarray:
@@ -259,7 +281,7 @@ class LineTask(BatchTask):
                 raise SceneError(f"On a surrogate, actions are tensions of cables. Got: {other[0]}")
             self._lines = [lines.index(name) for name in self.interface.action.names]
             states = [state_at(root, path) for path in points]
-            self._watched = [(one.getPathName(), len(one.position.value)) for one in states]
+            self.watched = [(one.getPathName(), len(one.position.value)) for one in states]
         finally:
             env.close()
 
@@ -300,7 +322,7 @@ class LineTask(BatchTask):
         episode.now = (limits.settle + episode.decisions * limits.hold) * self._dt
         episode.action = robot.asked.copy()
         start = 0
-        for path, number in self._watched:
+        for path, number in self.watched:
             rows = slice(start, start + 3 * number)
             episode.seen[f"{path}.position"] = robot.points[rows].reshape(number, 3)
             episode.seen[f"{path}.velocity"] = robot.velocities[rows].reshape(number, 3)

@@ -99,8 +99,8 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         Returns:
             Observations, rewards, which are at the end of their task, which were cut short, and
             info: how many actions were out of bounds (`clipped`), whether the surrogate lost each
-            robot (`lost`), and of episodes that end `success` and `truncation`, in `final_info`
-            where the same step resets.
+            robot (`lost`), time since episodes began (`time`), and of episodes that end `success`
+            and `truncation`, in `final_info` where the same step resets.
 
         Raises:
             gymnasium.error.ResetNeeded: reset() comes first.
@@ -130,7 +130,8 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         self.steps += self.num_envs
         done = self.task.done(after) & valid
         cut = ~done & (~valid | (self._count >= self.task.decisions))
-        info: dict[str, Any] = {"clipped": clipped.sum(axis=1), "lost": ~valid}
+        time = self._count * self.task.interface.interval
+        info: dict[str, Any] = {"clipped": clipped.sum(axis=1), "lost": ~valid, "time": time}
         fresh = self._ended
         if fresh.any():  # NEXT_STEP: these begin anew, whatever they were asked for
             after, rewards = after.copy(), np.where(fresh, 0.0, rewards)
@@ -235,7 +236,7 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise gymnasium.error.ResetNeeded("The episode is at its end: call reset() first.")
         seen, reward, done, cut, found = self._all.step(np.asarray(action, float)[None])
         self._clipped += int(found["clipped"][0])
-        info: dict[str, Any] = {"clipped": self._clipped}
+        info: dict[str, Any] = {"clipped": self._clipped, "time": float(found["time"][0])}
         if done[0] or cut[0]:
             self._running, seen = False, found["final_obs"]
             final = found["final_info"]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sofa_softctl.bench.batch import Throughput
     from sofa_softctl.bench.cluster import ClusterLoad
     from sofa_softctl.bench.stream_timing import Timing
+    from sofa_softctl.learning.measuring.surrogate_error import SurrogateError
 
 
 def show_profile(profile: Any) -> None:
@@ -155,4 +156,17 @@ def show_learning(found: Sequence[Any]) -> None:
             f"{one.ratio:.3g}",
             f"{one.rate * one.steps:.4g}",
         )
+    Console().print(table)
+
+
+def show_surrogate(equilibria: int, found: Sequence[SurrogateError]) -> None:
+    """Print errors of a surrogate by rates."""
+    table = Table(
+        title=f"Surrogate of {equilibria:,} equilibria, distance from the scene over the travel",
+        title_justify="left",
+    )
+    for column in ("rate of tensions", "one action held", "random actions", "lost of these"):
+        table.add_column(column, justify="right")
+    for one in found:
+        table.add_row(f"{one.rate:g}", f"{one.pull:.1%}", f"{one.random:.1%}", f"{one.lost:.0%}")
     Console().print(table)
