@@ -222,6 +222,51 @@ def learn(
         show_learning(rows)
 
 
+@app.command(
+    epilog="Example:\n\n  softctl-swimmer plan --out gait.csv\n\n"
+    "  softctl-swimmer learn --folder policies\n\n"
+    "  softctl-swimmer starts policies/fish_0.safetensors --gait gait.csv"
+)
+def starts(
+    policies: Annotated[
+        list[Path], typer.Argument(metavar="POLICY...", help="Files of softctl-swimmer learn.")
+    ],
+    gait: Annotated[Path, typer.Option(help="CSV file of softctl-swimmer plan.")],
+    body: Body = "fish",
+    vertices: Vertices = 353,
+    store: Kept = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """How far policies, a planned gait and random ones swim from disturbed starts. A minute."""
+    from sofa_softctl.learning import Policy
+    from softctl_swimmer.bodies import BODIES
+    from softctl_swimmer.learning.starts import compare_starts
+    from softctl_swimmer.planning.gaits import follow
+    from softctl_swimmer.planning.rivals import random_gaits
+    from softctl_swimmer.planning.study import prepare
+    from softctl_swimmer.planning.table import contest_of
+    from softctl_swimmer.show import show_starts
+
+    _known([body], BODIES, "--body")
+    console = Console(stderr=True, quiet=quiet)
+    with _errors_as_lines(), console.status("flow") as status:
+        read = {path.stem: Policy.load(path) for path in policies}
+        study = prepare(body, vertices, store=store, progress=status.update)
+        angles = GaitTable.load(gait, study.dynamics.inputs)
+        contest = contest_of(study)
+        planned = follow(study.dynamics, angles(contest.time))
+        rivals = random_gaits(
+            contest, progress=lambda number: status.update(f"random gait {number}")
+        )
+        status.update("swimming")
+        found = compare_starts(study, read, planned, rivals)
+    if as_json:
+        print(json.dumps([each.to_dict() for each in found]))
+    elif not quiet:
+        show_starts(found)
+
+
 @app.command(epilog="Example:\n\n  softctl-swimmer sizes")
 def sizes(quiet: Quiet = False, as_json: Json = False) -> None:
     """What larger swimmers cost: finer skins, more links, more joints. Some minutes."""

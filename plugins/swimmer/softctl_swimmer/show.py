@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -13,6 +13,9 @@ from rich.table import Table
 
 from softctl_swimmer.planning.sizes import GridRow, SkinRow
 from softctl_swimmer.planning.table import PaperRow, Row
+
+if TYPE_CHECKING:
+    from softctl_swimmer.learning.starts import Ways
 
 LINES: tuple[tuple[str, str, Callable[[Row], Any]], ...] = (
     ("vertices", "vertices", lambda row: row.vertices),
@@ -84,6 +87,27 @@ def show_learning(rows: Sequence[Any]) -> None:
         title="Jia, Pan, Manocha 2019, Table I, learning to swim: the paper / learned here",
         caption="Without the map: one solution for each call of g, counted and not run.",
     )
+
+
+def show_starts(found: Sequence[Ways]) -> None:
+    """Print ways from disturbed starts, a column for each disturbance."""
+    table = Table(title="Way from disturbed starts [cm], mean ± deviation", title_justify="left")
+    table.add_column("")
+    factors = list(dict.fromkeys(each.disturbance for each in found))
+    for factor in factors:
+        table.add_column(escape(f"disturbed {factor:g} times"), justify="right")
+    for name in dict.fromkeys(each.name for each in found):
+        own = {each.disturbance: each for each in found if each.name == name}
+        cells = [own[factor] for factor in factors]
+        table.add_row(
+            escape(name),
+            *(
+                f"{one.mean:.1f} ± {one.deviation:.1f}"
+                + (f", {one.lost:.0%} lost" * bool(one.lost))
+                for one in cells
+            ),
+        )
+    Console().print(table)
 
 
 def _show_beside(

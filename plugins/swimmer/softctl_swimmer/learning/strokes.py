@@ -6,7 +6,8 @@ and fluid, V = -N_VV^-1 N_Vq dq, and with the joint momenta P at the instants
     (N xi)_j - dt xi^T M_j(q)  xi / 4 = P_j + dt (u_j - b dq_j)
     P+_j = (N xi)_j + dt xi^T M_j(q+) xi / 4                       N = (M(q) + M(q+)) / 2
 
-Newton's method solves the first line for dq: n unknowns, whatever the fluid costs.
+Newton's method solves the first line for dq: n unknowns, whatever the fluid costs. A step of it that
+leaves the map is halved.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numba import njit
 from softctl_swimmer.motion.se3 import cayley
 from softctl_swimmer.planning.motion_map import MassMap
 
-ITERATIONS, TOLERANCE = 12, 1e-9
+ITERATIONS, TOLERANCE = 30, 1e-9
 """Of Newton's method: at most; and of the joint momenta over their size in a step."""
 
 
@@ -71,7 +72,7 @@ def stroke(
 
     Returns:
         The swimmers at its end, and whether the equations of each were solved, shape (m,): they are
-        not where the angles leave the map.
+        not where the angles at its end are outside the map.
     """
     m = len(now.angles)
     here = masses.at(now.angles)
@@ -79,13 +80,14 @@ def stroke(
     _rates(here.value, now.momenta + dt * torques, rates)
     if guess is not None:
         rates = np.where(np.isfinite(guess), guess, rates)
+    known = np.zeros_like(rates)  # the last ones whose angles were on the map
     twists, after = np.zeros((m, 6)), np.zeros_like(rates)
     solved = np.zeros(m, bool)
     waiting = np.arange(m)
     for _ in range(ITERATIONS):
         ahead = masses.at(now.angles[waiting] + dt * rates[waiting])
         done = np.zeros(len(waiting), bool)
-        own = np.ascontiguousarray(rates[waiting])
+        own, within = rates[waiting], known[waiting]
         twist, momenta = np.empty((len(waiting), 6)), np.empty((len(waiting), rates.shape[1]))
         _newton(
             here.value[waiting],
@@ -97,11 +99,13 @@ def stroke(
             dt,
             damping,
             own,
+            within,
             twist,
             momenta,
             done,
         )
-        rates[waiting], twists[waiting], after[waiting] = own, twist, momenta
+        rates[waiting], known[waiting] = own, within
+        twists[waiting], after[waiting] = twist, momenta
         solved[waiting] = done
         waiting = waiting[~done & np.isfinite(own).all(axis=1)]
         if not len(waiting):
@@ -148,17 +152,33 @@ def _momenta(entries, rates, momenta):
 
 @njit(cache=True)
 def _newton(
-    here, here_slope, ahead, ahead_slope, before, torques, dt, damping, rates, twist, after, done
+    here,
+    here_slope,
+    ahead,
+    ahead_slope,
+    before,
+    torques,
+    dt,
+    damping,
+    rates,
+    known,
+    twist,
+    after,
+    done,
 ):
-    """Look at each swimmer's equations at its rates, and improve these where they do not hold."""
+    """Look at each swimmer's equations at its rates, and improve these where they do not hold.
+
+    Rates that lead outside the map are moved half the way back to the last ones that did not.
+    """
     n = rates.shape[1]
     size = 6 + n
     N = np.empty((size, size))
     slope, ahead_M = np.empty((n, size, size)), np.empty((n, size, size))
     for p in range(len(rates)):
         if not np.isfinite(ahead[p, 0]):
-            rates[p] = np.nan
+            rates[p] = 0.5 * (rates[p] + known[p])
             continue
+        known[p] = rates[p]
         _unpacked(0.5 * (here[p] + ahead[p]), N)
         for j in range(n):
             _unpacked(here_slope[p, :, j], slope[j])

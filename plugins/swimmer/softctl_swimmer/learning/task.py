@@ -50,6 +50,7 @@ class SwimTask(BatchTask):
         masses: The mass matrix; None: the study's map. Exact: `study.exact`.
         start: How far starts are from rest.
         effort: Cost of a decision with all torques at their limits [cm].
+        rise: Time in which a torque may go from zero to its limit [s]; None: `RISE`.
     """
 
     def __init__(
@@ -59,12 +60,15 @@ class SwimTask(BatchTask):
         *,
         start: Start | None = None,
         effort: float = 0.01,
+        rise: float | None = None,
     ) -> None:
         dynamics = study.dynamics
         self._map = dynamics.embedding.masses
         self.masses = masses or self._map
         self.start, self.effort = start or Start(), effort
         self.dt, self.torque = dynamics.dt, dynamics.torque
+        time = RISE if rise is None else rise
+        self._most = self.torque * self.dt / time if time > 0.0 else np.inf
         hinges = dynamics.embedding.swimmer.hinges
         self.limit = min(abs(end) for hinge in hinges for end in hinge.limits)
         self.n, self.decisions = dynamics.inputs, study.instants - 1
@@ -117,8 +121,7 @@ class SwimTask(BatchTask):
     def advance(self, state: np.ndarray, action: np.ndarray) -> Advanced:
         """See `BatchTask`."""
         swimmers, torques, count = self.unpacked(state)
-        most = self.torque * self.dt / RISE
-        torques = torques + np.clip(action - torques, -most, most)
+        torques = torques + np.clip(action - torques, -self._most, self._most)
         guess = None
         if self.masses is not self._map:  # the map leads to where one costly solution is enough
             near, _ = stroke(self._map, swimmers, torques, self.dt)
