@@ -11,7 +11,8 @@ from softctl_swimmer.planning.gait_plan import Gentle, best_wave, hinge_range, p
 from softctl_swimmer.planning.gaits import follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.objectives import OBJECTIVES
-from softctl_swimmer.planning.replay import replay
+from softctl_swimmer.planning.playing import play
+from softctl_swimmer.planning.replay import FINER, replay, solve_gait
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 from sofa_softctl.errors import SceneError, UsageError
@@ -113,6 +114,7 @@ def test_a_plan_that_leads_nowhere_is_not_solved(ahead, dynamics, exact):
     for progress in (0.9 * ahead.begun, 1e-9):
         found = replay(replace(ahead, progress=progress), dynamics, exact)
         assert found.status is Status.REJECTED and "this body cannot" in found.message
+        assert ("as good as nowhere" if progress == 1e-9 else "less far than") in found.message
 
 
 def test_a_gait_that_its_time_step_does_not_resolve_is_not_solved(dynamics, exact):
@@ -140,6 +142,35 @@ def test_plans_keep_to_the_limits_of_the_hinges(dynamics):
     few = plan_gait(dynamics.on(at), instants=K, settings=Settings(iterations=5))
     angles = few.plan.a[:, HINGES]
     assert (angles >= low - 1e-4).all() and angles.max() <= 0.8
+
+
+def test_hinges_keep_their_limits_between_the_instants(dynamics, exact):
+    """Strong torques for 1 s: a plan within 0.96 of the limits swings beyond them, and is refused.
+
+    Planned in a narrower range it holds.
+    """
+    limits = (-0.9, 0.9)
+    hinges = tuple(replace(hinge, limits=limits) for hinge in fish(3).hinges)
+    body = replace(fish(3), hinges=hinges)
+    at = replace(dynamics.on(replace(dynamics.embedding, swimmer=body)), torque=1.0)
+
+    def bent(found):
+        goal = OBJECTIVES["turn"](at.embedding)
+        return np.abs(play(at, found.plan.a[:, HINGES], goal, FINER).gait.a[:, HINGES]).max()
+
+    coarse = replay(plan_gait(at, "turn", instants=21), at, exact)
+    assert bent(coarse) > 0.91 and coarse.status is Status.REJECTED
+    assert "bends from" in coarse.message and "it may from -0.9 to 0.9" in coarse.message
+    found = replay(solve_gait(at, "turn", instants=21), at, exact)
+    assert found.status is Status.SOLVED, found.message
+    assert bent(found) <= 0.9
+
+
+def test_a_body_that_cannot_be_straight_is_refused(dynamics):
+    hinges = tuple(replace(hinge, limits=(0.1, 1.0)) for hinge in fish(3).hinges)
+    at = replace(dynamics.embedding, swimmer=replace(fish(3), hinges=hinges))
+    with pytest.raises(SceneError, match="Plans begin straight, with all angles 0"):
+        plan_gait(dynamics.on(at), instants=K)
 
 
 def test_torques_begin_and_end_gently():

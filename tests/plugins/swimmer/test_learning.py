@@ -8,15 +8,17 @@ from scipy.spatial.transform import Rotation
 from softctl_swimmer.body import fish
 from softctl_swimmer.flow.potential import Flow
 from softctl_swimmer.learning.exact import NearbySolutions
+from softctl_swimmer.learning.starts import FACTORS, compare_starts
 from softctl_swimmer.learning.strokes import Swimmers, momenta_of, rates_of, stroke
 from softctl_swimmer.learning.task import Start, SwimTask
 from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning.entries import MassEntries
+from softctl_swimmer.planning.gaits import follow, wave
 from softctl_swimmer.planning.motion_map import MotionMap
 from softctl_swimmer.planning.study import Study
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
-from sofa_softctl.learning import SurrogateEnv
+from sofa_softctl.learning import Policy, SurrogateEnv
 from sofa_softctl.surrogate import Steps, TensorSpline
 
 
@@ -56,6 +58,24 @@ def test_strokes_are_the_planners_steps(study):
         after, here, before = places[k + 1], places[k], places[k - 1]
         steps = Steps(after, here, torques[k] / dynamics.torque, *map(at.at, (after, here, before)))
         assert np.abs(dynamics.residual(steps)).max() < 1e-7
+
+
+def test_torques_of_a_gait_make_it_again_up_to_the_edge_of_the_map(study):
+    """Newton's method begins beyond the edge, at 1.2 rad, where hinges turn back just before it."""
+    dynamics = study.dynamics
+    masses, dt, n = dynamics.embedding.masses, dynamics.dt, dynamics.inputs
+    swing = wave(
+        dt * np.arange(41), amplitude=np.full(n, 1.18), phase=1.5 * np.arange(n), frequency=1.5
+    )
+    gait = follow(dynamics, swing)
+    now, beyond = Swimmers(np.zeros((1, 3)), np.eye(3)[None], swing[:1], np.zeros((1, n))), 0
+    for u, angles in zip(dynamics.torque * gait.u, swing[1:], strict=True):
+        first = now.angles + dt * rates_of(masses, now.angles, now.momenta + dt * u)
+        beyond += bool(np.abs(first).max() > 1.2)
+        now, solved = stroke(masses, now, u[None], dt)
+        assert solved.all()
+        assert now.angles[0] == pytest.approx(angles, abs=1e-6)
+    assert beyond >= 10
 
 
 def test_rates_and_momenta_are_inverse(study):
@@ -135,6 +155,32 @@ def test_torques_rise_within_their_time(study):
     assert task.unpacked(state)[1] == pytest.approx(0.025)
     state = task.advance(state, np.full((1, 2), -0.05)).state
     assert task.unpacked(state)[1] == pytest.approx(0.0)
+
+
+def test_gaits_from_disturbed_starts_are_compared_with_policies(study):
+    """From rest its torques make the plan's way; the best of the others is chosen; one that does
+    nothing stays."""
+    task, dynamics = SwimTask(study), study.dynamics
+    time, n = dynamics.dt * np.arange(study.instants), dynamics.inputs
+    waves = [
+        follow(dynamics, wave(time, amplitude=size * np.ones(n), phase=np.arange(n), frequency=0.7))
+        for size in (0.5, 0.1, 0.3)
+    ]
+    still = Policy(
+        task.interface, (np.zeros((n, len(task.interface.observation))),), (np.zeros(n),)
+    )
+    found = compare_starts(study, {"still": still}, waves[0], waves[1:], starts=4)
+    assert len(found) == 3 * len(FACTORS)
+    rest = {each.name: each for each in found if each.disturbance == 0.0}
+    places = dynamics.embedding.at(waves[0].a[[0, -1]]).value[:, list(dynamics.embedding.centre)]
+    way = 100.0 * (places[1] - places[0])[0]
+    assert rest["planned gait"].mean == pytest.approx(way, rel=1e-4)
+    assert rest["planned gait"].deviation < 1e-9
+    assert rest["still"].mean == pytest.approx(0.0, abs=1e-9)
+    assert 0.0 < rest["best of 2 random gaits"].mean < rest["planned gait"].mean
+    disturbed = [each for each in found if each.disturbance == 1.0]
+    assert all(each.deviation > 0.01 for each in disturbed)
+    assert set(rest["still"].to_dict()) == {"name", "disturbance", "mean", "deviation", "lost"}
 
 
 def test_the_environment_is_registered_and_clean(study, monkeypatch):

@@ -6,8 +6,8 @@ and fluid, V = -N_VV^-1 N_Vq dq, and with the joint momenta P at the instants
     (N xi)_j - dt xi^T M_j(q)  xi / 4 = P_j + dt (u_j - b dq_j)
     P+_j = (N xi)_j + dt xi^T M_j(q+) xi / 4                       N = (M(q) + M(q+)) / 2
 
-Newton's method solves the first line for dq: n unknowns, whatever the fluid costs. A step of it that
-leaves the map is halved.
+Newton's method solves the first line for dq: n unknowns, whatever the fluid costs. Where it leaves
+the map, it goes half the way back.
 """
 
 from __future__ import annotations

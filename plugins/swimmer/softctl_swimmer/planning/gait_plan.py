@@ -41,7 +41,7 @@ SMALLER = 4.0 ** -np.arange(5)
 MIDDLES = (0.0, 0.4)
 """Of the angles they swing about [rad]: a bent body turns."""
 INSIDE = 0.96
-"""Share of the hinges' ranges that plans use: between instants a gait swings a little farther."""
+"""Share of the hinges' ranges that plans use: between instants a gait swings farther."""
 FAR = (10.0, 20.0)
 """Bounds of places, in body lengths, and of Cayley coordinates of link 0, 2 tan of half an angle:
 far away."""
@@ -90,6 +90,8 @@ class GaitPlan:
     """Progress of the plan, with its correction."""
     begun: float
     """Progress of the start."""
+    reach: float = np.inf
+    """Largest joint angle that it was planned with [rad]."""
     correction: float = 0.0
     """What finer steps add to the progress of its own; 0 if it was planned without."""
     exact: float | None = None
@@ -116,6 +118,7 @@ def plan_gait(
     reach: float = np.inf,
     effort: float = EFFORT,
     gentle: float = GENTLE,
+    narrow: float = 1.0,
     start: Gait | None = None,
     refined: bool = False,
     settings: Settings | None = None,
@@ -127,9 +130,11 @@ def plan_gait(
         dynamics: The swimmer, on a smooth map of its mass matrix: a `TensorSpline`.
         objective: Key of `OBJECTIVES`.
         instants: K; the motion takes (K - 1) dt.
-        reach: Largest joint angle [rad], inside the map; at most 0.96 of the hinges' own ranges.
+        reach: Largest joint angle at the instants [rad], inside the map; at most 0.96 of the
+            hinges' own ranges.
         effort: Weight of the squared torques, over time, beside progress in `Goal.size`.
         gentle: Weight of their squared rates, over time, see `Gentle`.
+        narrow: Share of the range of angles that reach and hinges leave.
         start: A motion to begin with; None: the best one of waves within the torques.
         refined: Make the progress large that is played in finer steps, see `playing`.
         settings: Of the optimiser.
@@ -150,7 +155,7 @@ def plan_gait(
     n, rows = dynamics.inputs, list(goal.rows)
     refinement = Refinement(dynamics, goal) if refined else None
     far = np.repeat((FAR[0] * at.swimmer.length, FAR[1]), 3)
-    low, high = hinge_range(at, reach)
+    low, high = (narrow * end for end in hinge_range(at, reach))
     problem = PlanningProblem(
         dynamics,
         instants,
@@ -179,6 +184,7 @@ def plan_gait(
         found,
         progress=goal.of(found.y[:, rows]) + more,
         begun=goal.made(at, start.a),
+        reach=reach,
         correction=more,
         status=status,
         message=message,
@@ -200,6 +206,11 @@ def best_wave(dynamics: SwimmingDynamics, goal: Goal, instants: int, reach: floa
     """
     time = np.arange(instants) * dynamics.dt
     low, high = hinge_range(dynamics.embedding, reach)
+    if (low > 0.0).any() or (high < 0.0).any():
+        raise SceneError(
+            f"Plans begin straight, with all angles 0, which is not within {low} to {high} rad, "
+            f"{INSIDE} of the hinges' ranges. Turn the links, so that 0 is inside."
+        )
     choices = itertools.product(AMPLITUDES, FREQUENCIES, PHASES, MIDDLES)
     n, waves = dynamics.inputs, []
     for amplitude, frequency, phase, middle in choices:

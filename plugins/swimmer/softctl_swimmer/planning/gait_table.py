@@ -97,11 +97,12 @@ class GaitTable:
                     f"{len(rows) - 1} has {len(row)} numbers: {row}. Is the file whole?"
                 )
         try:
-            table = np.array([[float(row[i]) for i in at] for row in rows[1:]])
+            numbers = [[float(row[i]) for i in at] for row in rows[1:]]
+            table = np.array(numbers).reshape(len(numbers), len(at))
             return cls(table[:, 0], table[:, 1:])
         except SceneError as error:
             raise SceneError(f"The gait '{path}': {error}") from error
-        except (ValueError, IndexError) as error:
+        except ValueError as error:
             raise SceneError(f"The gait '{path}' has a row that is no numbers: {error}.") from error
 
     @cached_property

@@ -14,7 +14,7 @@ from softctl_swimmer.planning.gait_plan import EFFORT, GENTLE, GaitPlan, plan_ga
 from softctl_swimmer.planning.gaits import Gait, follow
 from softctl_swimmer.planning.motion_map import HINGES, MassMap
 from softctl_swimmer.planning.objectives import OBJECTIVES
-from softctl_swimmer.planning.playing import play
+from softctl_swimmer.planning.playing import Played, play
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 AGREES = 0.02
@@ -26,8 +26,9 @@ FINER = 16
 as many, means of them come out up to 6 % smaller."""
 NOWHERE = 1e-6
 """Progress below which a gait leads nowhere, in sizes of its goal [-]."""
-GENTLER = (3.0, 9.0)
-"""How much more changes of torques are charged where a gait strains between its instants [-]..."""
+GENTLER, GENTLEST = 3.0, 9.0
+"""How much more changes of torques are charged where a gait strains between its instants, once and
+at most [-]..."""
 LIGHTER = (1.0 / 4.0, 1.0 / 16.0)
 """... and how much less these and torques themselves where it idles."""
 IDLE = 0.9
@@ -36,6 +37,12 @@ GLANCE = 40
 """Iterations after which a plan's progress is compared with the one that is played."""
 PLAYED_TORQUE = 0.2
 """Largest excess of a torque between the instants, of its mean over a step of the plan [-]."""
+AGAIN = 3
+"""Times that a gait is planned anew at most, since it strains or bends too far."""
+NARROWER = 0.97
+"""Share of what hinges may bend that a gait is planned for anew, where it bent farther [-]."""
+PLAYED_REACH = 1.05
+"""Largest joint angle between the instants, over `reach` [-]; hinges' own ranges are kept."""
 
 
 def solve_gait(
@@ -51,9 +58,10 @@ def solve_gait(
 
     Where the steps of a plan are so coarse that the gait leads elsewhere between them, by more
     than 2 %, it is planned on with the progress of finer steps. Where it takes more torque between
-    them than `replay` accepts, changes of torques are charged three times as much, up to nine;
-    where it leaves torque unused, since what it gains is small beside the charge, these and torques
-    a quarter, down to a sixteenth.
+    them than `replay` accepts, or still leads elsewhere, changes of torques are charged three times
+    as much, up to nine; where it bends farther than it may, the range of angles is narrowed. Where
+    it leaves torque unused, since what it gains is small beside the charge, these and torques are
+    charged a quarter, down to a sixteenth.
 
     Args:
         dynamics: See `plan_gait`, as the others.
@@ -66,7 +74,11 @@ def solve_gait(
     chosen = settings or Settings()
 
     def planned(
-        found: GaitPlan | None, refined: bool, iterations: int, charge: float = 1.0
+        found: GaitPlan | None,
+        refined: bool,
+        iterations: int,
+        charge: float = 1.0,
+        narrow: float = 1.0,
     ) -> GaitPlan:
         again = plan_gait(
             dynamics,
@@ -75,7 +87,8 @@ def solve_gait(
             reach=reach,
             effort=min(charge, 1.0) * EFFORT,
             gentle=charge * GENTLE,
-            start=None if found is None else Gait(found.plan.a, found.plan.u),
+            narrow=narrow,
+            start=None if found is None else _start(found, dynamics, narrow),
             refined=refined,
             settings=replace(chosen, iterations=iterations),
             progress=progress,
@@ -83,12 +96,10 @@ def solve_gait(
         return again if found is None else replace(again, start=found.start, begun=found.begun)
 
     def leads_elsewhere(found: GaitPlan) -> bool:
-        goal = OBJECTIVES[objective](dynamics.embedding)
         try:
-            played = play(dynamics, found.plan.a[:, HINGES], goal, FINER)
+            return not _agree(_played(found, dynamics).progress, found.progress)
         except SceneError:  # `replay` says so
             return False
-        return not _agree(played.progress, found.progress)
 
     found = planned(None, False, min(GLANCE, chosen.iterations))
     refined = leads_elsewhere(found)  # then its own steps have no use for more iterations
@@ -97,27 +108,86 @@ def solve_gait(
         refined = leads_elsewhere(found)
     if refined:
         found = planned(found, True, chosen.iterations)
-    for charge in GENTLER:
-        if not _played_torque(found, dynamics) <= 1.0 + PLAYED_TORQUE:  # or it leaves the map
-            found = planned(found, refined, chosen.iterations, charge)
-    for charge in LIGHTER:
-        if not (found.plan.status.ok and _played_torque(found, dynamics) < IDLE):
+    charge = narrow = 1.0
+    for _ in range(AGAIN):
+        before = charge, narrow
+        elsewhere = leads_elsewhere(found)
+        refined = refined or elsewhere
+        if elsewhere or _strains(found, dynamics):
+            charge = min(GENTLER * charge, GENTLEST)
+        if (bent := _bent(found, dynamics)) > 1.0:
+            narrow *= NARROWER / bent
+        if (charge, narrow) == before:
             break
-        light = planned(found, refined, chosen.iterations, charge)
-        strains = _played_torque(light, dynamics) > 1.0 + PLAYED_TORQUE
-        if strains or not light.plan.status.ok or light.progress <= found.progress:
+        found = planned(found, refined, chosen.iterations, charge, narrow)
+    for charge in LIGHTER:
+        if not (found.plan.status.ok and _idles(found, dynamics)):
+            break
+        light = planned(found, refined, chosen.iterations, charge, narrow)
+        fails = not light.plan.status.ok or _strains(light, dynamics)
+        fails = fails or _bent(light, dynamics) > 1.0
+        if fails or light.progress <= found.progress:
             break
         found = light
     return found
 
 
-def _played_torque(found: GaitPlan, dynamics: SwimmingDynamics) -> float:
-    """Largest torque between its instants, over the unit [-]; NaN: it cannot be followed."""
-    goal = OBJECTIVES[found.objective](dynamics.embedding)
+def _start(found: GaitPlan, dynamics: SwimmingDynamics, narrow: float) -> Gait:
+    """Its motion, or a smaller one in a narrower range."""
+    if narrow == 1.0:
+        return Gait(found.plan.a, found.plan.u)
+    return follow(dynamics, narrow * found.plan.a[:, HINGES])
+
+
+def _strains(found: GaitPlan, dynamics: SwimmingDynamics) -> bool:
+    """Whether it takes too much torque between its instants, or leaves the map."""
     try:
-        return play(dynamics, found.plan.a[:, HINGES], goal, FINER).torque
+        return _played(found, dynamics).torque > 1.0 + PLAYED_TORQUE
     except SceneError:
-        return np.nan
+        return True
+
+
+def _bent(found: GaitPlan, dynamics: SwimmingDynamics) -> float:
+    """Largest angle between its instants over what is allowed there, if above 1, or 1 [-]."""
+    try:
+        angles = _played(found, dynamics).gait.a[:, HINGES]
+    except SceneError:
+        return 1.0
+    low, high = _allowed(found, dynamics)
+    return max(1.0, float((angles / high).max()), float((angles / low).max()))
+
+
+def _idles(found: GaitPlan, dynamics: SwimmingDynamics) -> bool:
+    """Whether torque is left between its instants."""
+    try:
+        return _played(found, dynamics).torque < IDLE
+    except SceneError:
+        return False
+
+
+def _played(found: GaitPlan, dynamics: SwimmingDynamics) -> Played:
+    goal = OBJECTIVES[found.objective](dynamics.embedding)
+    return play(dynamics, found.plan.a[:, HINGES], goal, FINER)
+
+
+def _bends(played: Played, found: GaitPlan, dynamics: SwimmingDynamics) -> str:
+    """Which hinge bends too far between the instants; empty: none."""
+    angles = played.gait.a[:, HINGES]
+    for number, (low, high) in enumerate(zip(*_allowed(found, dynamics), strict=True)):
+        least, largest = angles[:, number].min(), angles[:, number].max()
+        if least < low or largest > high:
+            return (
+                f"Between its instants hinge {number + 1} bends from {least:.4g} to {largest:.4g} "
+                f"rad; it may from {low:.4g} to {high:.4g}."
+            )
+    return ""
+
+
+def _allowed(found: GaitPlan, dynamics: SwimmingDynamics) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest angles between the instants [rad], shapes (n,)."""
+    limits = np.array([hinge.limits for hinge in dynamics.embedding.swimmer.hinges])
+    most = PLAYED_REACH * found.reach
+    return np.maximum(limits[:, 0], -most), np.minimum(limits[:, 1], most)
 
 
 def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitPlan:
@@ -132,9 +202,10 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
         The plan with what came out; REJECTED if it is not what was planned.
     """
     goal, angles = OBJECTIVES[found.objective](dynamics.embedding), found.plan.a[:, HINGES]
-    if abs(found.progress) < NOWHERE * goal.size or found.progress < found.begun:
-        said = f"It leads {found.progress:.4g}, no farther than the wave that it began with"
-        text = f"{said}, {found.begun:.4g}: this body cannot, or the torques are too weak."
+    nowhere = abs(found.progress) < NOWHERE * goal.size
+    if nowhere or found.progress < found.begun:
+        than = "as good as nowhere" if nowhere else f"less far than its start, {found.begun:.4g}"
+        text = f"It leads {found.progress:.4g}, {than}: this body cannot, or too weak torques."
         status = Status.worst((found.plan.status, Status.REJECTED))
         return replace(found, status=status, message=f"{text} {found.plan.message}".strip())
     gait = follow(dynamics.on(replace(dynamics.embedding, masses=exact)), angles)
@@ -144,9 +215,10 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
     said = _differs("On the exact model", progress, torque, TORQUE, found)
     advice = "take a finer map of the mass matrix"
     try:
-        played = play(dynamics, angles, goal, FINER)
+        played = _played(found, dynamics)
     except SceneError as error:
-        said, advice = f"Between its instants it cannot be followed: {error}", "plan more steps"
+        said = f"Between its instants it cannot be followed: {error}"
+        advice = "plan with weaker torques, or a smaller time step"
     else:
         found = replace(
             found,
@@ -155,7 +227,7 @@ def replay(found: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> GaitP
             played_torque=played.torque,
         )
         if not said:
-            said = _differs(
+            said = _bends(played, found, dynamics) or _differs(
                 "Between its instants", played.progress, played.torque, PLAYED_TORQUE, found
             )
             advice = "plan with a smaller time step, or weaker torques"
