@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from sofa_softctl.bench.batch import Throughput
     from sofa_softctl.bench.cluster import ClusterLoad
     from sofa_softctl.bench.stream_timing import Timing
-    from sofa_softctl.learning.measuring.surrogate_error import SurrogateError
 
 
 def show_profile(profile: Any) -> None:
@@ -159,7 +158,7 @@ def show_learning(found: Sequence[Any]) -> None:
     Console().print(table)
 
 
-def show_surrogate(equilibria: int, found: Sequence[SurrogateError]) -> None:
+def show_surrogate(equilibria: int, found: Sequence[Any]) -> None:
     """Print errors of a surrogate by rates."""
     table = Table(
         title=f"Surrogate of {equilibria:,} equilibria, distance from the scene over the travel",
