@@ -238,7 +238,7 @@ def starts(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """How far policies, a planned gait and random ones swim from disturbed starts. A minute."""
+    """How far policies, a planned gait and random ones swim from disturbed starts. Minutes."""
     from sofa_softctl.learning import Policy
     from softctl_swimmer.bodies import BODIES
     from softctl_swimmer.learning.starts import compare_starts
