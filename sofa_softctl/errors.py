@@ -46,9 +46,17 @@ class SceneError(SoftctlError, ValueError):
 class UnknownComponentError(SceneError):
     """A scene names a component that does not exist."""
 
+    component: str = ""
+    """Its name."""
+
 
 class UnknownDataError(SceneError, AttributeError):
     """A scene names a Data that the component does not have."""
+
+    component: str = ""
+    """Class of the component."""
+    data: str = ""
+    """The name."""
 
 
 class ParameterError(SceneError):

@@ -14,11 +14,27 @@ import pytest
 
 from sofa_softctl.cli.app import main
 from sofa_softctl.qp.solvers import qp_solvers, register, sparse_qp_solvers
+from sofa_softctl.runtime.helper import strictness
 from sofa_softctl.scene.backend import find_backend
 from tests.real_time import pytest_runtest_protocol  # noqa: F401
 
 LENGTH, WIDTH = 90.0, 20.0
 """Of the beam [mm]; it hangs along z, its clamp is at z = 0."""
+
+
+@pytest.fixture(autouse=True)
+def strict(request):
+    """What a scene is warned of raises; tests of a scene as people bring it take `tolerant`."""
+    if "tolerant" in request.fixturenames:
+        yield
+    else:
+        with strictness.strict():
+            yield
+
+
+@pytest.fixture
+def tolerant():
+    """What a scene is warned of is a warning, as in `softctl run`."""
 
 
 @pytest.fixture(scope="session")

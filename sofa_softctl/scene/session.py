@@ -25,6 +25,7 @@ from sofa_softctl.scene.cleanup import clean_up, is_interrupt
 from sofa_softctl.scene.geometry import geometry_of
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
+from sofa_softctl.scene.plausibility.gathered import gathered_warnings
 from sofa_softctl.scene.plausibility.strict import strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
@@ -76,7 +77,8 @@ class Session:
         self._closed = False
         self.root: Any = None
         try:
-            with strict_start(self.backend.Sofa, strict):
+            hint = f"'softctl check {self.name}' lists all."
+            with strict_start(self.backend.Sofa, strict), gathered_warnings(hint):
                 self._load(scene)
                 if add is not None:
                     add(self.root)

@@ -14,6 +14,7 @@ from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
 from sofa_softctl.runtime.core.link import Link, LinkType, explain, follow
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
@@ -59,11 +60,14 @@ class Base:
         self.assign(values)
 
     def assign(self, values: Mapping[str, Any]) -> None:
-        """Take over what a scene gave for Data and links; an unknown name is an error."""
+        """Take over what a scene gave for Data and links; an unknown name is complained of."""
         for name, value in sorted(values.items(), key=lambda entry: entry[0] != "name"):
             target = self.data_names.get(name)
             if target is None:
-                raise UnknownDataError(self.unknown_data(name, scene_line()))
+                error = UnknownDataError(self.unknown_data(name, scene_line()))
+                error.component, error.data = self.getClassName(), name
+                complain(self, error)
+                continue
             if value is None or name == "template":
                 continue
             if target in self._links:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownCo
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.link import follow
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
@@ -22,6 +24,21 @@ _plugins: dict[type[Component], str] = {}
 """Plugin that brought a component."""
 translated: set[tuple[str, str]] = set()
 """Spellings that scenes used and the names that they were taken for; a run says which."""
+
+
+_otherwise: Callable[[str], type[Component]] | None = None
+"""Makes a class for a component that is not known."""
+
+
+@contextmanager
+def otherwise(make: Callable[[str], type[Component]]) -> Iterator[None]:
+    """Within it, a component that is not known is complained of, and `make(name)` is its class."""
+    global _otherwise
+    before, _otherwise = _otherwise, make
+    try:
+        yield
+    finally:
+        _otherwise = before
 
 
 def register(component: type[Component], *, plugin: str = "") -> None:
@@ -71,8 +88,13 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
     """
     kind = find(name)
     if kind is None:
-        raise UnknownComponentError(f"{describe(scene_line())}: {explain_unknown(name)}")
-    if kind.__name__ != name:
+        error = UnknownComponentError(f"{describe(scene_line())}: {explain_unknown(name)}")
+        error.component = name
+        if _otherwise is None:
+            raise error
+        complain(node, error)
+        kind = _otherwise(name)
+    elif kind.__name__ != name:
         translated.add((name, kind.__name__))
     try:
         component = kind.__new__(kind)

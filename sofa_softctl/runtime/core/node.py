@@ -18,6 +18,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Real, Text, Vectors
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.controller import Controller
@@ -66,7 +67,7 @@ class Node(BaseNode, Context):
 
     # -- building --------------------------------------------------------------------------
 
-    def addObject(self, kind: str | Component | type[Component], **values: Any) -> Component:
+    def addObject(self, kind: str | Component | type[Component] | None, **values: Any) -> Any:
         """Add a component by the name of its class, or an instance of it.
 
         Args:
@@ -81,6 +82,9 @@ class Node(BaseNode, Context):
         if isinstance(kind, str):
             _check_name(values.get("name"))
             component = factory.create(kind, values, self)
+        elif kind is None:  # of a function that returns none, as in SOFA
+            complain(self, SceneError(f"{describe(scene_line())}: addObject(None) adds nothing."))
+            return None
         elif isinstance(kind, type):
             component = kind(**values)
         else:

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper import strictness
 
 _DEFAULT: ContextVar[bool] = ContextVar("strict", default=False)
 ERRORS = ("Warning", "Deprecated", "Error", "Fatal")
@@ -33,10 +34,11 @@ def set_strict(strict: bool) -> None:
 
 @contextmanager
 def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
-    """Raise what is warned of within it as one error, at its end.
+    """Raise what is warned of within it.
 
-    That is every message of `Sofa.msg_warning`, msg_deprecated and msg_error, whoever sends it, and
-    Python's warnings. Nothing is printed besides, except by SOFA itself.
+    What the embedded runtime complains of, such as an unknown Data, raises at once. The rest
+    becomes one error, at the end: every message of `Sofa.msg_warning`, msg_deprecated and
+    msg_error, whoever sends it, and Python's warnings. Nothing is printed besides, except by SOFA.
 
     Args:
         Sofa: The module of the backend.
@@ -58,6 +60,7 @@ def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
                 found.append(f"[{sender}] {message['message']}" if sender else message["message"])
 
     with ExitStack() as stack:
+        stack.enter_context(strictness.strict())
         stack.enter_context(Collector())
         stack.enter_context(_unlogged())
         python = stack.enter_context(warnings.catch_warnings(record=True))

@@ -72,11 +72,23 @@ def test_an_unknown_component_names_the_close_ones(root):
         root.addObject("Warp")
 
 
-@pytest.mark.parametrize("what", [None, 3, object(), [1]])
+@pytest.mark.parametrize("what", [3, object(), [1]])
 def test_what_is_no_component_cannot_be_added(root, what):
     message = r"test_node\.py:\d+: node '/' takes the name of a component, or an instance of one"
     with pytest.raises(SceneError, match=message):
         root.addObject(what)
+
+
+def test_addobject_of_none_adds_nothing_as_in_sofa(root, tolerant, caplog):
+    assert root.addObject(None) is None
+    assert "test_node.py" in caplog.text
+
+
+def test_an_unknown_data_is_a_warning_with_its_line_and_the_closest_name(root, tolerant, caplog):
+    mass = root.addObject("UniformMass", totalmass=2.0, totalMass=3.0)
+    assert mass.totalMass.value == 3.0
+    assert "UniformMass" in caplog.text
+    assert "has no Data 'totalmass'. Did you mean 'totalMass'?" in caplog.text
 
 
 def test_a_node_is_no_object_and_an_object_no_child(root, Sofa):

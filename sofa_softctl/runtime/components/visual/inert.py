@@ -7,6 +7,7 @@ from typing import ClassVar
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import (
     Bool,
+    Color,
     Elements,
     Int,
     Real,
@@ -53,7 +54,7 @@ class VisualStyle(Inert):
 class BackgroundSetting(Inert):
     """Background of a GUI."""
 
-    color = Vector(4, [0.0, 0.0, 0.0, 1.0], "Color.")
+    color = Color([0.0, 0.0, 0.0, 1.0], "Color.")
     image = Text("", "Picture.")
 
 
@@ -71,7 +72,7 @@ class VisualGrid(Inert):
     size = Real(10.0, "Size of the grid.", unit="length")
     nbSubdiv = Int(16, "Cells along each side.")
     thickness = Real(1.0, "Width of the lines.")
-    color = Vector(4, [0.3, 0.3, 0.3, 1.0], "Color.")
+    color = Color([0.3, 0.3, 0.3, 1.0], "Color.")
     draw = Bool(True, "Draw it.")
 
 
@@ -91,7 +92,7 @@ class InteractiveCamera(Inert):
 class LightManager(Inert):
     """Lights of a GUI."""
 
-    ambient = Vector(4, [0.0, 0.0, 0.0, 1.0], "Ambient light.")
+    ambient = Color([0.0, 0.0, 0.0, 1.0], "Ambient light.")
     shadows = Bool(False, "Draw shadows.")
 
 
@@ -99,7 +100,7 @@ class PositionalLight(Inert):
     """A light of a GUI."""
 
     position = Vector(3, [0.0, 0.0, 0.0], "Place.", unit="length")
-    color = Vector(3, [1.0, 1.0, 1.0], "Color.")
+    color = Color([1.0, 1.0, 1.0, 1.0], "Color.")
     fixed = Bool(False, "Moves with the camera.")
     attenuation = Real(0.0, "Loss with distance.")
 
@@ -108,7 +109,7 @@ class DirectionalLight(Inert):
     """A light of a GUI."""
 
     direction = Vector(3, [0.0, 0.0, -1.0], "Direction.")
-    color = Vector(3, [1.0, 1.0, 1.0], "Color.")
+    color = Color([1.0, 1.0, 1.0, 1.0], "Color.")
 
 
 class AttachBodyButtonSetting(Inert):

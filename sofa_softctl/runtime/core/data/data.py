@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.errors import LinkError, SceneError
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -226,7 +227,7 @@ class Data:
         return len(self.get())
 
     def __bool__(self) -> bool:
-        return True  # as in SofaPython3, where a Data is not its value
+        return True  # as in SofaPython3, where a Data of a number is not its value
 
     def __getitem__(self, index: Any) -> Any:
         return self.value[index]
@@ -276,7 +277,7 @@ class Data:
             self._link, self._parent = value, None
             self.follow_link()
         else:
-            converted = self._convert(value, where)
+            converted = self._converted(value, where)
             if not self.type.may_be_nan and _has_nan(converted):
                 raise self._misfit(value, where, "NaN")
             if self._parent is not None:
@@ -300,15 +301,24 @@ class Data:
         except (ValueError, TypeError) as error:
             raise self._misfit(value, where, str(error), source) from error
 
+    def _converted(self, value: Any, where: Line | None) -> Any:
+        """The value in its internal form; where it does not fit, what SOFA makes of it."""
+        try:
+            return self._convert(value, where)
+        except SceneError as error:
+            complain(self.owner, error)
+            return self.type.salvage(value, self.owner, self._value)
+
     def _copied(self, source: Data, where: Line | None) -> Any:
         """Another Data's value of now: as in SOFA, only a link follows what it becomes."""
         value = source.get()
         if source.type.read_only and not len(np.atleast_1d(value)):
-            raise SceneError(
+            problem = SceneError(
                 f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} copies "
                 f"{source.getPathName()}, which is still empty: its component fills it later. "
                 f"Write {self.getName()}='{source.getLinkPath()}' to follow it."
             )
+            complain(self.owner, problem)
         return value
 
     def _misfit(self, value: Any, where: Line | None, why: str, source: str = "") -> SceneError:

@@ -4,17 +4,18 @@
         totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
 
 On the class the attribute is this declaration, on an instance it is the Data.
-Texts are parsed as SOFA parses them, but what SOFA silently replaces by zero is an error here.
+Texts are parsed as SOFA parses them. What SOFA reads in part, or replaces by zero, does not
+`convert`: it is complained of, and then `salvage` makes of it what SOFA does.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.views import DataContainer, DataString, DataVectorString
 
@@ -75,6 +76,11 @@ class DataType:
         """The value in its internal form; ValueError or TypeError when it does not fit."""
         raise NotImplementedError
 
+    def salvage(self, value: Any, owner: Any, present: Any) -> Any:
+        """What SOFA makes of a value that does not fit: what can be read of it, or `present`."""
+        del value, owner
+        return present
+
     def expectation(self, owner: Any) -> str:
         """Expected value, for errors: 'takes one number'."""
         raise NotImplementedError
@@ -102,10 +108,17 @@ class Bool(DataType):
             if text not in self._texts:
                 raise ValueError("neither true nor false")
             return self._texts[text]
-        scalar = _scalar(value)
+        scalar = reading.scalar(value)
         if scalar not in (0, 1):
             raise ValueError("neither true nor false")
         return bool(scalar)
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> bool:
+        """By the first letter, or whether a number is not zero."""
+        text = reading.text(value)
+        if text[:1] in "tTfF" and text:
+            return text[0] in "tT"
+        return present if not text[:1].isdigit() else bool(int(reading.number(text)))
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -130,10 +143,14 @@ class Int(DataType):
                 return int(value)
             except ValueError:
                 value = float(value)
-        number = _scalar(value)
+        number = reading.scalar(value)
         if number % 1 != 0:  # NaN and infinities as well
             raise ValueError("not a whole number")
         return int(number)
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> int:
+        """The number with which it begins, without its fraction; 0 where there is none."""
+        return int(reading.number(reading.text(value)))
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -149,7 +166,11 @@ class Real(DataType):
 
     def convert(self, value: Any, owner: Any) -> float:
         """See DataType."""
-        return float(value) if isinstance(value, str) else float(_scalar(value))
+        return float(value) if isinstance(value, str) else float(reading.scalar(value))
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> float:
+        """The number with which it begins; 0 where there is none."""
+        return reading.number(reading.text(value))
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -169,9 +190,7 @@ class Text(DataType):
         """See DataType."""
         if hasattr(value, "getLinkPath"):
             return str(value.getLinkPath())
-        if isinstance(value, list | tuple):
-            return " ".join(str(entry) for entry in value)
-        return str(value)
+        return reading.text(value)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -191,7 +210,7 @@ class Choice(Text):
             if value not in self.choices:
                 raise ValueError("no such choice")
             return value
-        number = int(value) if isinstance(value, str) else _scalar(value)
+        number = int(value) if isinstance(value, str) else reading.scalar(value)
         if number not in range(len(self.choices)):
             raise ValueError("no such choice")
         return self.choices[int(number)]
@@ -212,7 +231,9 @@ class Texts(DataType):
 
     def convert(self, value: Any, owner: Any) -> list[str]:
         """See DataType."""
-        return value.split() if isinstance(value, str) else [str(entry) for entry in value]
+        if isinstance(value, str):
+            return value.split()
+        return [reading.text(entry) for entry in value]
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -234,7 +255,11 @@ class Reals(DataType):
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        return np.array(_numbers(value), dtype=float).ravel()
+        return reading.numbers(value).ravel()
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The numbers before the first that cannot be read."""
+        return reading.first_numbers(value)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -252,9 +277,14 @@ class Integers(DataType):
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        if _holds_text(value):
-            value = [number for token in _numbers(value) for number in _range(token)]
-        return _whole(value).ravel()
+        return reading.whole_numbers(value, reading.span).ravel()
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """Each word the number with which it begins; 0 where there is none."""
+        return np.array(
+            [entry for word in reading.words(value) for entry in reading.span_or_number(word)],
+            dtype=np.int64,
+        )
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -276,9 +306,16 @@ class Vector(DataType):
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        array = np.array(_numbers(value), dtype=float).ravel()
+        array = reading.numbers(value).ravel()
         if array.size != self.width:
             raise ValueError(f"{array.size} numbers")
+        return array
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The first numbers; what is missing stays as it was."""
+        array = np.array(present)
+        first = reading.first_numbers(value)[: self.width]
+        array[: len(first)] = first
         return array
 
     def expectation(self, owner: Any) -> str:
@@ -288,6 +325,25 @@ class Vector(DataType):
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
         return f"Vec{self.width}d"
+
+
+class Color(Vector):
+    """Red, green, blue and opacity from 0 to 1, shape (4,); also three of them, or a name."""
+
+    def __init__(self, default: Any, help: str, **options: Any) -> None:
+        super().__init__(4, default, help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return reading.color(value)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes a color: 3 or 4 numbers, '#rrggbb', {', '.join(map(repr, reading.COLORS))}"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "RGBAColor"
 
 
 class Bools(DataType):
@@ -301,7 +357,7 @@ class Bools(DataType):
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        array = np.array(_numbers(value), dtype=float).ravel()
+        array = reading.numbers(value).ravel()
         if array.size not in self.widths or not np.isin(array, (0, 1)).all():
             raise ValueError(f"{array.size} entries")
         return array.astype(bool)
@@ -330,13 +386,11 @@ class Vectors(DataType):
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        array = np.array(_numbers(value), dtype=float)
-        width = self.columns(owner)
-        if array.ndim == 2 and array.shape[1] != width and array.size:
-            raise ValueError(f"shape {array.shape}")
-        if array.size % width:
-            raise ValueError(f"{array.size} numbers")
-        return array.reshape(-1, width)
+        return reading.rows(reading.numbers(value), self.columns(owner))
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The numbers before the first that cannot be read, in whole vectors."""
+        return reading.whole_rows(reading.first_numbers(value), self.columns(owner))
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -377,12 +431,12 @@ class Elements(DataType):
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        array = _whole(value.split() if isinstance(value, str) else value)
-        if array.ndim == 2 and array.shape[1] != self.width and array.size:
-            raise ValueError(f"shape {array.shape}")
-        if array.size % self.width:
-            raise ValueError(f"{array.size} numbers")
-        return array.reshape(-1, self.width)
+        return reading.rows(reading.whole_numbers(value), self.width)
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The numbers before the first that cannot be read, in whole elements."""
+        numbers = reading.first_numbers(value).astype(np.int64)
+        return reading.whole_rows(numbers, self.width)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -396,59 +450,3 @@ class Elements(DataType):
 def _spelt(value: Any) -> str:
     """A number or text as SOFA writes it: 1.0 is 1."""
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def _scalar(value: Any) -> Any:
-    array = np.asarray(value)
-    if array.size != 1 or not (
-        np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.bool_)
-    ):
-        raise ValueError(f"{array.size} values" if array.size != 1 else "no number")
-    return array.reshape(()).item()
-
-
-def _numbers(value: Any) -> Any:
-    """Texts split at blanks, also inside lists; everything else as it is."""
-    if isinstance(value, str):
-        return value.split()
-    if _holds_text(value):
-        return [token for entry in value for token in str(entry).split()]
-    return value
-
-
-def _holds_text(value: Any) -> bool:
-    return isinstance(value, str) or (
-        isinstance(value, Sequence) and any(isinstance(entry, str) for entry in value)
-    )
-
-
-_RANGE = re.compile(r"(-?\d+)(?:-(-?\d+))?(?:-(-?\d+))?")
-
-
-def _range(token: str) -> Sequence[int]:
-    """A number, or first-last, or first-last-step, both ends included, downwards as well."""
-    found = _RANGE.fullmatch(token)
-    if found is None:
-        raise ValueError(f"'{token}' is neither a whole number nor a range")
-    first = int(found[1])
-    last = first if found[2] is None else int(found[2])
-    step = (1 if first <= last else -1) if found[3] is None else int(found[3])
-    if step == 0:
-        raise ValueError(f"the step of '{token}' is 0")
-    if (last - first) * step < 0:
-        first, last = last, first  # as SOFA does
-    return range(first, last + (1 if step > 0 else -1), step)
-
-
-def _whole(value: Any) -> np.ndarray:
-    array = np.array(value)
-    if array.dtype.kind == "c":
-        raise ValueError("complex numbers")
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        numbers = array.astype(float)
-        if not (np.abs(numbers) < 2.0**53).all() or (numbers % 1.0 != 0.0).any():
-            raise ValueError("not whole numbers")
-        return numbers.astype(np.int64)
-    return array.astype(np.int64)

@@ -7,19 +7,28 @@ from typing import Any
 from sofa_softctl.runtime.core.data.data import Data
 
 
-class DataString(Data):
+class _Sized(Data):
+    """A Data with a length, which is false where that is 0, as in SofaPython3."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return len(self.get()) > 0
+
+
+class DataString(_Sized):
     """A text."""
 
     __slots__ = ()
 
 
-class DataVectorString(Data):
+class DataVectorString(_Sized):
     """A list of texts."""
 
     __slots__ = ()
 
 
-class DataContainer(Data):
+class DataContainer(_Sized):
     """An array; `data + 1` and the like give plain arrays."""
 
     __slots__ = ()

@@ -140,7 +140,6 @@ WRONG = [
     ("mode", 0.5, "takes one of 'fast', 'exact', got 0.5"),
     ("words", 3, "takes a list of texts, got 3"),
     ("values", "1,2", "takes a list of numbers, got '1,2'"),
-    ("values", [[1, 2], [3]], "takes a list of numbers, got [[1, 2], [3]]"),
     ("values", [1.0, float("nan")], "takes a list of numbers, got [1.0, nan] (NaN)"),
     ("indices", "0-", "takes a list of whole numbers, got '0-'"),
     ("indices", "0-4-0", "takes a list of whole numbers, got '0-4-0'"),
@@ -161,6 +160,69 @@ WRONG = [
     ("triangles", [[0, 1, 2, 3]] * 3, "(shape (3, 4))"),
     ("triangles", [[0, 1, "x"]], "takes a list of 3 vertex numbers each"),
 ]
+
+
+AS_SOFA = [
+    ("count", "7-3", 7),
+    ("count", "many", 0),
+    ("stiffness", "10-3", 10.0),
+    ("stiffness", "soft", 0.0),
+    ("flag", "Truth", True),
+    ("flag", 7, True),
+    ("flag", "on", False),
+    ("mode", "slow", "fast"),
+    ("values", "1 2 x 4", [1.0, 2.0]),
+    ("values", "1,2", [1.0]),
+    ("indices", "3 x 5.5", [3, 0, 5]),
+    ("axis", "1 2", [1.0, 2.0, 1.0]),
+    ("axis", [1, 2, 3, 4], [1.0, 2.0, 3.0]),
+    ("points", "1 2 3 4", [[1.0, 2.0, 3.0]]),
+    ("points", [[1, 2, 3, 4]] * 3, np.reshape([1.0, 2, 3, 4] * 3, (4, 3))),
+    ("triangles", "0 1 2 3", [[0, 1, 2]]),
+]
+"""What SOFA makes of a value that it cannot read whole: the first part, or what was there."""
+
+
+@pytest.mark.parametrize(("name", "given", "expected"), AS_SOFA)
+def test_a_value_that_does_not_fit_is_read_as_far_as_sofa_reads_it(
+    sample, name, given, expected, tolerant, caplog
+):
+    setattr(sample, name, given)
+    np.testing.assert_array_equal(sample.findData(name).value, expected)
+    assert "takes" in caplog.text
+
+
+NESTED = [
+    ("values", [[1, 2], [3]], [1.0, 2.0, 3.0]),
+    ("values", [(1, "2 3"), np.array([4.0])], [1.0, 2.0, 3.0, 4.0]),
+    ("points", [[[1, 2, 3], [4, 5, 6]]], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+    ("points", [[1, 2, 3, 4, 5, 6]], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+    ("axis", [[1], [2], [3]], [1.0, 2.0, 3.0]),
+    ("indices", [[0, 1], [2]], [0, 1, 2]),
+    ("label", ("a", ["b", 2]), "a b 2"),
+]
+"""Lists nested in any way, of which only the order counts."""
+
+
+@pytest.mark.parametrize(("name", "given", "expected"), NESTED)
+def test_lists_may_be_nested_in_any_way(sample, name, given, expected):
+    setattr(sample, name, given)
+    np.testing.assert_array_equal(sample.findData(name).value, expected)
+
+
+def test_a_data_may_stand_inside_a_list(sample):
+    sample.stiffness = 4.0
+    sample.values = [1.0, sample.stiffness, [sample.axis]]
+    np.testing.assert_array_equal(sample.values.value, [1.0, 4.0, 0.0, 0.0, 1.0])
+
+
+def test_a_data_with_a_length_is_true_unless_it_is_empty(sample):
+    sample.label = ""
+    assert not sample.label
+    assert not sample.points
+    assert sample.indices
+    sample.count = 0
+    assert sample.count  # a number's Data has no length
 
 
 @pytest.mark.parametrize(("name", "given", "message"), WRONG)

@@ -1,0 +1,60 @@
+"""Whether what SOFA warns of is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper import message
+
+_STRICT: ContextVar[bool] = ContextVar("strict", default=False)
+_FOUND: ContextVar[list[SceneError] | None] = ContextVar("found", default=None)
+
+
+@contextmanager
+def strict(value: bool = True) -> Iterator[None]:
+    """Within it, what a scene is warned of raises at once, at its line."""
+    before = _STRICT.set(value)
+    try:
+        yield
+    finally:
+        _STRICT.reset(before)
+
+
+@contextmanager
+def complaints() -> Iterator[list[SceneError]]:
+    """Gives the faults that are complained of within it."""
+    found: list[SceneError] = []
+    before = _FOUND.set(found)
+    try:
+        yield found
+    finally:
+        _FOUND.reset(before)
+
+
+def is_strict() -> bool:
+    """Whether what a scene is warned of raises."""
+    return _STRICT.get()
+
+
+def complain(sender: Any, error: SceneError) -> None:
+    """Raise a fault of a scene where it is strict; else warn of it, and go on as SOFA does.
+
+    For faults with which SOFA goes on and that do not make a wrong motion unseen: an unknown Data,
+    a value that cannot be read.
+
+    Args:
+        sender: The object whose fault it is.
+        error: The fault, with the scene's line.
+
+    Raises:
+        SceneError: It, in strict mode.
+    """
+    if _STRICT.get():
+        raise error
+    if (found := _FOUND.get()) is not None:
+        found.append(error)
+    message.warning(sender, str(error))

@@ -1,0 +1,146 @@
+"""Load, start and step one scene in this process, and say what was found.
+
+    python -m sofa_softctl.scene.check.examine '{"path": "scene.py", ...}'
+
+writes the result as JSON to the file that its argument names; `check_scenes` calls it so.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from sofa_softctl.errors import (
+    MeshError,
+    SceneError,
+    SoftctlError,
+    UnknownComponentError,
+    UnknownDataError,
+)
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.scene.check.families import family_of
+from sofa_softctl.scene.check.result import Lack, SceneCheck
+from sofa_softctl.scene.check.stand_in import stand_ins
+
+
+def examine(
+    path: str, *, steps: int, parameters: dict[str, Any], with_stand_ins: bool
+) -> SceneCheck:
+    """Run a scene as `softctl run` does, and look at it.
+
+    Args:
+        path: The scene file.
+        steps: Steps to do after the start.
+        parameters: Values of createScene's parameters.
+        with_stand_ins: Whether to go on where components are missing; then it does not run.
+    """
+    from contextlib import nullcontext
+
+    from sofa_softctl.runtime.helper.message import MessageHandler
+    from sofa_softctl.scene.session import Session
+
+    check = SceneCheck(path)
+
+    class Listener(MessageHandler):
+        def process(self, message: dict[str, Any]) -> None:
+            text = message["message"]
+            if message["type"] in ("Warning", "Deprecated", "Error", "Fatal"):
+                if text not in check.warnings:
+                    check.warnings.append(text)
+
+    with Listener(), complaints() as found, stand_ins() if with_stand_ins else nullcontext():
+        try:
+            with Session(path, parameters=parameters) as session:
+                _look(session, check)
+                for _ in range(steps):
+                    session.step()
+                    check.steps += 1
+                check.rows = _rows(session.root)
+        except BaseException as error:
+            _end(check, error)
+        else:
+            check.runs = not any(isinstance(e, UnknownComponentError) for e in found)
+    lacks = dict.fromkeys(filter(None, map(_lack, found)))
+    check.lacks = [*lacks, *(lack for lack in check.lacks if lack not in lacks)]
+    return check
+
+
+def _look(session: Any, check: SceneCheck) -> None:
+    """Note what the scene holds."""
+    from sofa_softctl.scene.channels import nodes_of
+
+    check.units = "" if session.units is None else str(session.units)
+    check.time_step = session.dt
+    solvers: Counter[str] = Counter()
+    for node in nodes_of(session.root):
+        mapped = {id(e.child) for e in node.of("mapping") if getattr(e, "mechanical", False)}
+        for state in node.of("state"):
+            check.states += 1
+            if id(state) not in mapped:
+                check.dofs += state.count * state.deriv_size
+        for category in ("animation loop", "ode solver", "linear solver", "constraint solver"):
+            solvers.update(entry.getClassName() for entry in node.of(category))
+    check.solvers = [name if n == 1 else f"{n} {name}" for name, n in solvers.items()]
+
+
+def _rows(root: Any) -> dict[str, int]:
+    """Constraint rows by the path of their owner."""
+    solver = next(iter(root.of("constraint solver")), None)
+    problem = getattr(solver, "problem", None)
+    owners = getattr(problem, "owners", None)
+    return {} if owners is None else dict(Counter(owner.getPathName() for owner in owners))
+
+
+def _end(check: SceneCheck, error: BaseException) -> None:
+    """Note how it ended."""
+    from sofa_softctl.view.terminal.errors import user_frames
+
+    frames = user_frames(error)
+    check.where = describe((frames[-1].filename, frames[-1].lineno or 0)) if frames else ""
+    text = str(error)
+    if isinstance(error, SoftctlError):
+        check.error = text
+    elif isinstance(error, SyntaxError):
+        check.where = describe((error.filename or check.path, error.lineno or 0))
+        check.error = f"{type(error).__name__}: {error.msg}"
+    else:
+        check.error = f"{type(error).__name__}: {text}".removesuffix(": ")
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        check.lacks.append(Lack("module", error.name, check.where, check.error))
+    elif isinstance(error, FileNotFoundError | MeshError):
+        name = str(getattr(error, "filename", None) or "mesh")
+        check.lacks.append(Lack("file", name, check.where, check.error))
+    elif isinstance(error, UnknownComponentError):
+        check.lacks.append(_component(error))
+
+
+def _component(error: UnknownComponentError) -> Lack:
+    where, _, text = str(error).partition(": ")
+    return Lack("component", error.component, where, text, family_of(error.component))
+
+
+def _lack(error: SceneError) -> Lack | None:
+    if isinstance(error, UnknownComponentError):
+        return _component(error)
+    where, _, text = str(error).partition(": ")
+    if isinstance(error, UnknownDataError):
+        return Lack("Data", f"{error.component}.{error.data}", where, text)
+    return Lack("value", text.partition(",")[0], where, text)
+
+
+def main() -> None:
+    """Examine the scene of the first argument's JSON."""
+    from sofa_softctl.cli.scenes import load_plugins
+
+    order = json.loads(sys.argv[1])
+    output = Path(order.pop("output"))
+    load_plugins([Path(file) for file in order.pop("plugins")], order.pop("backend"))
+    output.write_text(json.dumps(examine(**order).to_dict()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

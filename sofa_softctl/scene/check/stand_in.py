@@ -1,0 +1,47 @@
+"""Stand-ins for components that are not here, so that a check sees the rest of the scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.component import Component
+
+
+class StandIn(Component):
+    """Takes any Data and does nothing."""
+
+    wanted = ""
+    """The component in whose place it stands."""
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        known = {name: value for name, value in values.items() if name in self.data_names}
+        super().__init__(*args, **known)
+        for name, value in values.items():
+            if name not in known and not hasattr(type(self), name):
+                self._give(name, value)
+
+    def _give(self, name: str, value: Any) -> None:
+        text = isinstance(value, str)
+        self.addData(
+            name,
+            value=None if text and value.startswith("@") else value,
+            type="string" if text else "",
+        )
+
+    def getClassName(self) -> str:  # type: ignore[override]
+        """The name of the component in whose place it stands."""
+        return self.wanted
+
+
+@contextmanager
+def stand_ins() -> Iterator[None]:
+    """Within it, the factory makes a `StandIn` for every component that it does not know."""
+
+    def make(name: str) -> type[Component]:
+        return type(name, (StandIn,), {"wanted": name, "__doc__": "Stands in."})
+
+    with factory.otherwise(make):
+        yield
