@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -195,6 +196,21 @@ _places: set[str] = set()
 def installed_places() -> tuple[str, ...]:
     """Files and folders of installed plugins: their lines are shown in tracebacks."""
     return tuple(_places)
+
+
+def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """The lines of files that belong neither to this package nor to Python, innermost last.
+
+    Those of installed plugins are among them.
+    """
+    own = str(Path(__file__).parent)
+    plugins = installed_places()
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith(plugins)
+        or not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
+    ]
 
 
 def _files_of(entry: EntryPoint) -> list[str]:

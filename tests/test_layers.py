@@ -23,7 +23,7 @@ LAYERS = (
     tuple(sorted({home.partition(".")[0] for home in CONTROLLERS.values()} - {"learning"})),
     ("offers",),
     ("plugins",),
-    ("batch",),
+    ("batch", "check"),
     ("bench",),
     ("view",),
     ("learning",),

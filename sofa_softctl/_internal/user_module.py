@@ -37,17 +37,15 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
 
     Raises:
         SoftctlError: it is no text.
-        ImportError: it is no Python file.
         Exception: raised by the file itself.
     """
     folder = str(path.resolve().parent)
     if folder_too and folder not in sys.path:
         sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(f"{kind}_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"'{path}' is no Python file (.py).")
-    if isinstance(spec.loader, SourceFileLoader):
-        spec.loader = _FromSource(spec.name, str(path))
+    name = f"{kind}_{path.stem}"
+    loader = _FromSource(name, str(path))  # whatever the suffix
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module

@@ -16,6 +16,7 @@ __all__ = ["app", "main"]
 
 COMMANDS = (
     "run",
+    "check",
     "batch",
     "plan",
     "library",
@@ -67,11 +68,12 @@ def _run() -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
     except Exception as error:
+        from sofa_softctl.plugins import user_frames
         from sofa_softctl.view.terminal import errors
 
         if isinstance(error, SoftctlError):
             errors.show_error(error)
-        elif errors.user_frames(error) or isinstance(error, SyntaxError):
+        elif user_frames(error) or isinstance(error, SyntaxError):
             errors.show_users_error(error)
         else:
             errors.show_fault(error)

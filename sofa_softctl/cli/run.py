@@ -28,7 +28,13 @@ from sofa_softctl.cli.options import (
     view_of,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
+from sofa_softctl.cli.scenes import (
+    adding,
+    adding_keys,
+    exit_is_an_error,
+    load_plugins,
+    open_session,
+)
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
@@ -40,6 +46,7 @@ Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of
     "  softctl run scenes/trunk.py\n\n"
     "  softctl run scenes/trunk.py --set path=eight --duration 8 --movie trunk.gif\n\n"
     "  softctl run scenes/finger.py --steps 200 --record finger.mcap --json\n\n"
+    "  softctl run tutorial.py --key t=0.5:+ --key t=1:up --duration 2\n\n"
     "  softctl run scenes/trunk.py --bridge hardware/trunk_servos.toml --dry-run"
 )
 def run(
@@ -66,6 +73,10 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="No motor moves: loopback devices stand in.")
     ] = False,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="t=TIME:KEY", help="Press a key as in a window; may be repeated."),
+    ] = None,
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -100,7 +111,7 @@ def run(
         file = None
         if record is not None:  # before the work: another run may record there
             file = stack.enter_context(RecordFile(record, overwrite=force))
-        add = adding_bridge(bridge, dry_run)
+        add = adding(adding_keys(key), adding_bridge(bridge, dry_run))
         silent = quiet or as_json
         session = stack.enter_context(open_session(scene, backend, set_, quiet=silent, add=add))
         stack.enter_context(stopped_by_key(session, show))

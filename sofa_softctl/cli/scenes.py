@@ -12,7 +12,7 @@ import typer
 from sofa_softctl._internal.interrupt import Terminated
 from sofa_softctl.cli.options import parameters
 from sofa_softctl.errors import SceneError
-from sofa_softctl.view.terminal.errors import user_frames
+from sofa_softctl.plugins import user_frames
 
 
 def load_plugins(files: list[Path] | None, backend: str) -> None:
@@ -43,6 +43,35 @@ def exit_is_an_error(scene: Path) -> Iterator[None]:
             raise  # by a signal; or of a library: standard output was closed
         error = SceneError(f"{scene} called exit({ended.code!r}). Raise an exception instead.")
         raise error.with_traceback(ended.__traceback__) from None
+
+
+Addition = Callable[[Any], object]
+"""Called with the root of a scene before it is initialised."""
+
+
+def adding(*additions: Addition | None) -> Addition | None:
+    """One addition after the other; None where there is none."""
+    given = [each for each in additions if each is not None]
+
+    def add(root: Any) -> None:
+        for each in given:
+            each(root)
+
+    return add if given else None
+
+
+def adding_keys(texts: list[str] | None) -> Addition | None:
+    """What presses the keys of `--key`.
+
+    Raises:
+        UsageError: one is no time and key.
+    """
+    if not texts:
+        return None
+    from sofa_softctl.scene.keys import KeyPress, KeyPresses
+
+    keys = [KeyPress.parse(text) for text in texts]
+    return lambda root: root.addObject(KeyPresses(name="softctl_keys", root=root, keys=keys))
 
 
 def open_session(

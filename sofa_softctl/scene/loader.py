@@ -156,7 +156,7 @@ def _parameters(create: Callable[..., Any]) -> list[inspect.Parameter]:
     """
     parameters = list(inspect.signature(create).parameters.values())
     if not parameters or parameters[0].kind in (_ANY, inspect.Parameter.KEYWORD_ONLY):
-        code = getattr(create, "__code__", None)
+        code = getattr(inspect.unwrap(create), "__code__", None)
         where = f"{describe((code.co_filename, code.co_firstlineno))}: " if code else ""
         raise SceneError(f"{where}createScene must take the root node: def createScene(root).")
     return parameters[1:]

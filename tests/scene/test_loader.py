@@ -1,6 +1,7 @@
 """Scene files and their parameters."""
 
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,8 +61,36 @@ def test_a_missing_file_names_a_close_one(scene_file, tmp_path):
 
 
 def test_other_kinds_of_files_are_refused(scene_file):
-    with pytest.raises(SceneError, match=r"is no Python scene .* XML scenes \(\.scn\) run in SOFA"):
-        load_scene(scene_file("<Node/>", "scene.scn"))
+    with pytest.raises(SceneError, match=r"is no scene: Python \(\.py, \.pyscn\).*or XML"):
+        load_scene(scene_file("<Node/>", "scene.txt"))
+
+
+def test_a_python_scene_may_be_called_pyscn(scene_file):
+    text = "def createScene(root):\n    root.addChild('arm')\n"
+    assert load_scene(scene_file(text, "arm.pyscn")).build().arm.getPathName() == "/arm"
+
+
+def test_a_scene_in_python_2_says_so(scene_file):
+    with pytest.raises(SyntaxError) as caught:
+        load_scene(scene_file("print 'hello'\ndef createScene(root): pass\n"))
+    assert "This scene is in Python 2" in caught.value.__notes__[0]
+
+
+def test_a_scene_is_loaded_in_its_own_folder(scene_file, tmp_path, monkeypatch):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "given.txt").write_text("2.0")
+    (tmp_path / "beside.txt").write_text("0.5")
+    path = scene_file(
+        "from pathlib import Path\n"
+        "at_import = float(Path('beside.txt').read_text())\n"
+        "def createScene(root, file='beside.txt'):\n"
+        "    root.dt = at_import * float(Path(file).read_text())\n"
+    )
+    monkeypatch.chdir(folder)
+    assert load_scene(path).build().dt.value == 0.25
+    assert load_scene(path).build(file="given.txt").dt.value == 1.0  # as seen from the caller
+    assert Path.cwd() == folder
 
 
 @pytest.mark.parametrize("text", ["", "createScene = 3\n", "def create_scene(root): pass\n"])

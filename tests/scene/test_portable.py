@@ -1,5 +1,6 @@
 """Scenes that run everywhere: parameters from runSofa's command line, names that SOFA changed."""
 
+import inspect
 import sys
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import portable
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.portable import add_constraint_solver
-from sofa_softctl.scene.rollout.recipe import Recipe, recipe_of
+from sofa_softctl.scene.rollout.recipe import recipe_of
 
 SCENE = """
 from sofa_softctl import parameters_from_argv
@@ -37,7 +38,9 @@ def test_in_runsofa_it_is_known_how_the_scene_was_made(create, root, monkeypatch
     """A copy of the scene needs that."""
     monkeypatch.setattr(sys, "argv", ["robot", "radius=30"])
     create(root)
-    assert recipe_of(root) == Recipe(create, {"radius": 30.0})
+    recipe = recipe_of(root)
+    assert inspect.unwrap(recipe.create) is inspect.unwrap(create)
+    assert recipe.values == {"radius": 30.0}
 
 
 def test_a_scene_that_uses_another_ones_is_not_that_one(create, root, monkeypatch):

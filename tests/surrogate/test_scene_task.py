@@ -10,7 +10,7 @@ from sofa_softctl.surrogate.planning.probes import Point
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
 from sofa_softctl.surrogate.task import Task
-from sofa_softctl.view.terminal.errors import user_frames
+from sofa_softctl.plugins import user_frames
 
 LAYOUT = Layout(nodes=1, lines=1)
 SURROGATE = "SURROGATE = {'scale': 1.0}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
@@ -12,10 +15,36 @@ _COMMANDS = os.path.join(_PACKAGE, "cli", "")
 
 Line = tuple[str, int]
 """A file and the number of a line in it."""
+_LINE: ContextVar[Line | None] = ContextVar("line", default=None)
+"""Of a scene that is no Python."""
+_FOLDER: ContextVar[str] = ContextVar("folder", default="")
+"""From which messages see files; empty: the working folder."""
+
+
+@contextmanager
+def at_line(line: Line) -> Iterator[None]:
+    """Within it, that is the scene's line: of a scene that is no Python."""
+    before = _LINE.set(line)
+    try:
+        yield
+    finally:
+        _LINE.reset(before)
+
+
+@contextmanager
+def seen_from(folder: str) -> Iterator[None]:
+    """Within it, messages name files as seen from a folder; the outermost one counts."""
+    before = _FOLDER.set(_FOLDER.get() or folder)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(before)
 
 
 def scene_line() -> Line | None:
     """The innermost running line outside this package; None when there is none."""
+    if (line := _LINE.get()) is not None:
+        return line
     frame = scene_frame()
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
@@ -34,9 +63,9 @@ def scene_frame() -> FrameType | None:
 
 
 def describe(line: Line | None) -> str:
-    """`scenes/trunk.py:41`, relative to the working folder where that is shorter."""
+    """`scenes/trunk.py:41`, relative to the working folder where the file is below it."""
     if line is None:
         return "scene"
     path, number = line
-    relative = os.path.relpath(path)
+    relative = os.path.relpath(path, _FOLDER.get() or None)
     return f"{relative if not relative.startswith('..') else path}:{number}"

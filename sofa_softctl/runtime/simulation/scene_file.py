@@ -1,35 +1,76 @@
-"""Python files that hold a scene."""
+"""Files that hold a scene: Python with createScene(root), or XML."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from sofa_softctl._internal.suggestions import files_like
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.scene_folder import from_its_folder, in_folder
+
+PYTHON = (".py", ".pyscn", ".py3", ".py3scn")
+XML = (".scn", ".xml")
 
 
 def import_scene(path: str | Path) -> ModuleType:
     """The module of a scene file; its folder is on the path from then on, as in runSofa.
 
+    Its createScene works in its folder. An XML scene is a module with a createScene, too.
+
     Raises:
         SceneError: there is no such file, or it has no createScene(root).
         Exception: whatever the file itself raises.
     """
-    path = Path(path)
+    given, path = path, Path(os.path.abspath(path))
     if not path.is_file():
         if path.is_dir():
-            raise SceneError(f"'{path}' is a folder. Name the scene file in it: Python, FILE.py.")
-        close = files_like(path, (".py",))
-        hint = f" Did you mean '{path.parent / close[0]}'?" if close else ""
-        raise SceneError(f"There is no scene file '{path}'.{hint}")
-    if path.suffix != ".py":
+            raise SceneError(f"'{given}' is a folder. Name the scene file in it: Python, FILE.py.")
+        close = files_like(path, (*PYTHON, *XML))
+        hint = f" Did you mean '{Path(given).parent / close[0]}'?" if close else ""
+        raise SceneError(f"There is no scene file '{given}'.{hint}")
+    if path.suffix.lower() in XML:
+        return _xml_module(path)
+    if path.suffix.lower() not in PYTHON:
         raise SceneError(
-            f"'{path}' is no Python scene (.py with createScene(root)). XML scenes (.scn) run in "
-            "SOFA only."
+            f"'{given}' is no scene: Python (.py, .pyscn) with createScene(root), or XML (.scn, "
+            ".xml)."
         )
-    module = import_file(path, "scene")
+    with in_folder(path.parent):
+        module: Any = _import(path)
     if not callable(getattr(module, "createScene", None)):
-        raise SceneError(f"'{path}' has no function createScene(root).")
+        raise SceneError(f"'{given}' has no function createScene(root).")
+    module.createScene = from_its_folder(module.createScene, path)
+    return module
+
+
+def _import(path: Path) -> ModuleType:
+    try:
+        return import_file(path, "scene")
+    except SyntaxError as error:
+        if "print" in str(error.msg) or isinstance(error, TabError):
+            error.add_note(
+                "This scene is in Python 2, of SOFA up to v20.12: 'python -m lib2to3 -w FILE' (up "
+                "to Python 3.12) rewrites most of it."
+            )
+        raise
+
+
+def _xml_module(path: Path) -> ModuleType:
+    from sofa_softctl.runtime.simulation.scene_xml import fill_root, read_xml
+
+    read = read_xml(path)
+    module: Any = ModuleType(f"scene_{path.stem}", f"The scene '{path}'.")
+    module.__file__ = str(path)
+
+    def createScene(root: Any) -> Any:
+        return fill_root(root, read)
+
+    createScene.__module__, createScene.__qualname__ = module.__name__, "createScene"
+    module.createScene = from_its_folder(createScene, path)
+    sys.modules[module.__name__] = module
     return module

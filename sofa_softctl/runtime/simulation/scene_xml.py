@@ -1,40 +1,201 @@
-"""XML scenes (.scn): `<Node name="arm"><MechanicalObject position="0 0 0"/></Node>`."""
+"""XML scenes (.scn, .xml): `<Node name="arm"><MechanicalObject position="0 0 0"/></Node>`.
+
+As SOFA reads them: objects and nodes are made in the order of the file, unnamed objects are called
+by their class and a number, `<include href="..."/>` puts in the content of another file.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
+from xml.parsers import expat
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.scene_folder import in_folder
+from sofa_softctl.runtime.helper.source_line import at_line, describe
+
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_GROUPS = ("Group", "_Group_")
+"""Names of an included root of which only the content counts."""
+_MERGED = "_Merge_"
+"""Name of an included root that is merged into the node around it."""
 
 
-def load_xml(path: Path) -> Node:
-    """The graph of an XML scene, built but not initialised.
+@dataclass
+class Element:
+    """One element of a file, before anything is made of it."""
+
+    kind: str
+    """Class of the component; 'Node' for a node."""
+    name: str
+    """Its name; empty where it has none."""
+    values: dict[str, str]
+    """Its other attributes."""
+    file: Path
+    """The file."""
+    line: int
+    """Line in it."""
+    children: list[Element] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    """Values that an include gives in place of its own."""
+    starts_file: bool = False
+    """Whether it is the root of a file: paths within are relative to that file's folder."""
+
+
+def read_xml(path: Path, above: tuple[Path, ...] = ()) -> Element:
+    """The elements of an XML scene, with what it includes.
+
+    Args:
+        path: The file.
+        above: Files that include it.
 
     Raises:
-        SceneError: the file is no XML, or not of nodes and components; what a node or component
-            does not take.
+        SceneError: a file is not there, or no XML, or does not start with a node, or includes
+            itself.
     """
+    path = path.resolve()
+    if path in above:
+        chain = " includes ".join(f"'{file.name}'" for file in (*above[above.index(path) :], path))
+        raise SceneError(f"'{path}' includes itself: {chain}.")
+    root = _parse(path, (*above, path))
+    root.starts_file = True
+    if root.kind != "Node" and not above:
+        raise SceneError(f"'{path}' starts with <{root.kind}>; a scene starts with <Node>.")
+    return root
+
+
+def _parse(path: Path, files: tuple[Path, ...]) -> Element:
     try:
-        element = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise SceneError(f"'{path}' is no XML: {error}.") from error
-    if element.tag != "Node":
-        raise SceneError(f"'{path}' starts with <{element.tag}>; a scene starts with <Node>.")
-    node = Node(**{"name": "root", **element.attrib})
-    _fill(node, element, path)
-    return node
+        # Comments may hold '--', which XML forbids and SOFA takes.
+        content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), path.read_bytes())
+    except OSError as error:
+        raise SceneError(f"'{path}' cannot be read ({error.strerror}).") from error
+    parser = expat.ParserCreate()
+    outer = Element("", "", {}, path, 0)
+    stack = [outer]
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        stack.append(_element(tag, attributes, path, parser.CurrentLineNumber))
+
+    def end(tag: str) -> None:
+        done = stack.pop()
+        if done.kind == "include":
+            done = _included(done, files)
+        _put(stack[-1], done)
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        parser.Parse(content.strip(), True)
+    except expat.ExpatError as error:
+        line = content[: len(content) - len(content.lstrip())].count(b"\n") + error.lineno
+        raise SceneError(f"{describe((str(path), line))}: no XML: {error}.") from error
+    return outer.children[0]
 
 
-def _fill(node: Node, element: ElementTree.Element, path: Path) -> None:
-    for entry in element:
-        values = dict(entry.attrib)
-        kind = values.pop("type", "") if entry.tag == "Object" else entry.tag
-        if kind == "include":
-            raise SceneError(f"'{path}': <include> is read by SOFA only; copy the file's content.")
-        if kind == "Node":
-            child = node.addChild(values.pop("name", "Node"), **values)
-            _fill(child, entry, path)
+def _element(tag: str, attributes: dict[str, str], path: Path, line: int) -> Element:
+    values = dict(attributes)
+    name = values.pop("name", "")
+    kind = values.pop("type", "") if tag == "Object" else tag
+    if tag == "Node":
+        values.pop("type", None)
+    return Element(kind, name, values, path, line)
+
+
+def _put(parent: Element, child: Element) -> None:
+    """Add an element to one, as the name of an included one says."""
+    if child.starts_file and child.name in _GROUPS:
+        parent.children += child.children
+    elif child.starts_file and child.name == _MERGED:
+        _merge(parent, child)
+    else:
+        parent.children.append(child)
+
+
+def _merge(into: Element, other: Element) -> None:
+    into.values.update(other.values)
+    for child in other.children:
+        same = (e for e in into.children if e.name and (e.kind, e.name) == (child.kind, child.name))
+        found = next(same, None)
+        if found is None:
+            into.children.append(child)
         else:
-            node.addObject(kind, **values)
+            _merge(found, child)
+
+
+def _included(include: Element, files: tuple[Path, ...]) -> Element:
+    """The root of an included file, with the include's attributes in place of its own."""
+    where = describe((str(include.file), include.line))
+    name = include.values.pop("href", "")
+    beside = include.file.parent / name
+    found = beside if beside.is_file() else Path(repository.data.getFile(name))
+    if not name or not found.is_file():
+        raise SceneError(f"{where}: <include> of '{name}': there is no such file.")
+    root = read_xml(found, files)
+    root.name = include.name or root.name
+    for attribute, value in include.values.items():
+        owner, mark, data = attribute.rpartition("__")
+        _replace(root, data if mark else attribute, value, owner)
+    return root
+
+
+def _replace(element: Element, attribute: str, value: str, name: str) -> None:
+    """Give a value to what has that attribute already, everywhere or in elements of a name."""
+    if not name or element.name == name:
+        element.replaced[attribute] = value
+    for child in element.children:
+        _replace(child, attribute, value, name)
+
+
+def fill_root(root: Any, element: Element) -> Any:
+    """Make a scene's graph below a root, which gets the attributes of the first node.
+
+    Raises:
+        SceneError: a component does not exist, or does not take its values.
+    """
+    with at_line((str(element.file), element.line)):
+        if element.name:
+            root.setName(element.name)
+        _assign(root, element)
+    _fill(root, element)
+    return root
+
+
+def _assign(node: Any, element: Element) -> None:
+    values = _values(element)
+    if isinstance(node, Node):
+        node.assign(values)
+        return
+    for name, value in values.items():  # of a real SOFA
+        if (data := node.findData(name)) is not None:
+            data.read(value)
+
+
+def _values(element: Element) -> dict[str, str]:
+    """Attributes, without those that scenes disable by a prefix."""
+    values = element.values | {
+        name: value for name, value in element.replaced.items() if name in element.values
+    }
+    return {name: value for name, value in values.items() if not name.startswith(("_", "NO"))}
+
+
+def _fill(node: Any, element: Element) -> None:
+    with in_folder(element.file.parent):
+        counts: dict[str, int] = {}
+        for child in element.children:
+            with at_line((str(child.file), child.line)):
+                if child.kind == "Node":
+                    below = node.addChild(child.name or "Node")
+                    _assign(below, child)
+                    below.inherit()
+                else:
+                    name = child.name
+                    if not name:
+                        counts[child.kind] = counts.get(child.kind, 0) + 1
+                        name = f"{child.kind}{counts[child.kind]}"
+                    node.addObject(child.kind, name=name, **_values(child))
+            if child.kind == "Node":
+                _fill(below, child)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from pathlib import Path
 from typing import Any
 
 from sofa_softctl.errors import SceneError
@@ -13,7 +12,6 @@ from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 from sofa_softctl.runtime.simulation.scene_file import import_scene
-from sofa_softctl.runtime.simulation.scene_xml import load_xml
 
 
 def init(root: Node) -> None:
@@ -81,8 +79,6 @@ def unload(root: Node) -> None:
 
 def load(path: str) -> Node:
     """A scene file's graph, Python or XML, built but not initialised."""
-    if Path(path).suffix in (".scn", ".xml") and Path(path).is_file():
-        return load_xml(Path(path))
     root = Node("root")
     import_scene(path).createScene(root)
     return root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -89,7 +90,8 @@ def written(recipe: Recipe) -> Written:
             f"another process cannot import the scene's '{name}' of {module}: put createScene into "
             "a file of its own"
         )
-    file = inspect.unwrap(create).__globals__.get("__file__", "")
+    home = sys.modules.get(str(module)) or inspect.unwrap(create)
+    file = getattr(home, "__file__", None) or home.__globals__.get("__file__", "")
     return Written(str(module), str(file), name, dict(recipe.values))
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 import tempfile
 import traceback
-from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
 from sofa_softctl.errors import PluginError
-from sofa_softctl.plugins import installed_places
+from sofa_softctl.plugins import user_frames
 
 
 def show_error(error: Exception) -> None:
@@ -57,18 +56,3 @@ def show_fault(error: Exception) -> None:
         f"traceback in {escape(file.name)}.",
         highlight=False,
     )
-
-
-def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """The lines of files that belong neither to this package nor to Python, innermost last.
-
-    Those of installed plugins are among them.
-    """
-    own = str(Path(__file__).parents[2])
-    plugins = installed_places()
-    return [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename.startswith(plugins)
-        or not frame.filename.startswith((own, sys.prefix, sys.base_prefix, "<"))
-    ]

@@ -3,6 +3,7 @@
 import pytest
 
 from sofa_softctl.errors import SceneError, UnknownComponentError
+from sofa_softctl.scene.session import Session
 
 SCENE = """<?xml version="1.0"?>
 <Node name="world" dt="0.005" gravity="0 0 -1">
@@ -28,11 +29,24 @@ def load(Sofa, tmp_path):
     return load
 
 
+INCLUDED = """<Node name="arm">
+    <MechanicalObject name="dofs" position="0 0 0"/>
+    <Node name="tip"><MechanicalObject name="dofs" position="1 0 0"/></Node>
+</Node>
+"""
+
+
+@pytest.fixture
+def included(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "arm.xml").write_text(INCLUDED)
+
+
 @pytest.mark.parametrize("suffix", [".scn", ".xml"])
 def test_an_xml_scene_runs(Sofa, load, suffix):
     root = load(SCENE, suffix)
     assert (root.getName(), root.dt.value) == ("world", 0.005)
-    assert root.body.Node.MechanicalObject.position.shape == (2, 3)
+    assert root.body.Node.MechanicalObject1.position.shape == (2, 3)
     Sofa.Simulation.initRoot(root)
     Sofa.Simulation.animate(root, root.dt.value)
     assert root.body.dofs.velocity.value[1].tolist() == pytest.approx([0.0, 0.0, -0.005])
@@ -46,15 +60,61 @@ def test_an_xml_scene_can_be_a_part_of_another(load, root):
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("<Node>", SceneError, r"scene\.scn' is no XML: no element found"),
+        ("<Node>\n<A>", SceneError, r"scene\.scn:2: no XML: no element found"),
         ("<Scene/>", SceneError, r"starts with <Scene>; a scene starts with <Node>"),
-        ("<Node><include href='a.xml'/></Node>", SceneError, "<include> is read by SOFA only"),
-        ("<Node><Nothing/></Node>", UnknownComponentError, "no component 'Nothing'"),
+        (
+            "<Node>\n<include href='a.xml'/></Node>",
+            SceneError,
+            r"scn:2: <include> of 'a\.xml': there",
+        ),
+        ("<Node>\n\n<Nothing/></Node>", UnknownComponentError, r"scn:3: .*no component 'Nothing'"),
+        ("<Node><include href='scene.scn'/></Node>", SceneError, r"scene\.scn' includes itself"),
     ],
 )
 def test_what_is_wrong_in_an_xml_scene_is_told(load, text, error, message):
     with pytest.raises(error, match=message):
         load(text)
+
+
+def test_an_included_file_is_a_node_of_its_name_or_of_the_includes(load, included):
+    root = load(
+        "<Node><include href='parts/arm.xml'/>"
+        "<include href='parts/arm.xml' name='left' dofs__position='2 0 0'/></Node>"
+    )
+    assert root.arm.tip.dofs.position.value.tolist() == [[1.0, 0.0, 0.0]]
+    assert root.left.dofs.position.value.tolist() == [[2.0, 0.0, 0.0]]
+    assert root.left.tip.dofs.position.value.tolist() == [[2.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("name", ["Group", "_Group_"])
+def test_of_an_included_group_only_the_content_counts(load, included, name):
+    root = load(f"<Node><include href='parts/arm.xml' name='{name}'/></Node>")
+    assert [child.getName() for child in root.children] == ["tip"]
+    assert root.dofs.position.value.tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_an_included_node_can_be_merged_into_the_one_around_it(load, included):
+    root = load(
+        "<Node><Node name='tip'><MechanicalObject name='dofs' velocity='3 0 0'/></Node>"
+        "<include href='parts/arm.xml' name='_Merge_'/></Node>"
+    )
+    assert len(root.children) == 1
+    assert root.tip.dofs.position.value.tolist() == [[1.0, 0.0, 0.0]]
+    assert root.tip.dofs.velocity.value.tolist() == [[3.0, 0.0, 0.0]]
+
+
+def test_unnamed_objects_are_numbered_and_disabled_attributes_left_out(load):
+    root = load(
+        "<Node><!-- -- --><VisualStyle _displayFlags='x'/><VisualStyle NOdisplayFlags='y'/></Node>"
+    )
+    assert [entry.getName() for entry in root.objects] == ["VisualStyle1", "VisualStyle2"]
+
+
+def test_an_xml_scene_runs_in_a_session(tmp_path):
+    (tmp_path / "scene.scn").write_text(SCENE)
+    with Session(tmp_path / "scene.scn", backend="embedded") as session:
+        session.step(2)
+        assert session.root.time.value == pytest.approx(0.01)
 
 
 def test_a_file_that_is_not_there_is_told(Sofa):

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from sofa_softctl.check.result import Lack, SceneCheck
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.check.result import Lack, SceneCheck
 
 _SCENE = re.compile(r"^\s*def\s+createScene\s*\(", re.MULTILINE)
 _XML = re.compile(r"<\s*Node\b")
@@ -92,7 +92,7 @@ def _process(order: dict[str, Any], seconds: float) -> SceneCheck:
     path = order["path"]
     with tempfile.TemporaryDirectory(prefix="softctl-") as folder:
         output = Path(folder) / "check.json"
-        command = [sys.executable, "-m", "sofa_softctl.scene.check.examine"]
+        command = [sys.executable, "-m", "sofa_softctl.check.examine"]
         try:
             done = subprocess.run(
                 [*command, json.dumps(order | {"output": str(output)})],

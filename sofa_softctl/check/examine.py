@@ -1,6 +1,6 @@
 """Load, start and step one scene in this process, and say what was found.
 
-    python -m sofa_softctl.scene.check.examine '{"path": "scene.py", ...}'
+    python -m sofa_softctl.check.examine '{"path": "scene.py", ...}'
 
 writes the result as JSON to the file that its argument names; `check_scenes` calls it so.
 """
@@ -13,6 +13,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from sofa_softctl.check.families import family_of
+from sofa_softctl.check.result import Lack, SceneCheck
+from sofa_softctl.check.stand_in import stand_ins
 from sofa_softctl.errors import (
     MeshError,
     SceneError,
@@ -22,9 +25,6 @@ from sofa_softctl.errors import (
 )
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complaints
-from sofa_softctl.scene.check.families import family_of
-from sofa_softctl.scene.check.result import Lack, SceneCheck
-from sofa_softctl.scene.check.stand_in import stand_ins
 
 
 def examine(
@@ -73,7 +73,8 @@ def _look(session: Any, check: SceneCheck) -> None:
     """Note what the scene holds."""
     from sofa_softctl.scene.channels import nodes_of
 
-    check.units = "" if session.units is None else str(session.units)
+    units = session.units
+    check.units = "" if units is None else f"{units.length}, {units.mass}, {units.time}"
     check.time_step = session.dt
     solvers: Counter[str] = Counter()
     for node in nodes_of(session.root):
@@ -88,16 +89,21 @@ def _look(session: Any, check: SceneCheck) -> None:
 
 
 def _rows(root: Any) -> dict[str, int]:
-    """Constraint rows by the path of their owner."""
-    solver = next(iter(root.of("constraint solver")), None)
-    problem = getattr(solver, "problem", None)
-    owners = getattr(problem, "owners", None)
-    return {} if owners is None else dict(Counter(owner.getPathName() for owner in owners))
+    """Constraint rows of the last step by the path of their owner."""
+    from sofa_softctl.scene.constraints.system import ComplianceSystem
+
+    if not any(root.of("constraint solver")):
+        return {}
+    try:
+        owners = ComplianceSystem(root).owners()
+    except (SceneError, AttributeError):  # a solver without W
+        return {}
+    return {owner.getPathName(): len(rows) for owner, rows in owners if len(rows)}
 
 
 def _end(check: SceneCheck, error: BaseException) -> None:
     """Note how it ended."""
-    from sofa_softctl.view.terminal.errors import user_frames
+    from sofa_softctl.plugins import user_frames
 
     frames = user_frames(error)
     check.where = describe((frames[-1].filename, frames[-1].lineno or 0)) if frames else ""
@@ -134,11 +140,13 @@ def _lack(error: SceneError) -> Lack | None:
 
 def main() -> None:
     """Examine the scene of the first argument's JSON."""
-    from sofa_softctl.cli.scenes import load_plugins
+    from sofa_softctl.plugins import load_files
+    from sofa_softctl.scene.backend import find_backend
 
     order = json.loads(sys.argv[1])
     output = Path(order.pop("output"))
-    load_plugins([Path(file) for file in order.pop("plugins")], order.pop("backend"))
+    find_backend(order.pop("backend"))
+    load_files([Path(file) for file in order.pop("plugins")])
     output.write_text(json.dumps(examine(**order).to_dict()), encoding="utf-8")
 
 

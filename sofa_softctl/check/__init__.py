@@ -1,6 +1,6 @@
 """Whether a scene runs here, what it lacks, and what it holds: `softctl check`."""
 
-from sofa_softctl.scene.check.folder import check_scenes, scenes_in
-from sofa_softctl.scene.check.result import Lack, SceneCheck, rank
+from sofa_softctl.check.folder import check_scenes, scenes_in
+from sofa_softctl.check.result import Lack, SceneCheck, rank
 
 __all__ = ["Lack", "SceneCheck", "check_scenes", "rank", "scenes_in"]

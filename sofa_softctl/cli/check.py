@@ -1,0 +1,71 @@
+"""The command `softctl check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.options import BackendName, Json, Plugin, Quiet, Set, parameters, print_json
+from sofa_softctl.cli.root import app
+from sofa_softctl.status import ExitStatus
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl check my_robot.py\n\n"
+    "  softctl check ~/robots --rank --workers 4\n\n"
+    "  softctl check ~/robots --json > check.json"
+)
+def check(
+    paths: Annotated[list[Path], typer.Argument(metavar="SCENE|FOLDER", help="Scenes, folders.")],
+    steps: Annotated[int, typer.Option(help="Steps after the start.", min=0)] = 5,
+    set_: Set = None,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds for a scene, after which it is given up.", min=1.0)
+    ] = 60.0,
+    workers: Annotated[int, typer.Option(help="Scenes at the same time.", min=1)] = 1,
+    rank: Annotated[
+        bool, typer.Option("--rank", help="What is lacking, by the number of scenes.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A scene with warnings does not pass.")
+    ] = False,
+    backend: BackendName = "embedded",
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Say whether scenes run here: what is missing, what is warned of, what they hold.
+
+    Each scene is loaded, started and stepped in a process of its own. Missing components are
+    replaced by stand-ins, so that all that is missing is found at once. Ends with status 1 when a
+    scene does not run.
+    """
+    from sofa_softctl.check import check_scenes, scenes_in
+    from sofa_softctl.check import rank as ranked
+    from sofa_softctl.view.terminal import check as terminal
+
+    scenes = scenes_in(paths)
+    found = check_scenes(
+        scenes,
+        steps=steps,
+        seconds=timeout,
+        workers=workers,
+        parameters=parameters(set_),
+        plugins=plugin or (),
+        backend=backend,
+    )
+    checks = list(terminal.with_progress(found, len(scenes), quiet=quiet or as_json))
+    if as_json:
+        ranks = {"rank": [vars(entry) for entry in ranked(checks)]} if rank else {}
+        print_json({"scenes": [one.to_dict() for one in checks], **ranks})
+    elif len(scenes) == 1 and not paths[0].is_dir():
+        terminal.show_check(checks[0])
+    else:
+        terminal.show_checks(checks, quiet=quiet)
+    if rank and not as_json:
+        terminal.show_rank(ranked(checks))
+    if not all(one.runs and not (strict and one.warnings) for one in checks):
+        raise typer.Exit(ExitStatus.FAILED)

@@ -1,0 +1,92 @@
+"""Keys pressed by a script, for scenes whose controllers move by keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import Sofa.Core
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.errors import UsageError
+from sofa_softctl.runtime.core.event import key_pressed, key_released
+from sofa_softctl.scene.sofa.animate import controllers_of
+
+NAMES = {
+    "left": "\x12",
+    "up": "\x13",
+    "right": "\x14",
+    "down": "\x15",
+    "space": " ",
+    "plus": "+",
+    "minus": "-",
+}
+"""Keys that are more than a character, and what SOFA's key events carry for them."""
+
+
+@dataclass(frozen=True)
+class KeyPress:
+    """A key that goes down and up."""
+
+    time: float
+    """Simulated time from which on; it happens at the start of the next step [time]."""
+    key: str
+    """Character that the event carries."""
+
+    @classmethod
+    def parse(cls, text: str) -> KeyPress:
+        """What `--key t=1.5:+` says.
+
+        Raises:
+            UsageError: it is no time and key.
+        """
+        time, colon, key = text.removeprefix("t=").partition(":")
+        try:
+            seconds = float(time)
+        except ValueError:
+            seconds = math.nan
+        if not colon or not key or not 0.0 <= seconds < math.inf:
+            raise UsageError(
+                f"--key takes a time and a key such as t=1.5:+ or t=2:up, got '{text}'."
+            )
+        if len(key) > 1 and key not in NAMES:
+            hint = did_you_mean(key, NAMES)
+            raise UsageError(
+                f"--key {text}: there is no key '{key}'.{hint} A key is one character, or one of "
+                f"{', '.join(NAMES)}."
+            )
+        return cls(seconds, NAMES.get(key, key))
+
+
+class KeyPresses(Sofa.Core.Controller):
+    """Presses keys at given times: the scene's controllers get key events as from SOFA's window.
+
+    Args:
+        root: The scene's root.
+        keys: The keys; each is pressed once in a run.
+    """
+
+    def __init__(self, *args: Any, root: Any, keys: Sequence[KeyPress], **kwargs: Any) -> None:
+        Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        self.root, self.keys = root, sorted(keys, key=lambda entry: entry.time)
+        self.pressed = 0
+
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Press what is due."""
+        del event
+        now = float(self.root.time.value) + 1e-9 * float(self.root.dt.value)  # sums of dt round
+        while self.pressed < len(self.keys) and self.keys[self.pressed].time <= now:
+            key = self.keys[self.pressed].key
+            self.pressed += 1
+            for sent in (key_pressed(key), key_released(key)):
+                if hasattr(self.root, "send"):
+                    self.root.send(sent)
+                    continue
+                for controller in controllers_of(Sofa, self.root):  # of a real SOFA
+                    getattr(controller, sent.handler, controller.onEvent)(dict(sent))
+
+    def reset(self) -> None:
+        """From the first key again."""
+        self.pressed = 0

@@ -1,0 +1,122 @@
+"""Whether scenes run, in the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+_MOST = 40
+"""Lines of a list; of the others their number."""
+
+
+def with_progress(checks: Iterable[Any], count: int, *, quiet: bool) -> Iterator[Any]:
+    """The same, with a bar where there are several."""
+    with Progress(disable=quiet or count < 2, transient=True) as progress:
+        task = progress.add_task("Checking", total=count)
+        for check in checks:
+            yield check
+            progress.advance(task)
+
+
+def show_check(check: Any) -> None:
+    """Print all about one scene: how it ended, what it lacks, its warnings, what it holds."""
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(f"{escape(check.path)}: {_verdict(check)}", style="bold")
+    table = Table.grid(padding=(0, 2))
+    for label, text in _rows(check):
+        table.add_row(label, escape(text))
+    console.print(table, soft_wrap=False)
+    if check.lacks:
+        table = Table("lacking")
+        for head in ("name", "first asked for at", "belongs to"):
+            table.add_column(head, overflow="fold")
+        for lack in check.lacks[:_MOST]:
+            where = lack.where.removeprefix(f"{Path(check.path).parent}/")
+            table.add_row(lack.kind, escape(lack.name), escape(where), escape(lack.needs))
+        console.print(table)
+        _more(console, check.lacks)
+    told = {lack.text for lack in check.lacks}
+    others = [text for text in check.warnings if not any(entry in text for entry in told if entry)]
+    for text in others[:_MOST]:
+        console.print(f"[yellow]warning:[/] {escape(text)}")
+    _more(console, others)
+
+
+def _more(console: Console, entries: Sequence[Any]) -> None:
+    if len(entries) > _MOST:
+        console.print(f"... and {len(entries) - _MOST} more: --json has all.")
+
+
+def _verdict(check: Any) -> str:
+    if check.runs:
+        return "runs here" + (", with warnings" if check.warnings else "")
+    return "does not run here"
+
+
+def _rows(check: Any) -> Iterator[tuple[str, str]]:
+    if check.error:
+        yield "ended with", check.error
+        if check.where and check.where not in check.error:
+            yield "at", check.where
+    yield "steps done", str(check.steps)
+    yield "units", check.units or "not declared (UNITS = 'mm, kg, s' in the scene file)"
+    if check.time_step:
+        yield "dt", f"{check.time_step:g}"
+    yield "states", f"{check.states}, with {check.dofs} degrees of freedom that are not mapped"
+    if check.solvers:
+        yield "solvers", ", ".join(check.solvers)
+    if check.rows:
+        rows = ", ".join(f"{owner} {count}" for owner, count in check.rows.items())
+        yield "constraint rows", f"{sum(check.rows.values())}: {rows}"
+
+
+def show_checks(checks: Sequence[Any], *, quiet: bool) -> None:
+    """Print a line for each scene, and how many run."""
+    console = Console(soft_wrap=True, highlight=False)
+    if not quiet:
+        folder = _folder(checks)
+        table = Table("scene", "runs", "states", "what stops it")
+        for check in checks:
+            path = str(Path(check.path).relative_to(folder)) if folder else check.path
+            runs = "[green]yes[/]" if check.runs else "[red]no[/]"
+            table.add_row(escape(path), runs, str(check.states or ""), escape(_why(check)))
+        console.print(table)
+    running = [check for check in checks if check.runs]
+    moving = sum(check.moves for check in running)
+    console.print(
+        f"{len(running)} of {len(checks)} scenes run; {moving} of them have a mechanical state."
+    )
+
+
+def _folder(checks: Sequence[Any]) -> Path | None:
+    parents = [set(Path(check.path).parents) for check in checks]
+    common = set.intersection(*parents) if parents else set()
+    return max(common, key=lambda path: len(path.parts), default=None)
+
+
+def _why(check: Any) -> str:
+    if check.runs:
+        return ""
+    counts = Counter(lack.name for lack in check.lacks if lack.stops)
+    if counts:
+        return ", ".join(counts)
+    text = " ".join(str(check.error).split())
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def show_rank(ranks: Sequence[Any]) -> None:
+    """Print what is lacking, most wanted first."""
+    console = Console(soft_wrap=True, highlight=False)
+    table = Table("lacking", "name", "belongs to", "scenes", "only this")
+    for entry in ranks[:_MOST]:
+        alone = str(entry.alone or "")
+        table.add_row(entry.kind, escape(entry.name), escape(entry.needs), str(entry.scenes), alone)
+    console.print(table)
+    _more(console, ranks)
