@@ -4,6 +4,7 @@ SoftctlError                what every error of this package is
 ├── SceneError              a scene asks for something that cannot be (ValueError)
 │   ├── UnknownComponentError   no component of that name
 │   ├── UnknownDataError        a component has no Data of that name (AttributeError)
+│   ├── UnreadableValueError    a value does not fit its Data
 │   ├── ParameterError          createScene takes no such parameter, or not that value
 │   └── LinkError               a link leads nowhere
 ├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
@@ -57,6 +58,15 @@ class UnknownDataError(SceneError, AttributeError):
     """Class of the component."""
     data: str = ""
     """The name."""
+
+
+class UnreadableValueError(SceneError):
+    """A value does not fit its Data."""
+
+    component: str = ""
+    """Class of the component."""
+    data: str = ""
+    """Name of the Data."""
 
 
 class ParameterError(SceneError):

@@ -218,8 +218,8 @@ MISSING = {
     "dofs": ("mass", "needs a MechanicalObject in its node, added before it"),
     "points": ("pull", "has 'indices' up to"),
     "mesh": (
-        "mass",
-        "acts on MechanicalObject '/body/dofs', which has no nodes: give it 'position'",
+        "fem",
+        "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its node",
     ),
 }
 

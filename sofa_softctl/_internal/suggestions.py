@@ -7,15 +7,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
-def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Known names most similar to one, nearest first; case-insensitive."""
+def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Known names most similar to one, nearest first; case-insensitive.
+
+    Args:
+        name: The name.
+        known: Names that there are.
+        most: How many to give at most.
+        cutoff: Least similarity, from 0 to 1.
+    """
     by_lower = {each.lower(): each for each in known}
-    return [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, n=most)]
+    found = difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=cutoff)
+    return [by_lower[each] for each in found]
 
 
-def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+def did_you_mean(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
     """Question " Did you mean ...?" with similar known names; empty if there is none."""
-    found = nearest(name, known, most)
+    found = nearest(name, known, most, cutoff)
     return f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 

@@ -13,7 +13,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl.check.families import family_of
 from sofa_softctl.check.result import Lack, SceneCheck
 from sofa_softctl.check.stand_in import stand_ins
 from sofa_softctl.errors import (
@@ -22,7 +21,9 @@ from sofa_softctl.errors import (
     SoftctlError,
     UnknownComponentError,
     UnknownDataError,
+    UnreadableValueError,
 )
+from sofa_softctl.runtime.core.families import family_of
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complaints
 
@@ -135,7 +136,9 @@ def _lack(error: SceneError) -> Lack | None:
     where, _, text = str(error).partition(": ")
     if isinstance(error, UnknownDataError):
         return Lack("Data", f"{error.component}.{error.data}", where, text)
-    return Lack("value", text.partition(",")[0], where, text)
+    if isinstance(error, UnreadableValueError):
+        return Lack("value", f"{error.component}.{error.data}", where, text)
+    return None
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data import reading
 
 
 class StandIn(Component):
@@ -21,15 +22,8 @@ class StandIn(Component):
         super().__init__(*args, **known)
         for name, value in values.items():
             if name not in known and not hasattr(type(self), name):
-                self._give(name, value)
-
-    def _give(self, name: str, value: Any) -> None:
-        text = isinstance(value, str)
-        self.addData(
-            name,
-            value=None if text and value.startswith("@") else value,
-            type="string" if text else "",
-        )
+                text = reading.text(value)
+                self.addData(name, value="" if text.startswith("@") else text, type="string")
 
     def getClassName(self) -> str:  # type: ignore[override]
         """The name of the component in whose place it stands."""

@@ -60,7 +60,7 @@ class KeyPress:
         return cls(seconds, NAMES.get(key, key))
 
 
-class KeyPresses(Sofa.Core.Controller):
+class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
     """Presses keys at given times: the scene's controllers get key events as from SOFA's window.
 
     Args:

@@ -18,7 +18,7 @@ from sofa_softctl.runtime.behavior.elasticity import (
     SolidForceField,
 )
 from sofa_softctl.runtime.components.loader.mesh_loader import volumes_split
-from sofa_softctl.runtime.components.topology.base import boundary_triangles
+from sofa_softctl.runtime.components.topology.parts import boundary_triangles
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.parameters import (

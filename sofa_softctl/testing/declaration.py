@@ -14,6 +14,7 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Choice, DataType, Texts
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper.strictness import strict
 
 QUANTITIES = ("degree", "energy", "force", "length", "mass", "pressure", "radian", "time")
 _UNIT = re.compile(r"1|(1/)?[a-z]+(\^\d)?([*/][a-z]+(\^\d)?)*")
@@ -77,7 +78,8 @@ def _check_unit(cls: type[Base], entry: DataType) -> None:
 
 def _check_default(cls: type[Base], entry: DataType) -> None:
     owner = cls()
-    value = owner._data[entry.name].get()
+    data = owner._data[entry.name]
+    value = data._value if entry.computed else data.get()  # not yet: it may need a scene
     same = np.array_equal(entry.initial(owner), value)
     if same and not isinstance(entry, Choice | Texts):
         same = np.array_equal(entry.convert(entry.format(value), owner), value)
@@ -93,9 +95,9 @@ def _check_strange(cls: type[Component], entry: DataType, value: Any) -> None:
     try:
         component = Node("root").addObject(cls, **{entry.name: value})
         data: Data = component._data[entry.name]
-        entry.format(data.get())
+        entry.format(data._value if entry.computed else data.get())
     except SceneError as error:
-        if entry.name in str(error) or entry.name in ("filename", "template"):
+        if entry.name.lower() in str(error).lower() or entry.name in ("filename", "template"):
             return
         raise AssertionError(
             f"{cls.__name__}.{entry.name} = {value!r}: expected an error that names the Data, got "
@@ -110,7 +112,8 @@ def _check_strange(cls: type[Component], entry: DataType, value: Any) -> None:
 
 def _check_unknown(cls: type[Component]) -> None:
     try:
-        in_scene("Node('root').addObject(cls, noSuchData=1)", Node=Node, cls=cls)
+        with strict():
+            in_scene("Node('root').addObject(cls, noSuchData=1)", Node=Node, cls=cls)
     except UnknownDataError as error:
         names_line(cls, error)
     else:

@@ -4,7 +4,6 @@
 
 ABSENT = {
     "Sofa.Core.Camera": "nothing is drawn: sofa_softctl.view films a scene",
-    "Sofa.Core.Controller().bbox": "objects have no box; the examples set the root's",
     "Sofa.Core.ForceFieldRigid": "states are Vec3 in this version",
     "Sofa.Core.ForceFieldVec1d": "states are Vec3 in this version",
     "Sofa.Core.ForceFieldVec2d": "states are Vec3 in this version",
@@ -18,7 +17,6 @@ ABSENT = {
     "Sofa.Helper.StdVector": "the examples append to Python's lists",
     "Sofa.Node": "SOFA has it neither: the examples mean Sofa.Core.Node",
     "Sofa.SofaDeformable.SpringForceField": "there is no SpringForceField in this version",
-    "Sofa.SofaGL": "nothing is drawn: sofa_softctl.view films a scene",
     "Sofa.SofaLinearSystem.": "there is no MatrixLinearSystem: the linear solvers have A(), b(), x()",
     "Sofa.Types.CompressedRowSparseMatrix": "the examples read the value of other Data",
 }
@@ -39,7 +37,6 @@ DIFFERENT = {
     "arm in root.children": _MORE,
     'root["nothing"]': _ERROR,
     'root["arm.nothing"]': _ERROR,
-    "root.bbox.value": "empty: boxes are not computed",
     "root.sleeping.value, root.canChangeSleepingState.value, root.activated.value": _BINDING,
     "sorted(data.getName() for data in root.getDataFields())": "nbComputedSteps is the loop's in SOFA; componentState is a GUI's",
     "root.getDt(), root.getTime(), root.getGravity(), root.getAnimate(), root.isActive(), root.isSleeping()": "gravity is an array, as root.gravity.value is; there is no SofaTypes",

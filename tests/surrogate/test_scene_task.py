@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import ParameterError, SceneError
+from sofa_softctl.plugins import user_frames
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.plan_scene import prepare_scene
 from sofa_softctl.surrogate.planning.probes import Point
 from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
 from sofa_softctl.surrogate.task import Task
-from sofa_softctl.plugins import user_frames
 
 LAYOUT = Layout(nodes=1, lines=1)
 SURROGATE = "SURROGATE = {'scale': 1.0}"

@@ -40,6 +40,11 @@ class LagrangianConstraint(SingleStateComponent):
     constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
     endTime = Real(-1.0, "Time from which on the constraint no longer acts; -1: never.")
 
+    @property
+    def states(self) -> list[MechanicalState]:
+        """The states on which it acts; one of them at least must move."""
+        return [self.state]
+
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Directions at the start-of-step position, as triplets.
 
@@ -64,6 +69,9 @@ class LagrangianConstraint(SingleStateComponent):
     def resolution(self) -> np.ndarray:
         """Gauss-Seidel treatment of each row, shape (row_count, 6); see kernels/gauss_seidel."""
         raise NotImplementedError
+
+    starts_from: np.ndarray | None = None
+    """Multipliers from which a forward solver starts, shape (row_count,); None: from zero."""
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Take over the solved multipliers and what they made of delta."""

@@ -9,11 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.kernels.constraint.rows import Entries, times, weighed
+
+_FOLLOWERS = ("state", "visual")
+"""Categories of what may follow, the first first."""
 
 Weights = tuple[np.ndarray, np.ndarray, np.ndarray]
 """starts (n + 1,), nodes (k,), weights (k,), as in a CSR matrix."""
@@ -25,7 +30,7 @@ class Mapping(Component):
     category: ClassVar[str] = "mapping"
 
     input = LinkType("State that drives.", kind="state")
-    output = LinkType("State that follows.", kind="state")
+    output = LinkType("State, or visual model, that follows.")
     mapForces = Bool(True, "Forces on the follower reach the driver.")
     mapConstraints = Bool(True, "Constraints on the follower reach the driver.")
     mapMasses = Bool(True, "Masses of the follower reach the driver (without effect, as in SOFA).")
@@ -42,22 +47,35 @@ class Mapping(Component):
             raise self.fault("needs a MechanicalObject in a node above it.")
         return found
 
+    def _follower(self) -> Any:
+        """What follows: a state, or a visual model where its node holds none."""
+        found = self._links["output"].getLinkedBase()
+        holder = self._context if found is None else found
+        if holder is None or not hasattr(holder, "of"):
+            return found
+        return next((entry for kind in _FOLLOWERS for entry in holder.of(kind)), None)
+
     @property
     def mechanical(self) -> bool:
         """Whether a state follows; what only draws (an OglModel) needs no part in a step."""
-        if self._links["output"].path or self._context is None:
-            return getattr(self._links["output"].getLinkedBase(), "category", "state") == "state"
-        return bool(self._context.of("state")) or not self._context.of("visual")
+        return self._placing or getattr(self._follower(), "category", "") != "visual"
 
     @cached_property
     def child(self) -> MechanicalState:
-        """The state that follows: of its own node, unless `output` says otherwise."""
-        found = self._links["output"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = next(iter(self._context.of("state")), None)
+        """What follows: of its own node, unless `output` says otherwise.
+
+        Raises:
+            SceneError: nothing does, or it is neither a state nor a visual model.
+        """
+        found = self._follower()
         if found is None:
             raise self.fault("needs a MechanicalObject in its own node.")
-        return found
+        if found.category not in _FOLLOWERS:
+            raise self.fault(
+                f"has the output {found.describe()}, which is neither a state nor a visual model."
+            )
+        follower: MechanicalState = found
+        return follower
 
     drives: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Kinds of driver and follower that it knows; all when empty."""
@@ -82,6 +100,49 @@ class Mapping(Component):
     def drivers(self) -> list[MechanicalState]:
         """The states that drive; most mappings have one."""
         return [self.parent]
+
+    # Where only a visual model follows: it is placed when somebody asks where it is.
+
+    _placing = False
+    """Whether it is about to treat its visual model as a state."""
+    _draws: bool | None = None
+    """Whether it can; None as long as nobody asked."""
+
+    def bwdInit(self) -> None:
+        """Keep the positions of the drivers now, from which a visual model will follow."""
+        if self.mechanical:
+            return
+        try:
+            self._first = [driver._data["position"].get().copy() for driver in self.drivers]
+            self._follower().follow(self)
+        except SceneError as error:
+            message.warning(self, f"{error} What it draws stays where it is.")
+
+    def draw(self) -> None:
+        """Place the visual model where the drivers say."""
+        if self._draws is None:
+            self._draws = self._find_carriers()
+        if self._draws:
+            xs = [driver._data["position"].get() for driver in self.drivers]
+            self.apply_from(xs, self.child._data["position"].get())
+
+    def _find_carriers(self) -> bool:
+        """Initialise it as if that were now; false, with a warning, where it cannot."""
+        positions = [driver._data["position"] for driver in self.drivers]
+        now = [position.get() for position in positions]
+        self._placing = True
+        try:
+            for position, first in zip(positions, self._first, strict=True):
+                position._value = first
+            self.init()
+        except SceneError as error:
+            message.warning(self, f"{error} What it draws stays where it is.")
+            return False
+        finally:
+            self._placing = False
+            for position, value in zip(positions, now, strict=True):
+                position._value = value
+        return True
 
     def place(self) -> None:
         """Put the follower where its drivers say, at init; if asked to, also at rest."""

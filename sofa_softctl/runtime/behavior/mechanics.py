@@ -9,6 +9,7 @@ difference.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -155,11 +156,21 @@ class ForceField(Contribution):
     skew = False
     """Whether -df/dx is not symmetric."""
 
+    damps = False
+    """Whether its matrix is a damping -df/dv instead of a stiffness; it enters A alone."""
+
     def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
         """values[slots] += the antisymmetric part of -df/dx at the last `add_matrix`.
 
         Slots as for `add_matrix`. For forces with an energy there is none.
         """
+
+    def joint(self) -> Any:
+        """Mapping from two states onto one of its own, where it acts between two; else None.
+
+        Asked for when the systems are found, after all states are initialised.
+        """
+        return None
 
     def add_force(self, force: np.ndarray) -> None:
         """force += f(x) at the state's position."""
@@ -190,13 +201,38 @@ class ForceField(Contribution):
 
 
 class ProjectiveConstraint(SingleStateComponent):
-    """Holds scalar degrees of freedom."""
+    """Holds scalar degrees of freedom, or moves them."""
 
     category: ClassVar[str] = "projective constraint"
 
     def fixed(self) -> np.ndarray:
-        """Which scalar degrees of freedom are held, bool (n, deriv_size)."""
+        """Which scalar degrees of freedom no force moves in this step, bool (n, deriv_size)."""
         raise NotImplementedError
 
+    def in_matrix(self) -> np.ndarray:
+        """Rows of the system matrix that are identity in this step, bool (n, deriv_size)."""
+        return self.fixed()
+
+    def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
+        """Change forces or changes of velocity, besides what `fixed` clears.
+
+        Args:
+            part: Gives the vector of a state to write in, None where its system is another one.
+        """
+
+    def project_position(self, position: np.ndarray) -> None:
+        """Change positions at init and after each step, at the time of the step's start."""
+
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """Change a velocity after the step where the component is asked to."""
+        """Change velocities at init and after each step, after `project_position`."""
+
+    def check_differentiable(self) -> None:
+        """Check that the derivative of a time step is known with it.
+
+        Raises:
+            SceneError: It is not known, as by default.
+        """
+        raise self.fault(
+            "is a projective constraint whose derivative is not known; it is known of "
+            f"{factory.implementing(ProjectiveConstraint, 'check_differentiable')}."
+        )

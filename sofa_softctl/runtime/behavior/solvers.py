@@ -51,6 +51,8 @@ class MechanicalSystem:
     force: np.ndarray
     fixed: np.ndarray
     """Scalar degrees of freedom that are held, bool (size, 3)."""
+    identity: np.ndarray
+    """Rows of the matrix that are identity, bool (size, 3); mostly those that are held."""
 
     @property
     def all_states(self) -> list[MechanicalState]:
@@ -108,6 +110,9 @@ class OdeSolver(Component):
 
     position_factor = 0.0
     """k of x = x_free + k A^-1 H^T lambda, for the last step."""
+
+    needs_linear_solver: ClassVar[bool] = True
+    """Whether it works only with a linear solver in its node."""
 
     has_free_motion: ClassVar[bool] = True
     """Whether there is a `solve`, to which constraints add; if not, only `integrate`."""
@@ -196,7 +201,7 @@ class LinearSolver(Component):
         """
         raise self.fault(
             f"is iterative, but {purpose} need factors: use a direct solver, such as "
-            f"{factory.implementing(LinearSolver, 'require_direct')}."
+            "SparseLDLSolver."
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.box import box_of
 from sofa_softctl.runtime.core.data.types import Coords, Derivs
 
 
@@ -55,6 +56,11 @@ class MechanicalState(Component):
     def deriv_size(self) -> int:
         """Numbers that make one node's velocity or force."""
         return self.kind.deriv_size
+
+    def find_box(self) -> np.ndarray:
+        """Smallest and largest corner of its points, once they are placed."""
+        points = self._initialised and self.coord_size >= 3
+        return box_of(self._data["position"].get()[:, :3]) if points else super().find_box()
 
     @property
     def block_count(self) -> int:

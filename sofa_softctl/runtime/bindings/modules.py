@@ -15,20 +15,23 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from sofa_softctl.runtime.bindings.stlib import finder as libraries
+
 VERSION = "25.06.00"
 """The version of SOFA whose names and numbers the embedded runtime follows."""
 
 
 def install() -> None:
-    """Put the finder into sys.meta_path, once."""
+    """Put the finder into sys.meta_path, once, and that of the libraries which scenes import."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.append(Finder())
+    libraries.install()
     if os.environ.get("SOFTCTL_BACKEND", "auto").lower() == "embedded":
         put_first()
 
 
 def put_first() -> None:
-    """Answer before a SOFA that is installed."""
+    """Answer before a SOFA that is installed. The libraries stay behind their originals."""
     sys.meta_path[:] = [entry for entry in sys.meta_path if not isinstance(entry, Finder)]
     sys.meta_path.insert(0, Finder())
 
@@ -69,10 +72,16 @@ def _sofa() -> dict[str, Any]:
     names = ("info", "warning", "error", "fatal", "deprecated")
     contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
     contents["__version__"] = VERSION
+    contents["GetVersion"] = _version
     contents["Prefab"] = Prefab
     contents["import_sofa_python_scene"] = import_scene
-    submodules = ("Core", "Helper", "Simulation", "Types", "constants")
+    submodules = ("Core", "Helper", "Simulation", "SofaGL", "Types", "constants")
     return contents | {name: importlib.import_module(f"Sofa.{name}") for name in submodules}
+
+
+def _version() -> str:
+    """The version of SOFA, such as 'v25.06'."""
+    return f"v{VERSION.rpartition('.')[0]}"
 
 
 def _core() -> dict[str, Any]:
@@ -151,6 +160,7 @@ def _helper() -> dict[str, Any]:
     names = ("info", "warning", "error", "fatal", "deprecated")
     contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
     contents["MessageHandler"] = message.MessageHandler
+    contents["GetVersion"] = _version
     return contents | {"System": importlib.import_module("Sofa.Helper.System")}
 
 
@@ -164,6 +174,24 @@ def _gui() -> dict[str, Any]:
     from sofa_softctl.runtime.bindings import gui
 
     return {"BaseGUI": gui.BaseGUI, "GUIManager": gui.GUIManager}
+
+
+def _imgui() -> dict[str, Any]:
+    from sofa_softctl.runtime.bindings import windows
+
+    return windows.imgui()
+
+
+def _sofa_gl() -> dict[str, Any]:
+    from sofa_softctl.runtime.bindings import windows
+
+    return windows.sofa_gl()
+
+
+def _sofa_types() -> dict[str, Any]:
+    from sofa_softctl.runtime.bindings import vector_types
+
+    return dict(vector_types.vector_types())
 
 
 def _constraint_solver() -> dict[str, Any]:
@@ -239,11 +267,13 @@ _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa.Core.TaskScheduler": _task_scheduler,
     "Sofa.Gui": _gui,
     "Sofa.Helper": _helper,
+    "Sofa.ImGui": _imgui,
     "Sofa.Helper.System": _system,
     "Sofa.Simulation": _simulation,
     "Sofa.SofaBaseTopology": dict,
     "Sofa.SofaConstraintSolver": _constraint_solver,
     "Sofa.SofaDeformable": dict,
+    "Sofa.SofaGL": _sofa_gl,
     "Sofa.SofaLinearSolver": _linear_solver,
     "Sofa.SofaLinearSystem": dict,
     "Sofa.SoftRobotsInverse": _soft_robots_inverse,
@@ -251,6 +281,9 @@ _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa.constants": _constants,
     "Sofa.constants.Key": _key,
     "Sofa.constants.KeyCode": _key_code,
+    "SofaImGui": dict,
+    "SofaQt": dict,
     "SofaRuntime": _runtime,
     "SofaRuntime.Timer": _timer,
+    "SofaTypes": _sofa_types,
 }

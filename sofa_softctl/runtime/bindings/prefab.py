@@ -7,6 +7,7 @@ from typing import Any
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 
@@ -25,7 +26,12 @@ class RawPrefab(Node):
         return "Prefab"
 
     def addPrefabParameter(self, name: str, help: str, type: str, default: Any = None) -> Data:
-        """Add a Data from which the prefab is built."""
+        """Add a Data from which the prefab is built; one of every node, such as `name`, is set."""
+        if name in self._data:
+            found = self._data[name]
+            if default is not None:
+                found.assign(default, scene_line())
+            return found
         data = self.addData(name=name, value=default, help=help, type=type)
         self._parameters.append(data)
         return data
@@ -61,20 +67,25 @@ class Prefab(RawPrefab):
     """
 
     prefabParameters: list[dict[str, Any]] = []
+    properties: list[dict[str, Any]] = []
+    """Old name of `prefabParameters`."""
     prefabData: list[dict[str, Any]] = []
 
     def __init__(self, *args: Any, **values: Any) -> None:
-        values.setdefault("name", type(self).__name__)
-        super().__init__(*args, **values)
+        super().__init__(*args, **{"name": type(self).__name__, **values})
         self.addData("prefabname", value=type(self).__name__, type="string", help="Its class.")
         self.addData("docstring", value=type(self).__doc__ or "", type="string", help="Its text.")
         for parent in [values["parent"]] if "parent" in values else values.get("parents", []):
             parent.addChild(self)
-        for entry in self.prefabParameters:
+        if self.properties:
+            where = describe(scene_line())
+            message.deprecated(self, f"{where}: 'properties' is now 'prefabParameters'.")
+        for entry in (*self.prefabParameters, *self.properties):
             given = values.get(entry["name"], entry.get("default"))
-            self.addPrefabParameter(entry["name"], entry["help"], entry["type"], given)
+            self.addPrefabParameter(entry["name"], entry.get("help", ""), entry["type"], given)
         for entry in self.prefabData:
             given = values.get(entry["name"], entry.get("default"))
-            self.addData(entry["name"], value=given, type=entry["type"], help=entry["help"])
+            help = entry.get("help", "")
+            self.addData(entry["name"], value=given, type=entry["type"], help=help)
         self.init()
         self._built = True

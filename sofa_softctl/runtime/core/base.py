@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
+from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
 from sofa_softctl.runtime.core.link import Link, LinkType, explain, follow
@@ -30,6 +33,7 @@ class Base:
 
     name = Text("", "Name of the object in its node.")
     tags = Texts([], "Words by which a script can find it.")
+    bbox = BoundingBox("Smallest and largest corner of what it holds.", unit="length")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -85,6 +89,10 @@ class Base:
 
     def data_changed(self, data: Data) -> None:
         """Called when a scene or script set a Data."""
+
+    def find_box(self) -> np.ndarray:
+        """Smallest and largest corner of what it holds now, shape (2, 3); see `bbox`."""
+        return NO_BOX
 
     def update_outputs(self) -> None:
         """Bring computed Data up to date; engines overwrite it."""

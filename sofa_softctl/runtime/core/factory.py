@@ -11,7 +11,9 @@ from sofa_softctl._internal.late_names import look_further
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.families import family_of
 from sofa_softctl.runtime.core.link import follow
+from sofa_softctl.runtime.core.renamed import ELSEWHERE, REMOVED, RENAMED
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -119,10 +121,10 @@ def plugin_of(component: type[Component]) -> str:
 
 
 def find(name: str) -> type[Component] | None:
-    """The class of that name or alias, None when there is none."""
+    """The class of that name or alias, or of its present name; None when there is none."""
     if name not in _known:
         look_further()
-    return _known.get(name)
+    return _known.get(name) or _known.get(RENAMED.get(name, ""))
 
 
 def categories_of(name: str) -> list[str]:
@@ -132,12 +134,18 @@ def categories_of(name: str) -> list[str]:
 
 
 def explain_unknown(name: str) -> str:
-    """For messages: which component was probably meant."""
-    hint = did_you_mean(name, components(), most=3)
-    return (
-        f"the embedded runtime has no component '{name}'.{hint} "
-        "'softctl components' lists all; in SOFA itself the scene may still run."
-    )
+    """For messages: what became of the component, or which was probably meant."""
+    start = f"the embedded runtime has no component '{name}'."
+    if name in REMOVED:
+        return f"{start} {REMOVED[name]}"
+    if name in ELSEWHERE:
+        return f"{start} It left SOFA itself: the plugin {ELSEWHERE[name]} has it there."
+    if family := family_of(name):
+        return (
+            f"{start} It belongs to what is not here: {family}. In SOFA itself the scene may run."
+        )
+    hint = did_you_mean(RENAMED.get(name, name), components(), most=3, cutoff=0.75)
+    return f"{start}{hint} 'softctl components' lists all; in SOFA itself the scene may still run."
 
 
 def components() -> dict[str, type[Component]]:

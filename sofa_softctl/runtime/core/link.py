@@ -108,6 +108,14 @@ class Link:
             return found[index] if index < len(found) else None
         return self._only_base()
 
+    def follow_now(self) -> None:
+        """Remember where the path leads at present, as SOFA does when the object is made.
+
+        The part of the graph may be hung elsewhere afterwards; the path is no longer right then.
+        """
+        if not self.type.many and self.target is None and self.path:
+            self.target = self.owner.resolve(self.path)
+
     def _only_base(self) -> Any:
         if self.target is None and self.path:
             self.target = self.owner.resolve(self.path)

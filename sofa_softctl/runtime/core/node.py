@@ -13,8 +13,9 @@ from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.children import NodeIterator
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.context import BaseNode, Context
+from sofa_softctl.runtime.core.data.box import NO_BOX
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Bool, Real, Text, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
@@ -40,6 +41,28 @@ _PLURALS = {
 """SofaPython3's attributes of a node that list its objects of one kind, by our category."""
 
 
+_OLD_FLAGS = (
+    "showAll",
+    "showVisual",
+    "showBehavior",
+    "showCollision",
+    "showMapping",
+    "showVisualModels",
+    "showBehaviorModels",
+    "showCollisionModels",
+    "showBoundingCollisionModels",
+    "showMappings",
+    "showMechanicalMappings",
+    "showForceFields",
+    "showInteractionForceFields",
+    "showWireFrame",
+    "showNormals",
+)
+"""What old scenes say of nodes and SOFA turns into a VisualStyle."""
+
+_MEANINGLESS = ("depend", "showBoundingTree")
+"""What old scenes say of nodes and no version of SOFA reads any more; it warns, and goes on."""
+
 PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
 """Names that SofaPython3 refuses for nodes and components: they are attributes of both."""
 
@@ -52,7 +75,6 @@ class Node(BaseNode, Context):
     """
 
     name = Text("unnamed", "Name of the node in its parent.")
-    bbox = Vectors(3, [], "Smallest and largest corner of what a GUI shows.", unit="length")
     printLog = Bool(False, "Print messages about what it does.")
     nbComputedSteps = Real(0, "Steps computed since init or reset.")
 
@@ -63,7 +85,25 @@ class Node(BaseNode, Context):
         self._initialised = False
         self.version = 0  # of the root: how often the graph changed
         self._controllers: tuple[int, list[Controller]] = (-1, [])
+        flags = {flag: values.pop(flag) for flag in _OLD_FLAGS if flag in values}
+        unread = [word for word in _MEANINGLESS if values.pop(word, None) is not None]
         super().__init__(name=name, **values)
+        for word in unread:
+            message.warning(self, f"{describe(scene_line())}: nothing reads '{word}' of a node.")
+        if flags:
+            self._add_style(flags)
+
+    def _add_style(self, flags: dict[str, Any]) -> None:
+        """A VisualStyle that shows and hides what a scene said of the node, as SOFA makes it."""
+        shown = [
+            flag if str(value)[:1] in "Tt123456789" else flag.replace("show", "hide", 1)
+            for flag, value in flags.items()
+        ]
+        text = " ".join(shown)
+        message.deprecated(
+            self, f"{describe(scene_line())}: {text} is now said by VisualStyle(displayFlags=...)."
+        )
+        self.addObject("VisualStyle", displayFlags=text)
 
     # -- building --------------------------------------------------------------------------
 
@@ -126,6 +166,8 @@ class Node(BaseNode, Context):
         self._changed()
         for data in component._data.values():
             data.follow_link()
+        for link in component._links.values():
+            link.follow_now()
         factory.take_over_source(component)
         component.added()
 
@@ -146,10 +188,14 @@ class Node(BaseNode, Context):
             raise SceneError(
                 f"{describe(scene_line())}: addChild takes a name or a node, got {child!r}."
             )
-        if node in self.children or id(self) in node._below():
+        if any(entry is node for entry in self.children):
+            problem = f"node '{self.getPathName()}' holds '{node.getName()}' already."
+            complain(self, SceneError(f"{describe(scene_line())}: {problem}"))
+            return node
+        if id(self) in node._below():
             raise SceneError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' cannot hold "
-                f"'{node.getName()}', which is above it or already in it."
+                f"'{node.getName()}', which is above it."
             )
         if self.getChild(node.getName(), warning=False) is not None:
             message.warning(
@@ -320,6 +366,12 @@ class Node(BaseNode, Context):
         below = self._below()
         return visit(self)
 
+    def find_box(self) -> np.ndarray:
+        """Smallest and largest corner of the states and visual models here and below."""
+        inside = [*self.objects, *(child for child in self.children if child.activated.get())]
+        boxes = np.array([NO_BOX, *(entry._data["bbox"].get() for entry in inside)])
+        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
     def _below(self) -> set[int]:
         found: set[int] = set()
         stack = [self]
@@ -383,6 +435,13 @@ class Node(BaseNode, Context):
         for step in path.split("."):
             current = getattr(current, step)
         return current
+
+    def __enter__(self) -> Node:
+        """`with root.addChild("arm") as arm:` sets off what belongs to a node."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
 
     # -- what the runtime uses ---------------------------------------------------------------
 

@@ -44,6 +44,8 @@ def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = 
                 "damping to the integrator."
             )
         _check_independent(mass, system)
+    for projection in system.projective:
+        projection.check_differentiable()
     for node in loop.root.walk():
         for constraint in node.of("constraint"):
             constraint.check_differentiable()

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
 class FileRepository:
-    """SOFA's Sofa.Helper.System.FileRepository."""
+    """SOFA's Sofa.Helper.System.FileRepository.
 
-    def __init__(self, *paths: str) -> None:
+    `around` gives folders to look in before the search paths, and folders to look in after them.
+    """
+
+    def __init__(
+        self,
+        *paths: str,
+        around: Callable[[], tuple[Iterable[str], Iterable[str]]] = lambda: ((), ()),
+    ) -> None:
         self.paths = list(paths)
+        self._around = around
 
     def addFirstPath(self, path: str) -> None:
         """Look there first."""
@@ -50,11 +59,36 @@ class FileRepository:
         return str(self._find(name) or name)
 
     def _find(self, name: str, folder: str = "") -> Path | None:
-        places = (Path(place) / name for place in (folder, *self.paths))
+        before, after = self._around()
+        places = (Path(place) / name for place in (folder, *before, *self.paths, *after))
         return next((path for path in places if path.is_file()), None)
 
 
-data = FileRepository()
+def data_folders() -> tuple[list[str], list[str]]:
+    """Folders of meshes that the environment names: the user's own, and those of a SOFA.
+
+    SOFTCTL_DATA: folders to look in first. SOFA_ROOT and CONDA_PREFIX: where SOFA is installed, or
+    its sources lie; its share folder has those that it comes with, such as mesh/liver.msh.
+    """
+    own = [place for place in os.environ.get("SOFTCTL_DATA", "").split(os.pathsep) if place]
+    shared = []
+    for variable in ("SOFA_ROOT", "CONDA_PREFIX"):
+        root = os.environ.get(variable)
+        if root:
+            shared += [os.path.join(root, *parts) for parts in _SHARES]
+    return own, shared
+
+
+_SHARES = (
+    ("share", "sofa"),
+    ("share", "sofa", "share"),
+    ("share", "sofa", "examples"),
+    ("share",),
+    ("src", "share"),
+    ("src", "examples"),
+)
+
+data = FileRepository(around=data_folders)
 """SofaRuntime.DataRepository: meshes and pictures."""
 plugins = FileRepository()
 """SofaRuntime.PluginRepository: kept, but there is nothing to load."""

@@ -12,9 +12,11 @@ from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.checks import check_mesh
 from sofa_softctl.runtime.mesh.cursor import Path, fault
 from sofa_softctl.runtime.mesh.foreign import foreign_suffixes, read_foreign
+from sofa_softctl.runtime.mesh.gid import read_gid
 from sofa_softctl.runtime.mesh.gmsh import read_gmsh
 from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.obj import read_obj
+from sofa_softctl.runtime.mesh.off import read_off
 from sofa_softctl.runtime.mesh.stl import read_stl
 from sofa_softctl.runtime.mesh.vtk import read_vtk
 
@@ -24,12 +26,16 @@ CAD = (".step", ".stp", ".iges", ".igs", ".brep")
 Reader = Callable[[bytes, Path], Mesh]
 
 READERS: dict[str, Reader] = {
+    "gid": read_gid,
     "gmsh": read_gmsh,
     "obj": read_obj,
+    "off": read_off,
     "stl": read_stl,
     "vtk": read_vtk,
 }
 SUFFIXES = {
+    ".gid": "gid",
+    ".gidmsh": "gid",
     ".gmsh": "gmsh",
     ".msh": "gmsh",
     ".obj": "obj",
@@ -44,7 +50,8 @@ def read_mesh(path: Path, kind: str | None = None, *, merge: bool = True) -> Mes
 
     Args:
         path: The file.
-        kind: `gmsh`, `obj`, `stl` or `vtk`, whatever the file is called; None: by its suffix.
+        kind: `gid`, `gmsh`, `obj`, `off`, `stl` or `vtk`, whatever the file is called; None: by
+            its suffix.
             Suffixes of other formats (Abaqus, Medit, Nastran, PLY, ...) go to meshio.
         merge: Make one point of equal ones in STL files, as SOFA does.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 
 # Wound so that the normals point outwards, in the order in which SOFA lists them.
 HEXAHEDRON_QUADS = (
@@ -34,6 +34,16 @@ def with_subelements(mesh: Mesh) -> Mesh:
     edges = _extended(mesh.edges, quads, QUAD_EDGES)
     edges = _extended(edges, triangles, TRIANGLE_EDGES)
     return replace(mesh, edges=edges, triangles=triangles, quads=quads)
+
+
+def attached(mesh: Mesh) -> Mesh:
+    """The mesh without points that belong to no element; the others keep their order."""
+    every = [getattr(mesh, kind) for kind in ELEMENTS]
+    used = np.unique(np.concatenate([elements.ravel() for elements in every]))
+    number = np.zeros(len(mesh.positions), dtype=np.int64)
+    number[used] = np.arange(len(used))
+    moved = {kind: number[elements] for kind, elements in zip(ELEMENTS, every, strict=True)}
+    return replace(mesh, positions=mesh.positions[used], **moved)
 
 
 def _extended(

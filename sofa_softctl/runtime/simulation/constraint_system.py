@@ -41,7 +41,7 @@ class ConstraintProblem(ConstraintSystem):
         self._order = {id(node): number for number, node in enumerate(root.walk())}
         self._places: dict[tuple[int, int], RowPullback | None] = {}
         for entry in self.constraints:
-            if self._place_of(entry, entry.state) is None:
+            if all(self._place_of(entry, state) is None for state in entry.states):
                 raise entry.state.fault(
                     "holds constraints, but no time integrator (ODE solver) moves it."
                 )

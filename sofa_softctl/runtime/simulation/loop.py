@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.errors import DivergedError
+from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.runtime.behavior.collision import ContactDetection
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop
@@ -14,6 +14,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.clock import Clock
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.simulation.system import GraphSystem, place_follower
 
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
@@ -30,6 +31,7 @@ class SteppingLoop(AnimationLoop):
         super().__init__(*args, **values)
         self.clock = Clock()
         self.systems: list[GraphSystem] = []
+        self.projective: list[Any] = []
         self._version = -1
         self._step = (0.0, 0.0)
 
@@ -49,8 +51,10 @@ class SteppingLoop(AnimationLoop):
                 system = GraphSystem(solver)  # type: ignore[arg-type]
                 solver.attach(system)  # type: ignore[attr-defined]
                 self.systems.append(system)
-        self._check_moved()
         self._find_unmoved()
+        self.projective = [e for node in root.walk() for e in node.of("projective constraint")]
+        if self._version < 0:  # once, at init
+            self.project()
         self.propagate()
         self.pipelines: list[ContactDetection] = []
         for entry in root.of("collision pipeline"):
@@ -58,6 +62,13 @@ class SteppingLoop(AnimationLoop):
             entry.prepare()
             self.pipelines.append(entry)
         self._version = root.version
+
+    def project(self) -> None:
+        """Positions and velocities as the projective constraints want them, one after the other."""
+        for constraint in self.projective:
+            data = constraint.state._data
+            constraint.project_position(data["position"].get())
+            constraint.project_velocity(data["velocity"].get())
 
     def propagate(self) -> None:
         """Place mapped states where the independent ones say."""
@@ -77,8 +88,20 @@ class SteppingLoop(AnimationLoop):
                 if mapping.mechanical and id(mapping.child) not in moved:
                     self.unmoved_mappings.append(mapping)
             self.unmoved += [state for state in node.of("state") if id(state) not in moved]  # type: ignore[misc]
+            for entry in (*node.of("mass"), *node.of("force field")):
+                if id(entry.state) not in moved:  # type: ignore[attr-defined]
+                    complain(entry, self._idle(entry))
         for system in self.systems:
             system.check_drivers(moved)
+
+    @staticmethod
+    def _idle(entry: Any) -> SceneError:
+        """The fault of a mass or force field that moves nothing."""
+        error: SceneError = entry.fault(
+            f"acts on {entry.state.describe()}, but no time integrator moves it: add an "
+            "EulerImplicitSolver and a SparseLDLSolver to its node or above."
+        )
+        return error
 
     def _check_initialised(self) -> None:
         for node in self.root.walk():
@@ -87,17 +110,6 @@ class SteppingLoop(AnimationLoop):
                     raise component.fault(
                         "was not there, or switched off, when the scene was initialised: call "
                         "init() of it or of its node."
-                    )
-
-    def _check_moved(self) -> None:
-        moved = {id(state) for system in self.systems for state in system.all_states}
-        for node in self.root.walk():
-            for entry in (*node.of("mass"), *node.of("force field")):
-                state = entry.state  # type: ignore[attr-defined]
-                if id(state) not in moved:
-                    raise entry.fault(
-                        f"acts on {state.describe()}, but no time integrator moves it: add an "
-                        "EulerImplicitSolver and a SparseLDLSolver to its node or above."
                     )
 
     def collide(self) -> None:
@@ -124,9 +136,7 @@ class SteppingLoop(AnimationLoop):
     def end(self, h: float) -> None:
         """End a step: mapped states, time, a check, and the controllers."""
         root = self.root
-        for system in self.systems:
-            for constraint in system.projective:
-                constraint.project_velocity(constraint.state._data["velocity"].get())
+        self.project()
         self.propagate()
         if self.integrates:
             root.send(Event("IntegrateEndEvent"))

@@ -16,6 +16,7 @@ from sofa_softctl.runtime.behavior.mechanics import (
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class GraphSystem(MechanicalSystem):
@@ -28,6 +29,8 @@ class GraphSystem(MechanicalSystem):
         self.mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
         self.masses: list[Mass] = self._all("mass")
         self.force_fields: list[ForceField] = self._all("force field")
+        self.joints = [joint for field in self.force_fields if (joint := field.joint())]
+        self.mappings += self.joints
         self.geometric = [m.geometric for m in self.mappings if m.geometric is not None]
         self.force_fields += self.geometric
         self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
@@ -35,10 +38,18 @@ class GraphSystem(MechanicalSystem):
         self.mapping_of = {id(mapping.child): mapping for mapping in self.mappings}
         self.states = [state for state in states if id(state) not in self.mapping_of]
         self.mapped = [mapping.child for mapping in self.mappings]
+        for joint in self.joints:
+            joint.outside = {id(d) for d in joint.drivers} - {id(s) for s in self.all_states}
         self._share_arrays()
         self._check()
         self.linear_solver = self._linear_solver()
         self.fixed = np.zeros((self.size, 3), dtype=bool)
+        self.identity = np.zeros((self.size, 3), dtype=bool)
+        self._projecting = [
+            entry
+            for entry in self.projective
+            if type(entry).project_response is not ProjectiveConstraint.project_response
+        ]
         self.update_fixed()
 
     def _all(self, category: str) -> list[Any]:
@@ -75,10 +86,11 @@ class GraphSystem(MechanicalSystem):
     def _check(self) -> None:
         moves = [entry for entry in self.force_fields if entry.state]
         if moves and not self.masses and not self.solver.allows_no_mass():
-            raise self.solver.fault(
+            problem = self.solver.fault(
                 f"has force fields below it ({moves[0].describe()}) but no mass. Add a UniformMass "
                 "with totalMass to the node of the MechanicalObject."
             )
+            complain(self.solver, problem)
 
     def check_drivers(self, moved: set[int]) -> None:
         """SceneError when a mapping has a driver among the states that another integrator moves."""
@@ -95,8 +107,9 @@ class GraphSystem(MechanicalSystem):
         context = self.solver._context
         assert context is not None
         found: Any = self.solver._links["linearSolver"].getLinkedBase()
-        found = found or next(iter(context.of("linear solver")), None)
-        if found is None:
+        below = (entry for node in context.walk() for entry in node.of("linear solver"))
+        found = found or next(below, None)
+        if found is None and self.solver.needs_linear_solver:
             raise self.solver.fault(
                 "needs a linear solver: add a SparseLDLSolver to its node "
                 f"'{context.getPathName()}'."
@@ -120,7 +133,8 @@ class GraphSystem(MechanicalSystem):
             self._update_geometric()
         if stiffness_factor:
             for field in self.force_fields:
-                field.add_product(*self._vectors(field), stiffness_factor)
+                if not field.damps:
+                    field.add_product(*self._vectors(field), stiffness_factor)
         if mass_factor:
             for mass in self.masses:
                 mass.add_product(*self._vectors(mass), mass_factor)
@@ -144,6 +158,10 @@ class GraphSystem(MechanicalSystem):
         for state in self.states:
             vectors[id(state)] = (self.part(out, state), self.part(v, state))
         for mapping in self.mappings:
+            for driver in mapping.drivers:  # one that nothing moves has no part in the vectors
+                shape = (driver.count, driver.deriv_size)
+                if id(driver) not in vectors:
+                    vectors[id(driver)] = (np.zeros(shape), np.zeros(shape))
             child = mapping.child
             vectors[id(child)] = (
                 np.zeros((child.count, child.deriv_size)),
@@ -154,7 +172,7 @@ class GraphSystem(MechanicalSystem):
         for mass in self.masses:
             mass.add_product(*vectors[id(mass.state)], m + h * mass.rayleighMass.get())
         for field in self.force_fields:
-            factor = k + h * field.rayleighStiffness.get()
+            factor = h if field.damps else k + h * field.rayleighStiffness.get()
             field.add_product(*vectors[id(field.state)], factor)
         for mapping in reversed(self.mappings):
             if mapping.mapForces.get():
@@ -173,15 +191,21 @@ class GraphSystem(MechanicalSystem):
     def update_fixed(self) -> None:
         """Ask the projective constraints which degrees of freedom they hold now."""
         self.fixed[:] = self.unused
+        self.identity[:] = self.unused
         for constraint in self.projective:
             state = constraint.state
             if id(state) in self.offset:
-                part = self.part(self.fixed, state)
-                part |= constraint.fixed()
+                held, rows = self.part(self.fixed, state), self.part(self.identity, state)
+                held |= constraint.fixed()
+                rows |= constraint.in_matrix()
 
     def project(self, vector: np.ndarray) -> None:
         """See MechanicalSystem."""
         vector[self.fixed] = 0.0
+        for constraint in self._projecting:
+            constraint.project_response(
+                lambda state: self.part(vector, state) if id(state) in self.offset else None
+            )
 
     # -- mapped states ---------------------------------------------------------------------------
 

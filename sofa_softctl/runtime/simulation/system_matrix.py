@@ -49,8 +49,8 @@ class SystemMatrix:
             entry.add_matrix(values, slots, factor_of(entry, m, k, h))
         for projection, slots in self.projected:
             projection.add(values, slots, factor_of(projection.contribution, m, k, h))
-        if self.system.fixed.any():
-            constrain(values, self.pattern.indptr, self.pattern.indices, self.system.fixed)
+        if self.system.identity.any():
+            constrain(values, self.pattern.indptr, self.pattern.indices, self.system.identity)
         return values
 
     def assemble_skew(self) -> np.ndarray:
@@ -62,16 +62,18 @@ class SystemMatrix:
         for entry, slots in self.direct:
             if isinstance(entry, ForceField) and entry.skew:
                 entry.add_skew_matrix(skew, slots)
-        free, pattern = ~self.system.fixed, self.pattern
+        free, pattern = ~self.system.identity, self.pattern
         skew *= free[pattern.rows][:, :, None] & free[pattern.indices][:, None, :]
         return skew
 
 
 def factor_of(entry: Contribution, m: float, k: float, h: float) -> float:
-    """M or k, with the component's own Rayleigh damping (SOFA's semantics, section 2)."""
+    """m or k, with the component's own Rayleigh damping (SOFA's semantics, section 2)."""
     if isinstance(entry, Mass):
         return m + h * entry.rayleighMass.get()
     assert isinstance(entry, ForceField)
+    if entry.damps:
+        return h
     return k + h * entry.rayleighStiffness.get()
 
 

@@ -1,5 +1,6 @@
 """Sofa.Gui without windows: the main function of an example runs to its end."""
 
+import importlib
 import logging
 
 import pytest
@@ -34,3 +35,34 @@ def test_a_gui_runs_its_steps(Sofa, Gui, root, caplog, monkeypatch, name, warnin
 def test_the_guis_are_listed(Gui):
     assert Gui.GUIManager.ListSupportedGUI() == ["batch"]
     assert Gui.GUIManager.ListSupportedGUI(",") == "batch"
+
+
+def test_what_a_scene_shows_in_windows_is_not_shown_and_breaks_nothing(Sofa):
+    gui = importlib.import_module("Sofa.ImGui")
+    for name in ("SofaImGui", "SofaQt", "SofaTypes"):
+        importlib.import_module(name)
+    gui.PlottingWindow.addData("x", Sofa.Core.Node("root").dt)
+    gui.MyRobotWindow.addSettingInGroup("a", 1, 2, 3, "group")
+    assert gui.MyRobotWindow.getSelectedPort() == ""
+    assert gui.getRobotConnectionToggle() is False
+    gui.setRobotConnectionToggle(True)
+    assert gui.getRobotConnectionToggle() is True
+    gui.setRobotConnectionToggle(False)
+    with pytest.raises(AttributeError):
+        _ = gui.NoWindow
+
+
+def test_drawing_warns_once_that_nothing_is_drawn(Sofa, caplog):
+    gl = importlib.import_module("Sofa.SofaGL")
+    gl.glewInit()
+    gl.draw(Sofa.Core.Node("root"))
+    gl.draw(Sofa.Core.Node("root"))
+    assert caplog.text.count("draws nothing") == 1
+
+
+def test_short_vectors_of_sofa_types():
+    types = importlib.import_module("SofaTypes")
+    assert types.Vec3d(1, 2, 3) + types.Vec3d([1, 1, 1]) == [2, 3, 4]
+    assert types.Vec2i() == [0, 0]
+    with pytest.raises(ValueError, match="takes 3 numbers, got 2"):
+        types.Vec3d(1, 2)

@@ -55,3 +55,40 @@ def test_a_prefab_is_stepped_as_any_node(Sofa, root, Leg):
     Sofa.Simulation.animate(root, 0.5)
     assert leg.time.value == 0.5
     assert leg.isInitialized()
+
+
+def test_a_parameter_may_be_a_data_that_every_node_has(Sofa, root):
+    """`name` is the node's own: as a parameter it names the prefab."""
+
+    class Named(Sofa.Prefab):
+        prefabParameters = [
+            {"name": "name", "type": "string", "help": "Name.", "default": "Arm"},
+            {"name": "gravity", "type": "Vec3d", "help": "Gravity.", "default": [0, 0, -1]},
+        ]
+
+        def init(self):
+            self.addChild(f"{self.name.value}Tip")
+
+    assert root.addChild(Named()).getName() == "Arm"
+    named = root.addChild(Named(name="Leg"))
+    assert named.children[0].getName() == "LegTip"
+    named.name.value = "Other"
+    assert root.getChild("Other") is named
+
+
+def test_parameters_have_the_types_of_states(Sofa, root):
+    class Posed(Sofa.Prefab):
+        properties = [
+            {"name": "poses", "type": "Rigid3::VecCoord", "help": "", "default": [[0] * 7] * 2},
+            {"name": "pushes", "type": "Rigid3d::VecDeriv", "help": "", "default": [[0] * 6]},
+            {"name": "pose", "type": "Rigid3d::Coord", "help": ""},
+            {"name": "points", "type": "Vec3d::VecCoord", "default": [[1, 2, 3]]},
+            {"name": "others", "type": "Rigid3d::VecCoord", "help": "", "default": None},
+        ]
+
+    posed = root.addChild(Posed())
+    assert posed.poses.shape == (2, 7)
+    assert posed.pushes.shape == (1, 6)
+    assert posed.others.shape == (0, 7)
+    assert posed.pose.shape == (7,)
+    assert posed.points.value.tolist() == [[1, 2, 3]]

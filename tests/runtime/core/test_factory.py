@@ -66,8 +66,6 @@ def test_a_component_in_a_scene_works_or_says_what_it_needs(Sofa, root, beam, ki
 # of scenes written before it.
 OLD_NAMES = {
     "EulerImplicit": "EulerImplicitSolver",
-    "SparseCholeskySolver": "SparseLDLSolver",
-    "SparseLUSolver": "SparseLDLSolver",
     "FixedConstraint": "FixedProjectiveConstraint",
     "PartialFixedConstraint": "PartialFixedProjectiveConstraint",
     "BlockGaussSeidelConstraintSolver": "GenericConstraintSolver",

@@ -91,8 +91,9 @@ def add_body(node):
         (
             add("HardSprings", name="hard"),
             "HardSprings '/beam/hard' is a force field whose second derivative is not known; it is "
-            "known of FastTetrahedralCorotationalForceField, RestShapeSpringsForceField, "
-            "SoftSprings, TetrahedronFEMForceField and TetrahedronHyperelasticityFEMForceField.",
+            "known of ConstantForceField, FastTetrahedralCorotationalForceField, "
+            "ParallelTetrahedronFEMForceField, RestShapeSpringsForceField, SoftSprings, "
+            "TetrahedronFEMForceField and TetrahedronHyperelasticityFEMForceField.",
         ),
         (
             switch("fem", "method", "svd"),

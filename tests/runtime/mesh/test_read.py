@@ -59,7 +59,9 @@ def test_names_that_say_nothing_need_a_kind(tmp_path):
     assert read_mesh(path, "obj").triangles.tolist() == [[0, 1, 2]]
     with pytest.raises(MeshError, match=r"'\.txt' belongs to no known mesh format\. Known are \."):
         read_mesh(path)
-    with pytest.raises(ValueError, match=r"kind among gmsh, obj, stl, vtk\. Got: 'wavefront'"):
+    with pytest.raises(
+        ValueError, match=r"kind among gid, gmsh, obj, off, stl, vtk\. Got: 'wavefront'"
+    ):
         read_mesh(path, "wavefront")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.components.topology.base import faces_of_tetrahedra
+from sofa_softctl.runtime.components.topology.parts import faces_of_tetrahedra
 from sofa_softctl.runtime.mesh.checks import volumes
 from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.split import split, split_edges

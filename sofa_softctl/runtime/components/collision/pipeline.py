@@ -32,7 +32,7 @@ class BruteForceBroadPhase(Component):
     """Which models are near each other: their boxes, each against each."""
 
     category: ClassVar[str] = "broad phase"
-    aliases = ("BruteForceDetection",)
+    aliases: ClassVar[tuple[str, ...]] = ("BruteForceDetection",)
 
     box = Vector(6, [0.0] * 6, "Models outside are left out; without volume: none is.")
 

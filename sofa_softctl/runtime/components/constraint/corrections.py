@@ -16,7 +16,10 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
     """W = k H A^-1 H^T with the matrix of the free motion."""
 
     wire_optimization = Bool(False, "Unused.")
-    linearSolver = LinkType("Linear solver; that of the integrator by default.")
+    linearSolver = LinkType("Unused: the linear solver of the integrator.")
+    linearSolvers = LinkType("Unused: the linear solver of the integrator.", many=True)
+    solverName = LinkType("Older name of `linearSolver`.", many=True)
+    constraintSolvers = LinkType("Unused: the constraint solver of the scene.", many=True)
     ODESolver = LinkType("Unused: the integrator of the node or above.")
     regularizationTerm = Real(0.0, "Added to the diagonal of W.")
 
@@ -66,6 +69,11 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     )
     useOdeSolverIntegrationFactors = Bool(True, "Not supported: only True.")
     f_verbose = Bool(False, "Unused.")
+    verbose = Bool(False, "Unused.")
+    correctionVelocityFactor = Real(1.0, "Unused with useOdeSolverIntegrationFactors.")
+    correctionPositionFactor = Real(1.0, "Unused with useOdeSolverIntegrationFactors.")
+    topology = LinkType("Unused: the mesh does not change.")
+    constraintSolvers = LinkType("Unused: the constraint solver of the scene.", many=True)
 
     def attach(self, system: MechanicalSystem) -> None:
         """See ConstraintCorrection."""

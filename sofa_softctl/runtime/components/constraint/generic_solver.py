@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintSystem
 from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text
+from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     PARAMETERS,
     conjugate_gradient,
@@ -21,10 +24,11 @@ class GenericConstraintSolver(ConstraintSolver):
     reached within maxIterations the last lambda is used, and currentError says so.
     """
 
-    aliases = (
+    aliases: ClassVar[tuple[str, ...]] = (
         "BlockGaussSeidelConstraintSolver",
         "ProjectedGaussSeidelConstraintSolver",
         "ImprovedJacobiConstraintSolver",
+        "UnbuiltGaussSeidelConstraintSolver",
     )
 
     resolutionMethod = Choice(
@@ -47,6 +51,11 @@ class GenericConstraintSolver(ConstraintSolver):
     computeGraphs = Bool(False, "Unused.")
     computeConstraintForces = Bool(False, "Fill constraintForces.")
     reverseAccumulateOrder = Bool(False, "Unused.")
+    graphErrors = Text("", "Unused.", linkable=False)
+    graphConstraints = Text("", "Unused.", linkable=False)
+    graphForces = Text("", "Unused.", linkable=False)
+    graphViolations = Text("", "Unused.", linkable=False)
+    constraintCorrections = LinkType("Unused: all of the scene.", many=True)
     constraintForces = Reals([], "lambda of the last step.", read_only=True)
     currentNumConstraints = Int(0, "Rows of the last step.", read_only=True)
     currentNumConstraintGroups = Int(0, "Constraints of the last step.", read_only=True)
@@ -68,6 +77,9 @@ class GenericConstraintSolver(ConstraintSolver):
                     "QPInverseProblemSolver instead, or CableConstraint and PositionConstraint."
                 )
 
+    def adjust(self, parameters: np.ndarray) -> None:
+        """Change the rows' parameters (n, 6) before they are solved."""
+
     def solve(self, problem: ConstraintSystem) -> None:
         """See ConstraintSolver."""
         count = problem.count
@@ -82,7 +94,10 @@ class GenericConstraintSolver(ConstraintSolver):
         for constraint in problem.active:
             start = constraint._data["constraintIndex"].get()
             parameters[start : start + constraint.row_count] = constraint.resolution()
+            if constraint.starts_from is not None:
+                problem.lam[start : start + constraint.row_count] = constraint.starts_from
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
+        self.adjust(parameters)
         conjugate = self.resolutionMethod.get() == "NonsmoothNonlinearConjugateGradient"
         solve = conjugate_gradient if conjugate else gauss_seidel
         most = self.newtonIterations.get() - 1 if conjugate else self.maxIterations.get()
@@ -99,3 +114,13 @@ class GenericConstraintSolver(ConstraintSolver):
         self.currentError.set(error)
         if self.computeConstraintForces.get():
             self.constraintForces.set(problem.lam.copy())
+
+
+class NNCGConstraintSolver(GenericConstraintSolver):
+    """GenericConstraintSolver with NonsmoothNonlinearConjugateGradient, whatever is asked for."""
+
+    aliases = ("NonsmoothNonlinearConjugateGradientConstraintSolver",)
+
+    def init(self) -> None:
+        """Choose the method."""
+        self.resolutionMethod.set("NonsmoothNonlinearConjugateGradient")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
-from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.components.topology.base import Topology, topology_of
+from sofa_softctl.runtime.components.topology.grid import cells_across
+from sofa_softctl.runtime.components.topology.hexa_to_tetra import mirrored, six_tetrahedra
 from sofa_softctl.runtime.core.link import LinkType
 
 
@@ -16,6 +18,8 @@ class TetrahedralForceField(ForceField):
 
     elements: np.ndarray
     """From `find_elements`, shape (m, 4)."""
+    cuts_hexahedra: ClassVar[bool] = False
+    """Whether it cuts hexahedra in six where there are no tetrahedra, as SOFA's class does."""
 
     topology = LinkType(
         "Topology that holds the tetrahedra; the node's own by default.", kind="topology"
@@ -29,6 +33,9 @@ class TetrahedralForceField(ForceField):
         """
         topology = self._find_topology()
         elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
+        if self.cuts_hexahedra and not len(elements):
+            cells, _ = mirrored(topology._data["hexahedra"].get(), cells_across(topology))
+            elements = np.ascontiguousarray(six_tetrahedra(cells))
         if not len(elements):
             raise self.fault(
                 f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
@@ -53,8 +60,8 @@ class TetrahedralForceField(ForceField):
 
     def _find_topology(self) -> Topology:
         found: Any = self._links["topology"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = self._context.find_upward("topology")
+        if found is None:
+            found = topology_of(self._context)
         if found is None:
             raise self.fault(
                 "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its "

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
@@ -27,7 +27,7 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     """Linear elasticity in the rotated frame of each tetrahedron.
 
     The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
-    state's rest_position at init.
+    state's rest_position at init. Of a topology without tetrahedra each hexahedron is cut in six.
 
     Source: Coevoet, Escande, Duriez 2019, section III-A; SOFA's component of the same name.
     """
@@ -40,6 +40,7 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         "svd": kernel.SVD,
     }
     """The kernels' number of each method."""
+    cuts_hexahedra: ClassVar[bool] = True
 
     method = Choice(
         "large",
@@ -69,6 +70,12 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
     vonMisesPerNode = Reals([], "Mean of the elements around.", unit="pressure", computed=True)
     showVonMisesStressPerElement = Bool(False, "Unused.")
+    showVonMisesStressPerNodeColorMap = Bool(False, "Unused.")
+    vonMisesStressColors = Reals([], "Unused.")
+    showStressColorMap = Text("Blue to Red", "Unused.")
+    showStressAlpha = Real(1.0, "Unused.")
+    showElementGapScale = Real(0.333, "Unused.")
+    drawAsEdges = Bool(False, "Unused.")
     showVonMisesStressPerNode = Bool(False, "Unused.")
 
     def init(self) -> None:

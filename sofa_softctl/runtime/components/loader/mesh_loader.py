@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,13 +14,15 @@ import numpy as np
 from sofa_softctl.errors import MeshError, SceneError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Vector, Vectors
-from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Text, Texts, Vector, Vectors
+from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
-from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.made import made_mesh
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
+from sofa_softctl.runtime.mesh.normals import vertex_normals
 from sofa_softctl.runtime.mesh.read import read_mesh
 from sofa_softctl.runtime.mesh.split import split, split_edges
-from sofa_softctl.runtime.mesh.subelements import with_subelements
+from sofa_softctl.runtime.mesh.subelements import attached, with_subelements
 
 _splits: ContextVar[int] = ContextVar("_splits", default=0)
 
@@ -45,11 +48,13 @@ class MeshLoader(Component):
     """Reads a mesh file when it is created; scale3d, rotation, translation act in this order.
 
     A file name is taken relative to the scene file's folder, then to the working folder, then to
-    those of SofaRuntime.DataRepository.
+    those of SOFTCTL_DATA, of SofaRuntime.DataRepository and of an installed SOFA. Of the meshes
+    that come with SOFA, some that are easily described are made where there is no file.
     """
 
     category: ClassVar[str] = "loader"
     kind: ClassVar[str] = ""
+    placing: ClassVar[tuple[str, ...]] = ("translation", "rotation", "scale3d", "transformation")
 
     filename = Text("", "Mesh file.", required=True)
     position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",))
@@ -58,14 +63,42 @@ class MeshLoader(Component):
     quads = Elements(4, [], "Quadrilaterals.")
     tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
     hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
-    translation = Vector(3, [0.0, 0.0, 0.0], "Translation.", unit="length")
-    rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z.", unit="degree")
-    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.")
-    scale = Vector(1, [1.0], "The same scale along all axes.")
-    flipNormals = Bool(False, "Turn the triangles and quadrilaterals over.")
-    triangulate = Bool(False, "Split quadrilaterals into triangles.")
-    createSubelements = Bool(False, "Add the edges and triangles of higher elements.")
-    onlyAttachedPoints = Bool(False, "Unused.")
+    normals = Vectors(3, [], "Normals at the vertices, from the faces around each.")
+    translation = Vector(3, [0.0] * 3, "Translation.", unit="length", auto_link=False)
+    rotation = Vector(3, [0.0] * 3, "Angles about x, y and z.", unit="degree", auto_link=False)
+    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False)
+    scale = Vector(1, [1.0], "The same scale along all axes.", auto_link=False)
+    transformation = Vector(
+        16,
+        np.eye(4).ravel(),
+        "Matrix with translation, row by row, in place of scale3d, rotation and translation.",
+        auto_link=False,
+    )
+    flipNormals = Bool(False, "Turn the triangles and quadrilaterals over.", auto_link=False)
+    triangulate = Bool(False, "Split quadrilaterals into triangles.", auto_link=False)
+    createSubelements = Bool(
+        False, "Add the edges and triangles of higher elements.", auto_link=False
+    )
+    onlyAttachedPoints = Bool(
+        False, "Leave out vertices that belong to no element.", auto_link=False
+    )
+    pentahedra = Elements(6, [], "Unused: no such elements are read.", aliases=("pentas",))
+    pyramids = Elements(5, [], "Unused: no such elements are read.")
+    polylines = Texts([], "Unused.")
+    polygons = Texts([], "Unused: polygons are cut into triangles.")
+    highOrderEdgePositions = Texts([], "Unused.")
+    highOrderTrianglePositions = Texts([], "Unused.")
+    highOrderQuadPositions = Texts([], "Unused.")
+    highOrderTetrahedronPositions = Texts([], "Unused.")
+    highOrderHexahedronPositions = Texts([], "Unused.")
+    edgesGroups = Texts([], "Unused.")
+    trianglesGroups = Texts([], "Unused.")
+    quadsGroups = Texts([], "Unused.")
+    polygonsGroups = Texts([], "Unused.")
+    tetrahedraGroups = Texts([], "Unused.")
+    hexahedraGroups = Texts([], "Unused.")
+    pentahedraGroups = Texts([], "Unused.")
+    pyramidsGroups = Texts([], "Unused.")
 
     def added(self) -> None:
         """Load the file."""
@@ -73,8 +106,8 @@ class MeshLoader(Component):
             self.load()
 
     def data_changed(self, data: Data) -> None:
-        """Another file name, once in a node, loads that file."""
-        if data.type.name == "filename" and len(self.position.get()):
+        """Another file name or place, once in a node, counts at once."""
+        if data.type.name in ("filename", *self.placing) and len(self.position.get()):
             self.load()
 
     def reinit(self) -> None:
@@ -88,11 +121,11 @@ class MeshLoader(Component):
             SceneError: the file is missing, unreadable or broken; the message says how.
         """
         try:
-            mesh = self._split(read_mesh(self._find_file(), self.kind))
+            mesh = self._split(self.read())
         except MeshError as error:
-            raise SceneError(f"{describe(self.filename.where)}: {error}") from error
-        scale = self.scale3d.get() * self.scale.get()[0]
-        mesh = mesh.transformed(scale, self.rotation.get(), self.translation.get())
+            hint = self._missing()
+            raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
+        mesh = self._placed(mesh)
         if self.createSubelements.get():
             mesh = with_subelements(mesh)
         triangles, quads = mesh.triangles, mesh.quads
@@ -102,15 +135,44 @@ class MeshLoader(Component):
             halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
             triangles = np.concatenate([triangles, halves.reshape(-1, 3)])
             quads = quads[:0]
-        for name, value in (
-            ("position", mesh.positions),
-            ("edges", mesh.edges),
-            ("triangles", triangles),
-            ("quads", quads),
-            ("tetrahedra", mesh.tetrahedra),
-            ("hexahedra", mesh.hexahedra),
-        ):
-            self._data[name].set(np.array(value))
+        mesh = replace(mesh, triangles=triangles, quads=quads)
+        if self.onlyAttachedPoints.get():
+            mesh = attached(mesh)
+        self._data["position"].set(np.array(mesh.positions))
+        for name in ELEMENTS:
+            self._data[name].set(np.array(getattr(mesh, name)))
+        self._data["normals"].set(vertex_normals(mesh.positions, mesh.triangles, mesh.quads))
+
+    def read(self) -> Mesh:
+        """The mesh of the file, as it is there.
+
+        Raises:
+            MeshError: the file is missing, unreadable or broken.
+        """
+        path = self._find_file()
+        made = None if os.path.exists(path) else made_mesh(self.filename.get())
+        if made is not None:
+            message.info(self, f"there is no '{path}': it is made.")
+            return made
+        return self.parse(path)
+
+    def parse(self, path: str) -> Mesh:
+        """The mesh in a file.
+
+        Raises:
+            MeshError: the file is missing, unreadable or broken.
+        """
+        return read_mesh(path, self.kind)
+
+    def _placed(self, mesh: Mesh) -> Mesh:
+        matrix = self.transformation.get().reshape(4, 4)
+        if (matrix != np.eye(4)).any():
+            return replace(mesh, positions=mesh.positions @ matrix[:3, :3].T + matrix[:3, 3])
+        scale = self.scale3d.get() * self.scale.get()[0]
+        place = [scale, self.rotation.get(), self.translation.get()]
+        if not np.isfinite(place).all():
+            raise self.fault(f"has no finite scale, scale3d, rotation and translation: {place}.")
+        return mesh.transformed(scale, self.rotation.get(), self.translation.get())
 
     def _split(self, mesh: Mesh) -> Mesh:
         """The mesh as `volumes_split` asks for.
@@ -135,6 +197,17 @@ class MeshLoader(Component):
                 return beside
         return name if os.path.exists(name) else repository.data.getFile(name)
 
+    def _missing(self) -> str:
+        """For messages: where meshes that come with SOFA are looked for."""
+        name = self.filename.get()
+        if os.path.isabs(name) or os.path.exists(self._find_file()):
+            return ""
+        return (
+            " Scenes often name meshes that come with SOFA, such as mesh/liver.msh: set SOFA_ROOT "
+            "to the folder of a SOFA, which has them in share/sofa or share, or SOFTCTL_DATA to a "
+            f"folder in which {name} lies."
+        )
+
 
 class MeshVTKLoader(MeshLoader):
     """VTK files: legacy (ASCII, binary) and XML."""
@@ -148,8 +221,20 @@ class MeshOBJLoader(MeshLoader):
     aliases = ("MeshObjLoader",)
     kind = "obj"
 
-    loadMaterial = Bool(True, "Unused.")
-    handleSeams = Bool(False, "Unused.")
+    handleSeams = Bool(False, "Unused: seams are not split.")
+    loadMaterial = Bool(True, "Unused: for drawing.")
+    defaultMaterial = Text("", "Unused: for drawing.", aliases=("material",))
+    materials = Texts([], "Unused: for drawing.")
+    faceList = Texts([], "Unused.")
+    texcoordsIndex = Texts([], "Unused: for drawing.")
+    positionsDefinition = Vectors(3, [], "Unused.")
+    texcoordsDefinition = Vectors(2, [], "Unused: for drawing.")
+    normalsIndex = Texts([], "Unused: for drawing.")
+    normalsDefinition = Vectors(3, [], "Unused: for drawing.")
+    texcoords = Vectors(2, [], "Unused: for drawing.")
+    computeMaterialFaces = Bool(False, "Unused: for drawing.")
+    vertPosIdx = Texts([], "Unused.")
+    vertNormIdx = Texts([], "Unused.")
 
 
 class MeshGmshLoader(MeshLoader):
@@ -157,7 +242,9 @@ class MeshGmshLoader(MeshLoader):
 
     kind = "gmsh"
 
-    createSubelements = Bool(True, "Add the edges and triangles of higher elements.")
+    createSubelements = Bool(
+        True, "Add the edges and triangles of higher elements.", auto_link=False
+    )
 
 
 class MeshSTLLoader(MeshLoader):
@@ -166,5 +253,17 @@ class MeshSTLLoader(MeshLoader):
     kind = "stl"
 
     mergePositionUsingMap = Bool(True, "Unused: vertices at the same place are always merged.")
-    headerSize = Vector(1, [80], "Unused.")
-    forceBinary = Bool(False, "Unused.")
+    headerSize = Int(80, "Unused.")
+    forceBinary = Bool(False, "Unused: the file says what it is.")
+
+
+class MeshOffLoader(MeshLoader):
+    """OFF files."""
+
+    kind = "off"
+
+
+class GIDMeshLoader(MeshLoader):
+    """Meshes of GiD, of one kind of elements."""
+
+    kind = "gid"

@@ -8,16 +8,20 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.components.topology.regular_grid import RegularGridTopology
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
+from sofa_softctl.runtime.kernels.mapping.hexahedral import locate_in_hexahedra, trilinear
 
 
 class BarycentricMapping(LinearMapping):
     """Each node keeps its barycentric weights in the element that carried it at init.
 
     Among several elements that contain a node the one in which it lies deepest carries it; a node
-    outside all gets the element whose centroid is nearest, with weights outside [0, 1].
+    outside all gets the element whose centroid is nearest, with weights outside [0, 1]. In
+    hexahedra the eight weights are products of coordinates along the edges; in a
+    RegularGridTopology a node outside gets the nearest cell.
     """
 
     useRestPosition = Bool(False, "Find the elements in the rest position.")
@@ -38,6 +42,14 @@ class BarycentricMapping(LinearMapping):
         x, points = parent._data[name].get(), child._data[name].get()
         topology = self._find_topology(parent)
         tetrahedra = topology._data["tetrahedra"].get()
+        hexahedra = topology._data["hexahedra"].get()
+        if len(hexahedra) and not len(tetrahedra):
+            if isinstance(topology, RegularGridTopology):
+                cells, coordinates = topology.cells_at(points)
+            else:
+                cells, coordinates = locate_in_hexahedra(points, x, hexahedra)
+            self.set_weights(hexahedra[cells], trilinear(coordinates))
+            return
         triangles = topology.elements("triangles")
         elements = tetrahedra if len(tetrahedra) else triangles
         if not len(elements):

@@ -6,6 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mapping.copies import CopyMapping
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class SubsetMapping(CopyMapping):
@@ -20,6 +21,7 @@ class SubsetMapping(CopyMapping):
     handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
     resizeToModel = Bool(False, "Unused.")
+    topology = LinkType("Unused: the mesh does not change.")
 
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Find the driving node of each node.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import DataType
 
 
@@ -53,10 +54,7 @@ class RigidMassData(DataType):
     def convert(self, value: Any, owner: Any) -> str:
         """See DataType."""
         if not isinstance(value, str):
-            numbers = np.ravel(np.array(value))
-            if numbers.dtype.kind == "c":
-                raise ValueError("complex numbers")
-            value = " ".join(str(number) for number in numbers.tolist())
+            value = reading.text(value)  # nested to any depth
         return str(RigidMass.of(value))
 
     def expectation(self, owner: Any) -> str:

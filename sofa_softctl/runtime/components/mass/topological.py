@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Mass
-from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
+from sofa_softctl.runtime.components.topology.base import Topology, topology_of
+from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
 
 
@@ -23,6 +23,10 @@ class TopologicalMass(Mass):
     showGravityCenter = Bool(False, "Draw the centre of mass.")
     showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
     printMass = Bool(False, "Unused.")
+    filename = Text("unused", "Not supported: file with masses.", aliases=("fileMass",))
+    geometryState = LinkType("Unused: the state is that of the node.")
+    rayleighStiffness = Real(0.0, "Unused: a mass has no stiffness.", unit="time")
+    graph = Text("", "Unused.", linkable=False)
 
     on_rest: ClassVar[bool] = True
 
@@ -32,7 +36,16 @@ class TopologicalMass(Mass):
         Raises:
             SceneError: there is no topology or it has no elements, or the mass is not positive.
         """
+        if self.filename.isSet() and self.filename.get() != "unused":
+            raise self.fault("does not read masses from a file: give massDensity or totalMass.")
         topology = self.find_topology()
+        for solid, parts in (("hexahedra", "tetrahedra"), ("quads", "triangles")):
+            if len(topology._data[solid].get()) and not len(topology._data["tetrahedra"].get()):
+                if solid == "hexahedra" or not len(topology._data[parts].get()):
+                    raise self.fault(
+                        f"does not spread mass over the {solid} of {topology.describe()}: use "
+                        f"UniformMass, or cut them into {parts} with a topological mapping."
+                    )
         for name in ("tetrahedra", "triangles", "edges"):
             found = topology.elements(name)
             if len(found):
@@ -55,8 +68,8 @@ class TopologicalMass(Mass):
     def find_topology(self) -> Topology:
         """The linked topology, or that of the node."""
         found = self._links["topology"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = self._context.find_upward("topology")
+        if found is None:
+            found = topology_of(self._context)
         if found is None:
             raise self.fault(
                 "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its "

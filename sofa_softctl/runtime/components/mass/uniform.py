@@ -8,7 +8,8 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class UniformMass(LumpedMass):
@@ -30,6 +31,11 @@ class UniformMass(LumpedMass):
     showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
     showInitialCenterOfGravity = Bool(False, "Draw the initial centre of mass.")
     compute_mapping_inertia = Bool(False, "Unused.")
+    filename = Text("unused", "Not supported: file with the mass of a body.")
+    showGravityCenter = Bool(False, "Draw the centre of mass.")
+    showX0 = Bool(False, "Draw the rest position.")
+    rayleighStiffness = Real(0.0, "Unused: a mass has no stiffness.", unit="time")
+    topology = LinkType("Unused: the mesh does not change.")
 
     def init(self) -> None:
         """Distribute the mass.
@@ -44,6 +50,11 @@ class UniformMass(LumpedMass):
                 "a topology before it."
             )
         nodes = self.indices.get()
+        if self.filename.isSet() and self.filename.get() != "unused":
+            raise self.fault(
+                "does not read masses from a file: give vertexMass='mass volume [inertia matrix]' "
+                f"instead of filename='{self.filename.get()}'."
+            )
         first, last = self.localRange.get()
         if first >= 0:
             nodes = np.arange(int(first), int(last) + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Real
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Int, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
 
 
@@ -24,6 +24,8 @@ class FixedProjectiveConstraint(ProjectiveConstraint):
     showObject = Bool(True, "Draw the held nodes.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
     topology = LinkType("Unused: the mesh does not change.")
+    endTime = Real(-1.0, "Unused, as in SOFA.", unit="time")
+    group = Int(0, "Unused.")
 
     def init(self) -> None:
         """Check the nodes."""
@@ -45,6 +47,9 @@ class FixedProjectiveConstraint(ProjectiveConstraint):
             self._mask[slice(None) if self.fixAll.get() else nodes] = self._directions()
             self._seen = tuple(data.getCounter() for data in self._sources())
         return self._mask
+
+    def check_differentiable(self) -> None:
+        """See ProjectiveConstraint: what is held stays so."""
 
     def _sources(self):  # type: ignore[no-untyped-def]
         return (self.indices, self.fixAll)

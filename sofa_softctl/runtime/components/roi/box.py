@@ -5,23 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
-from sofa_softctl.runtime.core.data.types import Vectors
+from sofa_softctl.runtime.components.roi.oriented_box import within_oriented_box
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Vectors
 
 
 class BoxROI(RegionOfInterest):
-    """Inside at least one box; the faces belong to it. Without a box: the unit box."""
+    """Inside at least one box; the faces belong to it. Without any box: the unit box."""
 
     inputs = ("box", "orientedBox")
 
     box = Vectors(6, [], "xmin ymin zmin xmax ymax zmax of each box.", unit="length")
-    orientedBox = Vectors(10, [], "Three corners and a depth: not supported.", unit="length")
+    orientedBox = Vectors(
+        10, [], "Three corners and the depth of each box that lies askew.", unit="length"
+    )
+    drawROI = Bool(False, "Draw the boxes.", aliases=("drawBoxes",))
+    quads = Elements(4, [], "Quads to look at.", aliases=("quad",))
+    computeQuads = Bool(True, "Look at quads.", aliases=("computeQuad",))
+    quadsInROI = Elements(4, [], "Quads inside.", aliases=("quadInROI",), computed=True)
 
     def init(self) -> None:
         """Sort the corners of each box, then compute."""
-        if len(self.orientedBox.get()):
-            raise self.fault("does not support orientedBox; use 'box'.")
         boxes = self.box.get()
-        if not (self.box.isSet() or self.box.hasParent()):
+        given = (self.box, self.orientedBox)
+        if not any(data.isSet() or data.hasParent() for data in given):
             boxes = np.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]])
         low, high = np.minimum(boxes[:, :3], boxes[:, 3:]), np.maximum(boxes[:, :3], boxes[:, 3:])
         self.box.set(np.concatenate([low, high], axis=1))
@@ -32,4 +38,6 @@ class BoxROI(RegionOfInterest):
         inside = np.zeros(len(points), dtype=bool)
         for box in self.box.get():
             inside |= ((points >= box[:3]) & (points <= box[3:])).all(axis=1)
+        for box in self.orientedBox.get():
+            inside |= within_oriented_box(points, box)
         return inside

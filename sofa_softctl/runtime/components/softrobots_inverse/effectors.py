@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.position_model import PositionModel
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Bool, Coords, Real, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Coords, Real, Vectors
 
 
 class PositionEffector(PositionModel):
@@ -97,12 +97,15 @@ class BarycentricCenterEffector(PositionEffector):
 
     acts_on = ("Vec3",)
 
+    axis = Bools(3, [True, True, True], "Old name of `useDirections`.")
     barycenter = Vectors(3, [], "Mean of all nodes.", unit="length", read_only=True)
     drawBarycenter = Bool(False, "Draw the mean.")
 
     def init(self) -> None:
         """One row for each used direction, spread over all nodes."""
         self.indices.set(np.arange(self.state.count))
+        if self.axis.isSet():
+            self.useDirections.set(self.axis.get().copy())
         super().init()
         count = self.state.count
         used = len(self.row_nodes) // count

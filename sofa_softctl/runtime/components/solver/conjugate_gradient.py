@@ -9,7 +9,8 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
+from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -26,6 +27,9 @@ class CGLinearSolver(LinearSolver):
     threshold = Real(1e-5, "Smallest p^T A p, in the scene's units.")
     warmStart = Bool(False, "Start from the last solution.")
     verbose = Bool(False, "Unused.")
+    graph = Text("", "Unused.", linkable=False)
+    parallelInverseProduct = Bool(False, "Unused.")
+    linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
@@ -48,7 +52,7 @@ class CGLinearSolver(LinearSolver):
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.zeros_like(v)
         self.system.add_product(out, v, *self._factors)
-        out[self.system.fixed] = 0.0
+        self.system.project(out)
         return out
 
     def solve(self, b: np.ndarray) -> np.ndarray:
@@ -122,3 +126,10 @@ class CGLinearSolver(LinearSolver):
     def x(self) -> np.ndarray:
         """Solution of the last solve."""
         return self._x.ravel()
+
+
+class ParallelCGLinearSolver(CGLinearSolver):
+    """CGLinearSolver; here it uses one processor."""
+
+    nbThreads = Int(0, "Unused.")
+    taskSchedulerType = Text("_default", "Unused.")

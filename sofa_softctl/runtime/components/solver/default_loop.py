@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
@@ -15,6 +16,8 @@ class DefaultAnimationLoop(SteppingLoop):
     integrates = True
 
     parallelODESolving = Bool(False, "Unused.")
+    computeBoundingBox = Bool(True, "Unused.")
+    targetNode = LinkType("Unused: the root.")
 
     def prepare(self) -> None:
         """See AnimationLoop; says which constraints will do nothing."""

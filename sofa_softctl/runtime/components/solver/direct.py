@@ -1,4 +1,4 @@
-"""Direct linear solvers, under all of SOFA's names."""
+"""SparseLDLSolver: factors of the system matrix."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import scipy.sparse.linalg as sparse_linalg
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
+from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
@@ -22,29 +23,18 @@ class SparseLDLSolver(DirectLinearSolver):
     that is not positive definite is factorised as LU by SciPy, slower, and the component says so.
     """
 
-    aliases = (
-        "AsyncSparseLDLSolver",
-        "SparseCholeskySolver",
-        "SparseLUSolver",
-        "EigenSimplicialLDLT",
-        "EigenSimplicialLLT",
-        "EigenSparseLU",
-        "EigenSparseQR",
-        "CholeskySolver",
-        "BTDLinearSolver",
-        "SVDLinearSolver",
-        "PrecomputedLinearSolver",
-    )
-
+    linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
+    parallelInverseProduct = Bool(False, "Unused.")
+    orderingMethod = Text("", "Unused: the ordering is chosen by the solver.")
+    precomputeSymbolicDecomposition = Bool(True, "Unused: it always is.")
+    L_nnz = Int(0, "Unused.")
     saveMatrixToFile = Bool(False, "Unused.")
     savingMatrixToFile = Bool(False, "Unused.")
     precision = Int(6, "Unused.")
-    parallelInverseProduct = Bool(False, "Unused.")
     parallelODESolving = Bool(False, "Unused.")
     applyPermutation = Bool(True, "Unused: rows are always reordered.")
     permutation = Text("", "Unused: the ordering is chosen by the solver.")
     ordering = Text("", "Unused: the ordering is chosen by the solver.")
-    orderingMethod = Text("", "Unused: the ordering is chosen by the solver.")
     verbose = Bool(False, "Unused.")
     problemSize = Int(0, "Unused.")
     tolerance = Real(0.0, "Unused.")
@@ -53,7 +43,7 @@ class SparseLDLSolver(DirectLinearSolver):
         """See LinearSolver."""
         self.system = system
         self.matrix = SystemMatrix(system)
-        self._held: np.ndarray = np.all(system.fixed, axis=1)
+        self._held: np.ndarray = np.all(system.identity, axis=1)
         self._factor = BlockCholesky(self.matrix.pattern, ~self._held)
         self._lu: Any = None
         self._b: np.ndarray = np.zeros((system.size, 3))
@@ -66,7 +56,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     def set_matrix(self, m: float, k: float, h: float) -> None:
         """See LinearSolver."""
-        held: np.ndarray = np.all(self.system.fixed, axis=1)
+        held: np.ndarray = np.all(self.system.identity, axis=1)
         if not np.array_equal(held, self._held):
             self._held = held
             self._factor = BlockCholesky(self.matrix.pattern, ~held)

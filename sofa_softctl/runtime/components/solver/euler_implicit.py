@@ -36,6 +36,7 @@ class EulerImplicitSolver(OdeSolver):
     threadSafeVisitor = Bool(False, "Unused.")
     computeResidual = Bool(False, "Unused.")
     maxIter = Int(0, "Unused.")
+    residual = Real(0.0, "Unused.")
     linearSolver = LinkType("Linear solver; the one of the node by default.", kind="linear solver")
 
     def attach(self, system: MechanicalSystem) -> None:

@@ -13,6 +13,8 @@ from sofa_softctl.runtime.behavior.solvers import (
 )
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
 from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
@@ -31,6 +33,8 @@ class FreeMotionAnimationLoop(SteppingLoop):
     parallelODESolving = Bool(False, "Unused.")
     computeBoundingBox = Bool(True, "Unused.")
     threadSafeVisitor = Bool(False, "Unused.")
+    constraintSolver = LinkType("Constraint solver; that of the node by default.")
+    targetNode = LinkType("Unused: the root.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
@@ -41,7 +45,8 @@ class FreeMotionAnimationLoop(SteppingLoop):
         if self.solveVelocityConstraintFirst.get():
             raise self.fault("does not support solveVelocityConstraintFirst=True.")
         assert self._context is not None
-        if not self._context.of("constraint solver"):
+        linked = self._links["constraintSolver"].getLinkedBase()
+        if not self._context.of("constraint solver") and linked is None:
             self._context.addObject("GenericConstraintSolver")
 
     def prepare(self) -> None:
@@ -81,11 +86,12 @@ class FreeMotionAnimationLoop(SteppingLoop):
         for system in self.systems:
             for state in system.states:
                 if id(state) not in first:
-                    raise system.solver.fault(
+                    problem = system.solver.fault(
                         f"has no constraint correction for {state.describe()}: under "
-                        "FreeMotionAnimationLoop it would never move. Add a "
+                        "FreeMotionAnimationLoop it never moves. Add a "
                         "LinearSolverConstraintCorrection to the integrator's node."
                     )
+                    complain(system.solver, problem)
 
     def _system_of(self, correction: ConstraintCorrection) -> MechanicalSystem:
         for system in self.systems:
@@ -99,8 +105,9 @@ class FreeMotionAnimationLoop(SteppingLoop):
     def solver(self) -> ConstraintSolver:
         """The constraint solver of the scene."""
         assert self._context is not None
-        found: Any = self._context.of("constraint solver")
-        return found[0]
+        found: Any = self._links["constraintSolver"].getLinkedBase()
+        solver: Any = found or self._context.of("constraint solver")[0]
+        return solver  # type: ignore[no-any-return]
 
     def step(self, h: float) -> None:
         """See AnimationLoop."""

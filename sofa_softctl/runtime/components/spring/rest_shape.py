@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepTerm
-from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Reals, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Color, Coords, Integers, Reals
 from sofa_softctl.runtime.core.link import LinkType
 
 
@@ -37,9 +37,11 @@ class RestShapeSpringsForceField(ForceField):
         "State whose positions are the springs' rest positions.", kind="state"
     )
     activeDirections = Bools(7, [1] * 7, "Directions in which the springs act.")
-    recompute_indices = Bool(False, "Unused.")
+    recompute_indices = Bool(True, "Unused.")
+    pivot_points = Coords([], "Not supported: points about which bodies turn.", unit="length")
+    topology = LinkType("Unused: the mesh does not change.")
     drawSpring = Bool(False, "Draw the springs.")
-    springColor = Vector(4, [0.0, 1.0, 0.0, 1.0], "Color of the drawn springs.")
+    springColor = Color([0.0, 1.0, 0.0, 1.0], "Color of the drawn springs.")
 
     def init(self) -> None:
         """Find the nodes.
@@ -48,6 +50,8 @@ class RestShapeSpringsForceField(ForceField):
             SceneError: a node does not exist, or the external points do not fit.
         """
         count = self.state.count
+        if len(self.pivot_points.get()):
+            raise self.fault("does not support 'pivot_points': put the springs on mapped points.")
         given = self.points.get()
         self.nodes = given if len(given) else np.arange(count)
         if self.nodes.min(initial=0) < 0 or self.nodes.max(initial=-1) >= count:

@@ -8,7 +8,18 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.transform import spelt_out
-from sofa_softctl.runtime.core.data.types import Bool, Coords, Derivs, Int, Real, Vector
+from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Color,
+    Coords,
+    Derivs,
+    Int,
+    Real,
+    Text,
+    Vector,
+)
+from sofa_softctl.runtime.core.link import LinkType
 
 _ROUNDED = 1e-2  # a quaternion written with two digits is still one
 
@@ -20,16 +31,28 @@ class MechanicalObject(MechanicalState):
     quaternion x y z w; velocities and forces are linear, then angular, in the world's axes); Vec1,
     a single coordinate such as a joint's angle.
 
-    Without positions of its own it takes those of the topology in its node. scale3d, rotation
-    and translation act once, at init, in this order, on positions and given rest positions.
+    It has as many nodes as its longest vector, or `size`; what the scene did not give is zero. With
+    one node or none it takes positions from the topology in its node, and the last given velocity
+    goes to all. scale3d, rotation and translation act once, at init, in this order, on positions.
+    The rest position, where none was given, is what comes out, times restScale. Then rotation2 and
+    translation2 act on positions alone: the body starts away from its rest.
     """
 
     reset_position = Coords([], "Position to which `reset` returns.", unit="length")
     reset_velocity = Derivs([], "Velocity to which `reset` returns.", unit="length/time")
-    size = Int(0, "Number of nodes.", read_only=True)
+    derivX = Derivs([], "Unused.")
+    constraint = Text("", "Unused.", linkable=False)
+    mappingJacobian = Text("", "Unused.", linkable=False)
+    size = Int(0, "Number of nodes.")
+    reserve = Int(0, "Unused.")
+    useTopology = Bool(True, "Take positions from the topology of the node where none are given.")
+    topology = LinkType("Topology to take positions from; the node's own by default.")
+    restScale = Real(1.0, "Scale of the rest position, where none was given.")
     translation = Vector(3, [0.0, 0.0, 0.0], "Translation at init.", unit="length")
     rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree")
     scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z at init.")
+    rotation2 = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y, z after rest.", unit="degree")
+    translation2 = Vector(3, [0.0, 0.0, 0.0], "Translation after rest.", unit="length")
     showObject = Bool(False, "Draw the nodes.")
     showObjectScale = Real(0.1, "Size of the drawn nodes.")
     showIndices = Bool(False, "Draw the numbers of the nodes.")
@@ -37,39 +60,51 @@ class MechanicalObject(MechanicalState):
     showVectors = Bool(False, "Draw velocities.")
     showVectorsScale = Real(0.0001, "Size of the drawn velocities.")
     drawMode = Int(0, "How to draw the nodes.")
-    showColor = Vector(4, [1.0, 1.0, 1.0, 1.0], "Color of the drawn nodes.")
+    showColor = Color([1.0, 1.0, 1.0, 1.0], "Color of the drawn nodes.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
         scale = values.pop("scale", None)
         if scale is not None:
-            values["scale3d"] = [float(scale)] * 3
+            values["scale3d"] = [reading.number(reading.text(scale))] * 3
+        for name, letter in (("translation2", "d"), ("rotation2", "r")):
+            keys = [f"{letter}{axis}2" for axis in "xyz"]
+            if any(key in values for key in keys):
+                values[name] = [float(values.pop(key, 0.0)) for key in keys]
         super().__init__(*args, **spelt_out(values))
 
     def init(self) -> None:
-        """Take positions from the topology, transform them, fill velocities.
+        """Take positions from the topology, transform them, fill what was not given.
 
         Source: SOFA's order of these steps, MechanicalObject::init.
+
+        Raises:
+            SceneError: a negative size, or a position or velocity that is no number.
         """
-        position, rest = self._data["position"], self._data["rest_position"]
-        if len(rest.get()) > len(position.get()):
-            position.set(rest.get().copy())
-        if not len(position.get()):
-            self._take_from_topology()
-        self._transform()
-        count = self.count
+        position, velocity = self._data["position"], self._data["velocity"]
+        rest = self._data["rest_position"]
+        count = self._given_count()
+        points = self._points_of_topology() if count <= 1 else None
+        if points is not None:
+            count = len(points)
+            position.set(self.kind.at_points(points))
+            if len(velocity.get()):
+                velocity.set(np.tile(velocity.get()[-1], (count, 1)))
+        position.set(_filled(position.get(), count, self.kind.identity))
+        velocity.set(_filled(velocity.get(), count, np.zeros(self.deriv_size)))
+        self._transform("scale3d", "rotation", "translation")
         if len(rest.get()) != count:
             rest.set(position.get().copy())
-        velocity = self._data["velocity"]
-        given = velocity.get()
-        if len(given) != count:
-            filled = np.zeros((count, self.deriv_size))
-            filled[: len(given)] = given[:count]
-            if len(given):
-                filled[len(given) :] = given[-1]
-            velocity.set(filled)
+            if self.restScale.get() != 1.0:
+                rest.get()[:, :3] *= self.restScale.get()
+        self._transform("", "rotation2", "translation2")
+        self._start()
+
+    def _start(self) -> None:
+        """Set what follows from positions and velocities."""
+        count = self.count
         self._data["force"].set(np.zeros((count, self.deriv_size)))
         self._data["free_velocity"].set(np.zeros((count, self.deriv_size)))
-        self._data["free_position"].set(position.get().copy())
+        self._data["free_position"].set(self._data["position"].get().copy())
         self._data["size"].set(count)
         self.lam = np.zeros((count, self.deriv_size))
         self.check_finite()
@@ -78,32 +113,42 @@ class MechanicalObject(MechanicalState):
     def resize(self, position: np.ndarray) -> None:
         """Start anew with these positions, unless it has as many already: a mapping says so."""
         if self.count != len(position):
+            count = len(position)
             self._data["position"].set(position[:, : self.coord_size].copy())
-            self._data["rest_position"].set(np.empty((0, self.coord_size)))
-            self._data["velocity"].set(np.empty((0, self.deriv_size)))
-            self.init()
+            self._data["rest_position"].set(self._data["position"].get().copy())
+            self._data["velocity"].set(np.zeros((count, self.deriv_size)))
+            self._start()
 
-    def _take_from_topology(self) -> None:
-        if self._context is None:
-            return
-        for topology in self._context.of("topology"):
-            points = topology._data["position"].get()
-            if len(points):
-                self._data["position"].set(self.kind.at_points(points))
-                return
-        if self.kind.name != "Vec3":
-            self._data["position"].set(np.array([self.kind.identity]))  # one node, as in SOFA
+    def _given_count(self) -> int:
+        """Length of the longest vector; one node where nothing was said."""
+        names = ("position", "velocity", "force", "externalForce", "rest_position")
+        lengths = [len(self._data[name].get()) for name in (*names, "derivX")]
+        size = self._data["size"]
+        if size.isSet() and size.get() < 0:
+            raise self.fault(f"takes a 'size' of 0 nodes or more, got {size.get()}.")
+        said = size.isSet() or any(self._data[name].isSet() for name in names)
+        return max(*lengths, size.get() if size.isSet() else 0 if said else 1)
 
-    def _transform(self) -> None:
-        scale = self._data["scale3d"].get()
-        angles = self._data["rotation"].get()
-        shift = self._data["translation"].get()
-        if (scale == 1.0).all() and not angles.any() and not shift.any():
-            return
-        for name in ("position", "rest_position"):
-            points = self._data[name].get()
+    def _points_of_topology(self) -> np.ndarray | None:
+        linked: Any = self._links["topology"].getLinkedBase()
+        topologies: list[Any] = [linked] if linked is not None else []
+        if self.useTopology.get() and self._context is not None and linked is None:
+            topologies = list(self._context.of("topology"))
+        for topology in topologies:
+            points: np.ndarray = topology._data["position"].get()
             if len(points):
-                self._data[name].set(self.kind.transformed(points, scale, angles, shift))
+                return points
+        return None
+
+    def _transform(self, scale: str, rotation: str, translation: str) -> None:
+        """Scale, turn and shift the positions by the Data of these names."""
+        factors = self._data[scale].get() if scale else np.ones(3)
+        angles, shift = self._data[rotation].get(), self._data[translation].get()
+        if (factors == 1.0).all() and not angles.any() and not shift.any():
+            return
+        position = self._data["position"]
+        if len(position.get()):
+            position.set(self.kind.transformed(position.get(), factors, angles, shift))
 
     def storeResetState(self) -> None:
         """Make the present state the one to which `reset` returns."""
@@ -159,3 +204,10 @@ class MechanicalObject(MechanicalState):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         self.lam = snapshot["lam"].copy()
+
+
+def _filled(rows: np.ndarray, count: int, row: Any) -> np.ndarray:
+    """The rows, and as many more like `row` as are missing to `count`."""
+    if len(rows) >= count:
+        return rows
+    return np.concatenate([rows, np.tile(np.asarray(row, dtype=float), (count - len(rows), 1))])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.runtime.components.topology.parts import OWNERS, first_of_each
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Elements, Vectors
+from sofa_softctl.runtime.core.data.types import Elements, Text, Vectors
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.core.node import Node
 
 
 class Topology(Component):
@@ -22,10 +25,28 @@ class Topology(Component):
     quads = Elements(4, [], "Quadrilaterals.")
     tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
     hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
+    filename = Text("", "Unused: load with a loader and src='@loader'.", aliases=("fileTopology",))
 
     def init(self) -> None:
-        """Check that every element names vertices that exist."""
+        """Check that every element names vertices that exist, then list what can be derived."""
+        self.check_elements()
+        self.derive()
+
+    def derive(self) -> None:
+        """Fill in the kinds of elements that were not given, as SOFA does."""
+        for kind in ("quads", "triangles", "edges"):
+            if not len(self._data[kind].get()) and len(found := self.elements(kind)):
+                self._data[kind].set(np.ascontiguousarray(found))
+
+    def check_elements(self) -> None:
+        """SceneError where an element names a vertex that does not exist.
+
+        Without vertices of its own, and before the state beside it has some, nobody knows yet.
+        """
         count = self.count
+        states = [] if self._context is None else self._context.of("state")
+        if not len(self._data["position"].get()) and states and not states[0]._initialised:
+            return
         for name in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
             elements = self._data[name].get()
             bad = ((elements < 0) | (elements >= count)).any(axis=1)
@@ -51,62 +72,84 @@ class Topology(Component):
         given = self._data[kind].get()
         if len(given):
             return given
-        if kind == "triangles" and len(self._data["tetrahedra"].get()):
-            return faces_of_tetrahedra(self._data["tetrahedra"].get())[0]
-        if kind == "edges":
-            if len(self._data["tetrahedra"].get()):
-                return unique_parts(self._data["tetrahedra"].get(), _EDGES_OF_TETRAHEDRON)
-            if len(self._data["triangles"].get()):
-                return unique_parts(self._data["triangles"].get(), _EDGES_OF_TRIANGLE)
+        for owners in OWNERS.get(kind, []):
+            parts = [
+                parts_of(elements)
+                for owner, parts_of in owners.items()
+                if len(elements := self._data[owner].get())
+            ]
+            if parts:
+                return first_of_each(np.concatenate(parts))[0]
         return given
+
+    def vertices_of(self, kind: str, index: int) -> list[int]:
+        """Vertices of one element, for scripts.
+
+        Raises:
+            SceneError: there is no such element.
+        """
+        every = self.elements(kind)
+        if not 0 <= index < len(every):
+            raise self.fault(f"has no element {index} among its {len(every)} {kind}.")
+        return [int(vertex) for vertex in every[index]]
 
     def getNbPoints(self) -> int:
         """Number of vertices."""
         return self.count
 
-    def getNbTetrahedra(self) -> int:
-        """Number of tetrahedra."""
-        return len(self._data["tetrahedra"].get())
+    def getNbEdges(self) -> int:
+        """Number of edges."""
+        return len(self.elements("edges"))
+
+    getNbLines = getNbEdges
 
     def getNbTriangles(self) -> int:
         """Number of triangles."""
         return len(self.elements("triangles"))
 
-    def getNbEdges(self) -> int:
-        """Number of edges."""
-        return len(self.elements("edges"))
+    def getNbQuads(self) -> int:
+        """Number of quadrilaterals."""
+        return len(self.elements("quads"))
+
+    def getNbTetrahedra(self) -> int:
+        """Number of tetrahedra."""
+        return len(self._data["tetrahedra"].get())
+
+    getNbTetras = getNbTetrahedra
+
+    def getNbHexahedra(self) -> int:
+        """Number of hexahedra."""
+        return len(self._data["hexahedra"].get())
+
+    def getEdge(self, index: int) -> list[int]:
+        """Vertices of an edge."""
+        return self.vertices_of("edges", index)
+
+    def getTriangle(self, index: int) -> list[int]:
+        """Vertices of a triangle."""
+        return self.vertices_of("triangles", index)
+
+    def getQuad(self, index: int) -> list[int]:
+        """Vertices of a quadrilateral."""
+        return self.vertices_of("quads", index)
+
+    def getTetrahedron(self, index: int) -> list[int]:
+        """Vertices of a tetrahedron."""
+        return self.vertices_of("tetrahedra", index)
+
+    def getHexahedron(self, index: int) -> list[int]:
+        """Vertices of a hexahedron."""
+        return self.vertices_of("hexahedra", index)
 
 
-_EDGES_OF_TETRAHEDRON = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-_FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
-"""In SOFA's order, normals pointing out of a tetrahedron of positive volume."""
-_EDGES_OF_TRIANGLE = [(0, 1), (1, 2), (2, 0)]
+def topology_of(node: Node | None) -> Topology | None:
+    """The topology on which a node's force fields and masses act: the last one of the nearest node.
 
-
-def unique_parts(elements: np.ndarray, parts: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Parts of the elements, each once, in order of first appearance."""
-    every = elements[:, parts].reshape(-1, len(parts[0]))
-    _, first = np.unique(np.sort(every, axis=1), axis=0, return_index=True)
-    return every[np.sort(first)]
-
-
-def faces_of_tetrahedra(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The faces, each once, as SOFA lists them: of the first tetrahedron, smallest vertex first.
-
-    Returns:
-        Triangles (n, 3), and how many tetrahedra each belongs to (n,).
+    SOFA's Node::getMeshTopology; mappings and regions take the first instead.
     """
-    every = tetrahedra[:, _FACES_OF_TETRAHEDRON].reshape(-1, 3)
-    turn = (every.argmin(axis=1)[:, None] + np.arange(3)) % 3
-    every = np.take_along_axis(every, turn, axis=1)
-    _, first, counts = np.unique(
-        np.sort(every, axis=1), axis=0, return_index=True, return_counts=True
-    )
-    order = np.argsort(first)
-    return every[first[order]], counts[order]
-
-
-def boundary_triangles(tetrahedra: np.ndarray) -> np.ndarray:
-    """The faces of one tetrahedron only, as SOFA lists them, shape (n, 3)."""
-    triangles, counts = faces_of_tetrahedra(tetrahedra)
-    return triangles[counts == 1]
+    while node is not None:
+        found: list[Any] = node.of("topology")
+        if found:
+            return found[-1]  # type: ignore[no-any-return]
+        node = node.parents[0] if node.parents else None
+    return None

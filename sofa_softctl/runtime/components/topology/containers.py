@@ -1,22 +1,50 @@
-"""Topology containers of one kind of element, with modifiers and algorithms."""
+"""Topology containers of one kind of element."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class TopologyContainer(Topology):
-    """Vertices and elements of one kind; lower kinds are derived."""
+    """Vertices and elements of one kind; lower kinds are derived.
+
+    Elements of other kinds are left alone, even where `src` names a loader that has them.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """Kinds of elements that SOFA's class has."""
 
     checkConnexity = Bool(False, "Unused.")
-    checkTopology = Bool(False, "Unused.")
-    createTriangleArray = Bool(False, "Unused: derived when needed.")
-    createTetrahedronArray = Bool(False, "Unused.")
-    nbPoints = Int(0, "Unused: the number of positions.")
+    checkTopology = Bool(False, "Unused: elements are always checked.")
+    nbPoints = Int(0, "Number of vertices.")
+
+    def init(self) -> None:
+        """Let go of elements of other kinds, then see Topology."""
+        for kind in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
+            data = self._data[kind]
+            if kind in self.kinds or not len(data.get()):
+                continue
+            if data.isSet():
+                problem = (
+                    f"holds no {kind}: expected {' or '.join(self.kinds) or 'points only'}. They "
+                    "are left out; a MeshTopology holds all kinds."
+                )
+                complain(self, self.fault(problem))
+            data.setParent(None)
+            data.set(np.empty((0, data.get().shape[1]), dtype=np.int64))
+        super().init()
+        self.nbPoints.set(self.count)
+
+    def derive(self) -> None:
+        """See Topology."""
+        super().derive()
+        self.nbPoints.set(self.count)
 
 
 class PointSetTopologyContainer(TopologyContainer):
@@ -26,60 +54,33 @@ class PointSetTopologyContainer(TopologyContainer):
 class EdgeSetTopologyContainer(TopologyContainer):
     """Edges."""
 
+    kinds = ("edges",)
+
 
 class TriangleSetTopologyContainer(TopologyContainer):
     """Triangles."""
+
+    kinds = ("edges", "triangles")
 
 
 class QuadSetTopologyContainer(TopologyContainer):
     """Quadrilaterals."""
 
+    kinds = ("edges", "quads")
+
 
 class TetrahedronSetTopologyContainer(TopologyContainer):
     """Tetrahedra."""
+
+    kinds = ("edges", "triangles", "tetrahedra")
+
+    createTriangleArray = Bool(False, "Unused: triangles are always derived.")
+    createTetrahedronArray = Bool(False, "Unused.")
 
 
 class HexahedronSetTopologyContainer(TopologyContainer):
     """Hexahedra."""
 
+    kinds = ("edges", "quads", "hexahedra")
 
-class _Beside(Component):
-    """Stands beside a topology in SOFA; the embedded runtime needs none of it."""
-
-    category: ClassVar[str] = "beside a topology"
-
-    listening = Bool(False, "Receive events.")
-
-
-class TriangleSetTopologyModifier(_Beside):
-    """Accepted, without effect: the mesh does not change."""
-
-
-class TetrahedronSetTopologyModifier(_Beside):
-    """Accepted, without effect: the mesh does not change."""
-
-    removeIsolated = Bool(True, "Unused.")
-
-
-class EdgeSetTopologyModifier(_Beside):
-    """Accepted, without effect: the mesh does not change."""
-
-
-class TriangleSetGeometryAlgorithms(_Beside):
-    """Accepted, without effect: geometry is computed where it is needed."""
-
-    drawEdges = Bool(False, "Draw the edges.")
-    drawTriangles = Bool(False, "Draw the triangles.")
-
-
-class TetrahedronSetGeometryAlgorithms(_Beside):
-    """Accepted, without effect: geometry is computed where it is needed."""
-
-    drawEdges = Bool(False, "Draw the edges.")
-    drawTetrahedra = Bool(False, "Draw the tetrahedra.")
-
-
-class EdgeSetGeometryAlgorithms(_Beside):
-    """Accepted, without effect: geometry is computed where it is needed."""
-
-    drawEdges = Bool(False, "Draw the edges.")
+    createQuadArray = Bool(False, "Unused: quads are always derived.")

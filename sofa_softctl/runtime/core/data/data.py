@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.errors import LinkError, SceneError
+from sofa_softctl.errors import LinkError, SceneError, UnreadableValueError
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
@@ -322,11 +322,13 @@ class Data:
         return value
 
     def _misfit(self, value: Any, where: Line | None, why: str, source: str = "") -> SceneError:
-        return SceneError(
+        error = UnreadableValueError(
             f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} "
             f"{self.type.expectation(self.owner)}, got {_short(value)}{source}"
             f"{f' ({why})' if why else ''}."
         )
+        error.component, error.data = self.owner.getClassName(), self.name
+        return error
 
     def follow_link(self, *, must: bool = False) -> None:
         """Follow a link that led nowhere when it was given; an error if it `must` not."""

@@ -23,7 +23,9 @@ _WIDTHS = {
 
 def declaration(type_name: str, default: Any, help: str) -> DataType:
     """The declaration for a type that a script names as SOFA writes it."""
-    plain = type_name.replace("std::", "").replace("type::", "").replace("sofa::", "").strip()
+    plain = type_name.strip()
+    for prefix in ("std::", "type::", "sofa::", "defaulttype::", "helper::"):
+        plain = plain.replace(prefix, "")
     scalar: dict[str, tuple[type[DataType], Any]] = {
         "string": (data_types.Text, ""),
         "bool": (data_types.Bool, False),
@@ -31,6 +33,7 @@ def declaration(type_name: str, default: Any, help: str) -> DataType:
         "float": (data_types.Real, 0.0),
         "double": (data_types.Real, 0.0),
         "vector<int>": (data_types.Integers, []),
+        "vector<bool>": (data_types.Integers, []),
         "vector<float>": (data_types.Reals, []),
         "vector<double>": (data_types.Reals, []),
         "vector<string>": (data_types.Texts, []),
@@ -40,17 +43,27 @@ def declaration(type_name: str, default: Any, help: str) -> DataType:
     if plain in scalar:
         kind, empty = scalar[plain]
         return kind(empty if default is None else default, help)
-    name = plain.removeprefix("vector<").rstrip(">")
-    for width, prefixes in _WIDTHS.items():
-        if name.startswith(prefixes):
-            if plain.startswith("vector<"):
-                return data_types.Vectors(width, [] if default is None else default, help)
-            zeros = [0.0] * width if default is None else default
-            return data_types.Vector(width, zeros, help)
+    width, is_list = _shape(plain)
+    if width:
+        if is_list:
+            return data_types.Vectors(width, [] if default is None else default, help)
+        return data_types.Vector(width, [0.0] * width if default is None else default, help)
     raise SceneError(
         f"{describe(scene_line())}: addData does not know the type '{type_name}'. Known: "
         f"{', '.join(scalar)}, Vec2d, Vec3d, Vec4d, Rigid3d and vectors of them."
     )
+
+
+def _shape(plain: str) -> tuple[int, bool]:
+    """Numbers of one vector of a type, 0 where it is none, and whether there is a list of them."""
+    name, _, part = plain.removeprefix("vector<").rstrip(">").partition("::")
+    is_list = plain.startswith("vector<") or part in ("VecCoord", "VecDeriv")
+    if name.startswith("Rigid3") and part.endswith("Deriv"):
+        return 6, is_list
+    for width, prefixes in _WIDTHS.items():
+        if name.startswith(prefixes):
+            return width, is_list
+    return 0, is_list
 
 
 def like(source: Data, help: str) -> DataType:

@@ -394,7 +394,8 @@ class Vectors(DataType):
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
-        return f"takes a list of vectors of {self.columns(owner)} numbers"
+        width = self.columns(owner)
+        return f"takes a list of {f'vectors of {width} ' if width > 1 else ''}numbers"
 
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""

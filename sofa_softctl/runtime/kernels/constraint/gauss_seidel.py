@@ -8,6 +8,7 @@ Each row has parameters (kind, value, lambda_min, lambda_max, delta_min, delta_m
     UNILATERAL      delta >= 0, lambda >= 0, one of them zero
     COULOMB         three rows (normal, two tangents) that all say so: the normal one as UNILATERAL,
                     the tangential ones stick or slide within |lambda_t| <= value lambda_n
+    BLOCK           three rows with delta = 0 that are solved together, by the part `value` a time
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from sofa_softctl._internal.jit import njit
 
-IMPOSE_DELTA, IMPOSE_LAMBDA, BILATERAL, UNILATERAL, COULOMB = 0, 1, 2, 3, 4
+IMPOSE_DELTA, IMPOSE_LAMBDA, BILATERAL, UNILATERAL, COULOMB, BLOCK = 0, 1, 2, 3, 4, 5
 PARAMETERS = 6
 
 
@@ -93,6 +94,29 @@ def _solve_contact(
         new[2] *= mu * normal / size
 
 
+@njit
+def _solve_block(
+    W: np.ndarray, j: int, part: float, d: np.ndarray, lam: np.ndarray, new: np.ndarray
+) -> None:
+    """The new lambda of three rows whose delta shall vanish; arguments as for `_solve_contact`.
+
+    Args:
+        part: How much of the change is made, 1 for all.
+    """
+    a, b, c = W[j, j], W[j + 1, j], W[j + 2, j]
+    e, f, i = W[j + 1, j + 1], W[j + 2, j + 1], W[j + 2, j + 2]
+    m0, m1, m2 = e * i - f * f, c * f - b * i, b * f - c * e
+    determinant = a * m0 + b * m1 + c * m2
+    new[:] = lam[j : j + 3]
+    if determinant == 0.0:
+        return
+    scale = part / determinant
+    m3, m4, m5 = a * i - c * c, b * c - a * f, a * e - b * b
+    new[0] -= scale * (m0 * d[0] + m1 * d[1] + m2 * d[2])
+    new[1] -= scale * (m1 * d[0] + m3 * d[1] + m4 * d[2])
+    new[2] -= scale * (m2 * d[0] + m4 * d[1] + m5 * d[2])
+
+
 @njit(fastmath=True)
 def _sweep(
     W: np.ndarray,
@@ -130,7 +154,9 @@ def _sweep(
                 value += W[j + max(c, k), j + min(c, k)] * lam[j + k]
             d[c] = delta_free[j + c] + later[j + c] + value
             later[j + c] = 0.0
-        if count == 3:
+        if count == 3 and int(parameters[j, 0]) == 5:
+            _solve_block(W, j, parameters[j, 1], d, lam, new)
+        elif count == 3:
             _solve_contact(W, j, parameters[j, 1], d, lam, new)
         else:
             new[0] = _solve_row(parameters[j], W[j, j], d[0], lam[j])
@@ -151,7 +177,7 @@ def _sweep(
 @njit
 def _count(parameters: np.ndarray, j: int) -> int:
     """Rows that are solved together from row j on."""
-    return 3 if int(parameters[j, 0]) == 4 else 1
+    return 3 if int(parameters[j, 0]) >= 4 else 1
 
 
 @njit

@@ -119,3 +119,23 @@ def test_a_scaled_mass_scales_the_moments_of_inertia_too(body):
     before = mass.assembleMMatrix().toarray()
     mass.scale(0.5)
     assert mass.assembleMMatrix().toarray() == pytest.approx(0.5 * before)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [[1.5, 2.0, [4, 0, 0, 0, 5, 0, 0, 0, 6]]],
+        [1.5, 2.0, [[4, 0, 0], [0, 5, 0], [0, 0, 6]]],
+        "1.5 2 [4 0 0,0 5 0,0 0 6]",
+        "1.5 2 4 0 0 0 5 0 0 0 6",
+    ],
+)
+def test_a_body_may_be_nested_as_people_write_it(root, given):
+    node = root.addChild("body")
+    node.addObject("EulerImplicitSolver")
+    node.addObject("SparseLDLSolver")
+    node.addObject("MechanicalObject", template="Rigid3d")
+    mass = node.addObject("UniformMass", vertexMass=given)
+    simulation.init(root)
+    assert mass.masses.tolist() == [[1.5]]
+    assert mass.moments[0].tolist() == [[6.0, 0, 0], [0, 7.5, 0], [0, 0, 9.0]]

@@ -83,7 +83,7 @@ def test_a_mass_that_is_none_is_an_error(values, message, four_nodes):
 
 def test_a_mass_without_nodes_is_an_error(root):
     node = root.addChild("body")
-    node.addObject("MechanicalObject")
+    node.addObject("MechanicalObject", position=[])
     node.addObject("UniformMass", totalMass=1.0)
     with pytest.raises(SceneError, match="MechanicalObject., which has no nodes"):
         simulation.init(root)

@@ -17,7 +17,7 @@ def held(root):
         node.addObject("EulerImplicitSolver")
         node.addObject("SparseLDLSolver")
         if template == "Rigid3":
-            position, speed = [[0, 0, 0, 0, 0, 0, 1]] * 2, [[0, 0, 0, 1, 2, 3]]
+            position, speed = [[0, 0, 0, 0, 0, 0, 1]] * 2, [[0, 0, 0, 1, 2, 3]] * 2
         else:
             position, speed = [[0.0]] * 4, [[0.0]]
         node.addObject(

@@ -108,9 +108,49 @@ def test_a_new_box_does_not_count_without_updates(region):
     assert roi.indices.array().tolist() == inside([0] * 3, [1] * 3)
 
 
-def test_an_oriented_box_is_an_error(region):
-    with pytest.raises(SceneError, match="does not support orientedBox; use 'box'"):
-        region(orientedBox=[list(range(10))])
+def test_an_oriented_box_is_three_corners_and_a_depth(region):
+    """The unit square in the plane z = 1, half the depth to either side; faces belong to it."""
+    roi = region(orientedBox=[0, 0, 1, 1, 0, 1, 1, 1, 1, 2])
+    assert roi.indices.array().tolist() == inside([0, 0, 0], [1, 1, 2])
+
+
+def test_an_oriented_box_may_lie_askew(region):
+    """A square on its corner, of diagonal 2 around (1, 1): the four next nodes and the middle."""
+    roi = region(orientedBox=[[0, 1, 3], [1, 0, 3], [2, 1, 3], 0.1])
+    around = [(0, 1, 3), (1, 0, 3), (1, 1, 3), (1, 2, 3), (2, 1, 3)]
+    assert POINTS[roi.indices.array()].tolist() == [list(map(float, place)) for place in around]
+
+
+def test_several_oriented_boxes_are_united_with_boxes(region):
+    """Three corners and a depth, again three corners and a depth, as scenes nest them."""
+    flat = [[0, 0, 0], [1, 0, 0], [1, 1, 0], 0.5, [2, 2, 0], [3, 2, 0], [3, 3, 0], 0.5]
+    roi = region(orientedBox=flat, box=[3, 3, 3, 3, 3, 3])
+    expected = [*inside([0] * 3, [1, 1, 0]), *inside([2, 2, 0], [3, 3, 0]), 63]
+    assert roi.indices.array().tolist() == sorted(expected)
+
+
+def test_what_is_outside_is_given_too(region):
+    roi = region(ELEMENTS, box=[[0, 0, 0, 1, 1, 1]])
+    assert sorted([*roi.indices.value, *roi.indicesOut.value]) == list(range(64))
+    assert roi.pointsOutROI.array() == pytest.approx(POINTS[roi.indicesOut.array()])
+    assert roi.triangleOutIndices.array().tolist() == [1, 2]
+    assert roi.trianglesOutROI.array().tolist() == ELEMENTS["triangles"][1:]
+
+
+def test_quads_and_hexahedra_are_looked_at(region):
+    """Edge 0 has its ends in the unit box, edge 1 only one of them; so have these."""
+    cell = [0, 16, 20, 4, 1, 17, 21, 5]
+    beside = [vertex + 16 for vertex in cell]
+    solid = {"hexahedra": [cell, beside], "quads": [cell[:4], beside[:4]]}
+    roi = region(solid, box=[[0, 0, 0, 1, 1, 1]])
+    assert roi.hexahedraInROI.array().tolist() == [cell]
+    assert roi.hexahedronOutIndices.array().tolist() == [1]
+    assert roi.quadInROI.array().tolist() == [cell[:4]]
+
+
+def test_outputs_that_a_saved_scene_gives_are_computed_all_the_same(region):
+    roi = region(box=[[0, 0, 0, 0, 0, 1]], indices=[7, 8, 9])
+    assert roi.indices.array().tolist() == [0, 1]
 
 
 def test_no_positions_at_all_are_an_error(root):

@@ -49,12 +49,12 @@ def test_an_element_is_inside_with_all_its_vertices(region):
 
 
 def test_elements_inside_are_given_as_they_are(region):
-    assert region(radii=[5.0]).edgesInROI.array().tolist() == [[0, 1]]
+    assert region(centers=[[0, 0, 0]], radii=[5.0]).edgesInROI.array().tolist() == [[0, 1]]
 
 
 def test_elements_that_are_not_asked_for_are_left_out(region):
     """As in SOFA."""
-    roi = region(radii=[5.0], computeEdges=False)
+    roi = region(centers=[[0, 0, 0]], radii=[5.0], computeEdges=False)
     assert len(roi.edgeIndices.array()) == len(roi.edgesInROI.array()) == 0
     assert len(roi.indices.array()) == 4
 
@@ -68,3 +68,28 @@ def test_a_new_radius_counts_at_once(region):
 def test_radii_that_do_not_fit_are_an_error(region):
     with pytest.raises(SceneError, match="has 3 centers but 2 radii"):
         region(centers=np.zeros((3, 3)).tolist(), radii=[1.0, 2.0])
+
+
+def test_without_a_sphere_nothing_is_inside(region):
+    assert region().indices.array().tolist() == []
+
+
+def test_edges_along_a_direction_are_left_out(region):
+    """Edge 0 points along (3, 4, 0), 53 degrees from x; edges 1 and 2 lie on x."""
+    everything = {"centers": [[0, 0, 0]], "radii": [99.0], "direction": [2, 0, 0]}
+    assert region(edgeAngle=52.0, **everything).edgeIndices.array().tolist() == [0]
+
+
+def test_edges_far_from_the_direction_stay(region):
+    everything = {"centers": [[0, 0, 0]], "radii": [99.0], "direction": [2, 0, 0]}
+    assert region(edgeAngle=54.0, **everything).edgeIndices.array().tolist() == []
+
+
+@pytest.mark.parametrize(("normal", "expected"), [([0, 0, 3], [0]), ([0, 0, -3], [1])])
+def test_triangles_whose_inner_normal_is_near_the_normal_are_left_out(normal, expected, region):
+    """(0, 1, 3) is seen clockwise from above: its inner normal, as SOFA has it, points up."""
+    roi = region(
+        centers=[[0, 0, 0]], radii=[99.0], normal=normal, triAngle=10.0,
+        triangles=[[3, 1, 0], [0, 1, 3]],
+    )  # fmt: skip
+    assert roi.triangleIndices.array().tolist() == expected

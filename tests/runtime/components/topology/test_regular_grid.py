@@ -73,10 +73,10 @@ def test_the_first_vertex_may_be_given(lattice):
 
 
 def test_the_size_of_the_cells_makes_their_number(lattice):
-    """As many as reach max; the cells then fit between min and max, smaller than asked."""
-    grid = lattice([9, 9, 9], max=[1.0, 2.0, 3.0], cellWidth=0.9)
+    """As many as reach max; the cells stay those of the given n, as in SOFA (see parity tests)."""
+    grid = lattice([3, 3, 3], max=[1.0, 2.0, 3.0], cellWidth=0.9)
     assert grid.n.value.tolist() == [3, 4, 5]
-    assert grid.position.array().max(axis=0) == pytest.approx([1.0, 2.0, 3.0])
+    assert grid.position.array().max(axis=0) == pytest.approx([1.0, 3.0, 6.0])
 
 
 def test_hexahedra_may_be_left_out(lattice):
@@ -84,6 +84,13 @@ def test_hexahedra_may_be_left_out(lattice):
 
 
 @pytest.mark.parametrize("n", [[2, 2], [2, 0, 2]])
-def test_a_grid_of_no_vertices_is_an_error(n, lattice):
+def test_a_grid_of_no_vertices_is_complained_of(n, lattice):
     with pytest.raises(SceneError, match="needs n of three numbers from 1 on, got"):
         lattice(n)
+
+
+def test_sofa_goes_on_with_two_vertices_each_way(lattice, tolerant):
+    """Its first vertex is still that of the n that was given (see parity tests)."""
+    grid = lattice([0, 2, 2])
+    assert grid.n.value.tolist() == [2, 2, 2]
+    assert grid.position.array()[0].tolist() == [0.5, 0.0, 0.0]

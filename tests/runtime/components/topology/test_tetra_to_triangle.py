@@ -76,8 +76,8 @@ def test_a_pressure_acts_on_the_surface_of_a_body(root, integrated, run):
     skin.addObject("TriangleSetTopologyContainer")
     skin.addObject("Tetra2TriangleTopologicalMapping")
     skin.addObject("MechanicalObject")
-    pressure = skin.addObject("SurfacePressureConstraint", value=[6.0])
     skin.addObject("IdentityMapping")
+    pressure = skin.addObject("SurfacePressureConstraint", value=[6.0])
     run(root, 1)
     assert pressure.initialCavityVolume.value == pytest.approx(1.0 / 6.0)
     expected = np.vstack([-np.ones(3), np.eye(3)])  # dV/dx of a corner is 1 / 6

@@ -65,7 +65,7 @@ def test_edges_of_triangles_are_derived_too(root):
         "MeshTopology", position=np.zeros((4, 3)).tolist(), triangles=[[0, 1, 2], [0, 2, 3]]
     )
     simulation.init(root)
-    assert topology.elements("edges").tolist() == [[0, 1], [1, 2], [2, 0], [2, 3], [3, 0]]
+    assert topology.elements("edges").tolist() == [[1, 2], [2, 0], [0, 1], [2, 3], [3, 0]]
 
 
 def test_given_parts_are_kept(root):

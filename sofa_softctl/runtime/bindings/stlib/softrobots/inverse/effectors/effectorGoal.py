@@ -1,0 +1,49 @@
+"""Points that effectors are to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def EffectorGoal(
+    attachedTo: Any = None,
+    name: str = "Goal",
+    position: Any = None,
+    template: str = "Vec3",
+    translation: Sequence[float] = (0.0, 0.0, 0.0),
+    rotation: Sequence[float] = (0.0, 0.0, 0.0),
+    uniformScale: float = 1.0,
+    visuScale: float = 0.1,
+) -> Any:
+    """Add a child with the points that effectors are to reach, which a script may move.
+
+    Args:
+        attachedTo: Root of the scene.
+        name: Of the child.
+        position: The points.
+        template: Vec3, or Rigid3 for bodies.
+        translation: Of the points [length].
+        rotation: Of the points, angles about x, y and z [degree].
+        uniformScale: Of the points.
+        visuScale: How large a window shows them.
+
+    Returns:
+        The child.
+    """
+    goal = attachedTo.addChild(name)
+    goal.addObject("EulerImplicitSolver", firstOrder=True)
+    goal.addObject("CGLinearSolver", threshold=1e-5, tolerance=1e-5)
+    goal.addObject(
+        "MechanicalObject",
+        template=template,
+        position=position,
+        rotation=list(rotation),
+        translation=list(translation),
+        scale=uniformScale,
+        showObject=True,
+        showObjectScale=visuScale,
+        drawMode=1,
+        showColor=[255, 255, 255, 255],
+    )
+    return goal

@@ -1,0 +1,3 @@
+"""Robots whose meshes the plugin SoftRobots brings."""
+
+__all__ = ["bunny", "finger"]

@@ -1,0 +1,52 @@
+"""A cavity whose volume is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from softrobots.actuators.cable import add_mapping
+from softrobots.actuators.pneumatic import add_cavity
+
+
+def PneumaticSensor(
+    surfaceMeshFileName: str | None = None,
+    attachedAsAChildOf: Any = None,
+    attachedTo: Any = None,
+    name: str | None = "PneumaticSensor",
+    rotation: Sequence[float] = (0.0, 0.0, 0.0),
+    translation: Sequence[float] = (0.0, 0.0, 0.0),
+    uniformScale: float = 1,
+    initialValue: float = 0,
+    valueType: str = "volumeGrowth",
+) -> Any:
+    """Add a cavity in a deformable body whose volume is measured, and in which nothing acts.
+
+    Args:
+        surfaceMeshFileName: Its wall, a closed surface: .stl or .obj.
+        attachedAsAChildOf: Node of the body, to which a child is added.
+        attachedTo: Instead of it, a child of the body that takes the cavity; `name` is then None.
+        name: Of the child.
+        rotation: Angles about x, y and z [degree].
+        translation: [length].
+        uniformScale: Scale.
+        initialValue: Without effect.
+        valueType: Without effect.
+
+    Returns:
+        The node of the cavity, with `SurfacePressureSensor`; None, with a message, without a node
+        or a mesh.
+    """
+    del initialValue, valueType
+    cavity = add_cavity(
+        "PneumaticSensor",
+        surfaceMeshFileName,
+        attachedAsAChildOf,
+        attachedTo,
+        name,
+        {"rotation": rotation, "translation": translation, "scale": uniformScale},
+    )
+    if cavity is not None:
+        add_mapping(cavity)
+        cavity.addObject("SurfacePressureSensor", triangles="@topology.triangles")
+    return cavity

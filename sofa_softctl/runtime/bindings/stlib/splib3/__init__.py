@@ -1,0 +1,1 @@
+"""Helpers of scenes: animations, numerics, loaders, the scene graph."""

@@ -1,0 +1,3 @@
+"""Keys, as characters and as numbers."""
+
+__all__ = ["Key", "KeyCode"]

@@ -1,0 +1,1 @@
+"""Parts of scenes: headers, solvers, deformable and rigid objects, constraints, visual models."""

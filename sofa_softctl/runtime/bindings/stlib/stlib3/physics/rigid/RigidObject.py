@@ -1,0 +1,95 @@
+"""A rigid object with a surface mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import Sofa.Core
+from stlib3.visuals import VisualModel
+
+MODELS = ("TriangleCollisionModel", "LineCollisionModel", "PointCollisionModel")
+
+
+def RigidObject(
+    name: str = "RigidObject",
+    surfaceMeshFileName: str | None = None,
+    translation: Sequence[float] = (0.0, 0.0, 0.0),
+    rotation: Sequence[float] = (0.0, 0.0, 0.0),
+    uniformScale: float = 1.0,
+    totalMass: float = 1.0,
+    volume: float = 1.0,
+    inertiaMatrix: Sequence[float] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
+    color: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+    collisionGroup: Any = "",
+    isAStaticObject: bool = False,
+    parent: Any = None,
+) -> Any:
+    """A node with a rigid body, and its surface that collides and is shown.
+
+    It has no constraint correction: add one to it, or above it, where constraints are solved.
+
+    Args:
+        name: Of the node.
+        surfaceMeshFileName: Mesh, .obj; without one there is neither collision nor what is shown,
+            until `node.addCollisionModel(file)` and `node.addVisualModel(file)`.
+        translation: Place [length].
+        rotation: Angles about x, y and z [degree].
+        uniformScale: Scale of the mesh.
+        totalMass: [mass].
+        volume: [length^3].
+        inertiaMatrix: About its middle, over the mass [length^2].
+        color: Red, green, blue and opacity, 0 to 1.
+        collisionGroup: Number or numbers; surfaces with one in common do not collide.
+        isAStaticObject: It does not move, and has no solvers.
+        parent: Node to which it is added.
+
+    Returns:
+        The node.
+    """
+    node = Sofa.Core.Node(name)
+    if parent is not None:
+        parent.addChild(node)
+    node.addObject(
+        "MechanicalObject",
+        name="mstate",
+        template="Rigid3",
+        translation2=list(translation),
+        rotation2=list(rotation),
+        showObjectScale=uniformScale,
+    )
+    node.addObject("UniformMass", name="mass", vertexMass=[totalMass, volume, *inertiaMatrix])
+    if not isAStaticObject:
+        node.addObject("EulerImplicitSolver")
+        node.addObject("CGLinearSolver", iterations=25, tolerance=1e-5, threshold=1e-5)
+
+    def addCollisionModel(inputMesh: str | None = surfaceMeshFileName) -> None:
+        collision = node.addChild("collision")
+        collision.addObject(
+            "MeshOBJLoader",
+            name="loader",
+            filename=inputMesh,
+            triangulate=True,
+            scale=uniformScale,
+        )
+        collision.addObject("MeshTopology", src="@loader")
+        collision.addObject("MechanicalObject")
+        still = {"moving": False, "simulated": False} if isAStaticObject else {}
+        for model in MODELS:
+            collision.addObject(model, group=collisionGroup, **still)
+        collision.addObject("RigidMapping")
+
+    def addVisualModel(inputMesh: str | None = surfaceMeshFileName) -> None:
+        scale = [uniformScale] * 3
+        visual = VisualModel(
+            name="visual", visualMeshPath=inputMesh, color=list(color), scale=scale
+        )
+        node.addChild(visual)
+        visual.addObject("RigidMapping")
+
+    node.addCollisionModel = addCollisionModel
+    node.addVisualModel = addVisualModel
+    if surfaceMeshFileName is not None:
+        addCollisionModel()
+        addVisualModel()
+    return node

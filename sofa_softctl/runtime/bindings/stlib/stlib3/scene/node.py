@@ -1,0 +1,10 @@
+"""Nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def Node(parentNode: Any, name: str) -> Any:
+    """A new child of a node."""
+    return parentNode.addChild(name)

@@ -1,0 +1,37 @@
+"""Plugins and folders that a scene names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import Sofa
+
+PLUGIN = "SofaPython3"
+"""Every scene in Python needs it."""
+
+
+def add_plugins(node: Any, plugins: Any) -> bool:
+    """Add the plugins, and SofaPython3; says whether they are a list, as they must be."""
+    if not isinstance(plugins, list | tuple):
+        Sofa.msg_error("stlib3", f"plugins must be a list of names, got {plugins!r}.")
+        return False
+    for name in with_python(plugins):
+        node.addObject("RequiredPlugin", name=name, printLog=False)
+    return True
+
+
+def with_python(plugins: Sequence[str]) -> list[str]:
+    """The plugins, and SofaPython3."""
+    return [*plugins, *([] if PLUGIN in plugins else [PLUGIN])]
+
+
+def add_folders(node: Any, folders: Sequence[str], name: str) -> None:
+    """Add folders in which files are looked for, as `name`0, `name`1, ..."""
+    for number, folder in enumerate(folders):
+        node.addObject("AddDataRepository", name=f"{name}{number}", path=folder)
+
+
+def add_frame(node: Any) -> None:
+    """Add the arrows of the axes in a corner of the window."""
+    node.addObject("OglSceneFrame", style="Arrows", alignment="TopRight")

@@ -1,0 +1,5 @@
+"""Time integration."""
+
+from stlib3.solver.defaultsolver import DefaultSolver
+
+__all__ = ["DefaultSolver"]

@@ -1,0 +1,308 @@
+"""Nodes that are held together, or at a place, by multipliers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, StateRows
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.types import Bool, Derivs, Integers, Real
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import BILATERAL, BLOCK, row_parameters
+from sofa_softctl.runtime.kernels.mapping import rigid
+
+
+def rows_on(state: MechanicalState, nodes: np.ndarray, sign: float) -> StateRows:
+    """A row for each number of each node's velocity, one node after the other."""
+    width = state.deriv_size
+    row = np.arange(len(nodes) * width)
+    node, direction = np.repeat(nodes, width), np.tile(sign * np.eye(width), (len(nodes), 1))
+    return (state, *state.kind.entries(row, node, direction))
+
+
+class NodeRows(LagrangianConstraint):
+    """Rows that hold all numbers of some nodes."""
+
+    acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
+
+    def chosen(self) -> np.ndarray:
+        """The nodes."""
+        raise NotImplementedError
+
+    def parts(self) -> list[StateRows]:
+        """See LagrangianConstraint."""
+        return [rows_on(self.state, self.chosen(), 1.0)]
+
+    @property
+    def row_count(self) -> int:
+        """See LagrangianConstraint."""
+        return len(self.chosen()) * self.state.deriv_size
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint: three numbers of a point, or of a body's halves, together."""
+        kind = BILATERAL if self.state.kind.name == "Vec1" else BLOCK
+        return np.tile(row_parameters(kind, 1.0), (self.row_count, 1))
+
+    def checked(self, nodes: np.ndarray, state: MechanicalState, name: str) -> np.ndarray:
+        """The nodes, all of which exist.
+
+        Raises:
+            SceneError: one does not.
+        """
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= state.count):
+            wrong = nodes.min() if nodes.min() < 0 else nodes.max()
+            raise self.fault(f"has {wrong} in '{name}', but there are {state.count} nodes.")
+        return nodes
+
+
+class FixedLagrangianConstraint(NodeRows):
+    """Holds nodes at their rest position, by multipliers; they start from those of the last step.
+
+    The violation of a body's rotation is that of SOFA: angles about x, y and z (Rz Ry Rx) of the
+    turn from the rest.
+    """
+
+    indices = Integers([], "Nodes that are held.")
+    fixAll = Bool(False, "Hold all nodes.")
+
+    def init(self) -> None:
+        """Check the nodes."""
+        self.chosen()
+        self.starts_from = None
+
+    def chosen(self) -> np.ndarray:
+        """See NodeRows."""
+        if self.fixAll.get():
+            return np.arange(self.state.count)
+        return self.checked(self.indices.get(), self.state, "indices")
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        nodes, data = self.chosen(), self.state._data
+        free, rest = data["free_position"].get()[nodes], data["rest_position"].get()[nodes]
+        if self.state.kind.name == "Rigid3":
+            turn = rigid.product(free[:, 3:], rigid.conjugate(rest[:, 3:]))
+            return np.hstack([free[:, :3] - rest[:, :3], _angles(turn)]).ravel()
+        return (free - rest).ravel()
+
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """See LagrangianConstraint."""
+        self.starts_from = lam.copy() if self.state.kind.name != "Vec1" else None
+
+    def reset(self) -> None:
+        """Forget the last step."""
+        self.starts_from = None
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"starts_from": self.starts_from}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self.starts_from = snapshot["starts_from"]
+
+
+class UniformLagrangianConstraint(NodeRows):
+    """Holds all nodes where they are zero, or with constrainToRestPos at their rest position."""
+
+    aliases = ("UniformConstraint",)
+    acts_on = ("Vec1",)
+
+    iterative = Bool(True, "Each row by itself; False: not supported.")
+    constrainToRestPos = Bool(False, "Hold them at the rest position, not at zero.")
+
+    def init(self) -> None:
+        """Check what is wanted.
+
+        Raises:
+            SceneError: iterative=False.
+        """
+        if not self.iterative.get():
+            raise self.fault("does not support iterative=False: the solution is the same with it.")
+
+    def chosen(self) -> np.ndarray:
+        """See NodeRows."""
+        return np.arange(self.state.count)
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        return np.tile(row_parameters(BILATERAL), (self.row_count, 1))
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        data = self.state._data
+        free: np.ndarray = data["free_position"].get().ravel()
+        if self.constrainToRestPos.get():
+            free = free - data["rest_position"].get().ravel()
+        return free.copy()
+
+
+class BilateralLagrangianConstraint(NodeRows):
+    """Holds each node second_point of object2 at first_point of object1, plus rest_vector.
+
+    Of bodies also the rotation, or with keepOrientationDifference place and rotation as they are to
+    each other at init. Points start from the multipliers of the last step; `load` below 1 makes a
+    part of each sweep's change.
+    """
+
+    acts_on = ("Vec3", "Rigid3")
+    aliases = ("BilateralInteractionConstraint",)
+
+    object1 = LinkType("First state; the node's own by default.", kind="state")
+    object2 = LinkType("Second state; the node's own by default.", kind="state")
+    first_point = Integers([], "Nodes of the first state.")
+    second_point = Integers([], "Nodes of the second state, one for each.")
+    rest_vector = Derivs([], "From the first to the second node of each pair.", unit="length")
+    activate = Bool(True, "Hold them at all.")
+    keepOrientationDifference = Bool(False, "Keep how bodies lie to each other at init.")
+    load = Real(1.0, "Part of each sweep's change that is made, from 0 to 1.")
+    numericalTolerance = Real(0.0001, "Unused.")
+    activateAtIteration = Integers([0], "Unused.")
+    merge = Bool(False, "Unused.")
+    derivative = Bool(False, "Unused.")
+    topology1 = LinkType("Unused: the mesh does not change.")
+    topology2 = LinkType("Unused: the mesh does not change.")
+
+    @cached_property
+    def state(self) -> MechanicalState:  # type: ignore[override]
+        """The first state."""
+        return self._object("object1")
+
+    @cached_property
+    def second(self) -> MechanicalState:
+        """The second state."""
+        return self._object("object2")
+
+    @property
+    def states(self) -> list[MechanicalState]:
+        """See LagrangianConstraint."""
+        return [self.state, self.second]
+
+    def _object(self, name: str) -> MechanicalState:
+        found: Any = self._links[name].getLinkedBase() or self._find_state()
+        if found is None or found.kind.name not in self.acts_on:
+            raise self.fault(f"needs a MechanicalObject of points or bodies as '{name}'.")
+        return found  # type: ignore[no-any-return]
+
+    def init(self) -> None:
+        """The states may come later."""
+        self._reset()
+
+    def _reset(self) -> None:
+        self._start: np.ndarray | None = None
+        self._apart: tuple[np.ndarray, np.ndarray] | None = None
+
+    reset = _reset
+
+    def bwdInit(self) -> None:
+        """Check states and nodes.
+
+        Raises:
+            SceneError: a node does not exist, or the states are of two kinds.
+        """
+        if self.state.kind.name != self.second.kind.name:
+            raise self.fault(
+                f"joins {self.state.describe()} ({self.state.getTemplateName()}) and "
+                f"{self.second.describe()} ({self.second.getTemplateName()}): they must be alike."
+            )
+        load = self.load.get()
+        if not 0.0 <= load <= 1.0:
+            complain(self, self.fault(f"takes a 'load' from 0 to 1, got {load:g}."))
+            self.load.set(min(max(load, 0.0), 1.0))
+        ones, twos = self._pairs()
+        if self.keepOrientationDifference.get() and self.state.kind.name == "Rigid3":
+            one, two = self._at("position", ones, twos)
+            self._apart = two[:, :3] - one[:, :3], _turn(two[:, 3:], one[:, 3:])
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        ones, twos = self.first_point.get(), self.second_point.get()
+        count = min(len(ones), len(twos))
+        self.checked(ones, self.state, "first_point")
+        self.checked(twos, self.second, "second_point")
+        return ones[:count], twos[:count]
+
+    def _at(self, name: str, ones: np.ndarray, twos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        one, two = (s._data[name].get() for s in (self.state, self.second))
+        return one[ones], two[twos]
+
+    def chosen(self) -> np.ndarray:
+        """See NodeRows."""
+        return self._pairs()[0] if self.activate.get() else np.empty(0, dtype=np.int64)
+
+    def parts(self) -> list[StateRows]:
+        """See LagrangianConstraint."""
+        ones, twos = self._pairs()
+        if not self.activate.get():
+            ones, twos = ones[:0], twos[:0]
+        one, two = rows_on(self.state, ones, -1.0), rows_on(self.second, twos, 1.0)
+        if self.state is not self.second:
+            return [one, two]
+        row, node, direction = (np.concatenate(part) for part in zip(one[1:], two[1:], strict=True))
+        return [(self.state, row, node, direction)]
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        if not self.activate.get():
+            return np.zeros(0)
+        one, two = self._at("free_position", *self._pairs())
+        if self.state.kind.name == "Rigid3":
+            delta = self._of_bodies(one, two)
+        else:
+            delta = two - one
+        given = self.rest_vector.get()[: len(delta)] if self._apart is None else np.empty((0, 6))
+        if len(given):
+            delta[: len(given)] -= given
+        return delta.ravel()
+
+    def _of_bodies(self, one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        centre, turned = one[:, :3], one[:, 3:]
+        if self._apart is not None:
+            centre, turned = centre + self._apart[0], rigid.product(turned, self._apart[1])
+        turn = rigid.rotated(turned, rigid.rotation_vector(_turn(two[:, 3:], turned)))
+        return np.hstack([two[:, :3] - centre, turn])
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        part = self.load.get() if self.state.kind.name == "Vec3" else 1.0
+        return np.tile(row_parameters(BLOCK, part), (self.row_count, 1))
+
+    @property
+    def starts_from(self) -> np.ndarray | None:  # type: ignore[override]
+        """See LagrangianConstraint."""
+        fits = self._start is not None and len(self._start) == self.row_count
+        return self._start if fits else None
+
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """See LagrangianConstraint."""
+        if self.state.kind.name == "Vec3":
+            self._start = lam.copy()
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"start": self._start, "apart": self._apart}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self._start, self._apart = snapshot["start"], snapshot["apart"]
+
+
+def _angles(q: np.ndarray) -> np.ndarray:
+    """Angles about x, y and z of rotations Rz Ry Rx, shape (k, 3)."""
+    x, y, z, w = q.T
+    return np.column_stack(
+        [
+            np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+            np.arcsin(np.clip(2.0 * (w * y - z * x), -1.0, 1.0)),
+            np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+        ]
+    )
+
+
+def _turn(q: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The rotation that leads from `start` to q, in the axes of `start`; shapes (k, 4)."""
+    near = np.where((q * start).sum(axis=1, keepdims=True) < 0.0, -q, q)
+    return rigid.product(rigid.conjugate(start), near)

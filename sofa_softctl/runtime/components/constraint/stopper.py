@@ -1,0 +1,54 @@
+"""StopperLagrangianConstraint: limits of one coordinate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.core.data.types import Int, Real
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_LAMBDA, row_parameters
+
+
+class StopperLagrangianConstraint(LagrangianConstraint):
+    """Keeps one coordinate of a state of joints (Vec1) between `min` and `max`."""
+
+    aliases = ("StopperConstraint",)
+    acts_on = ("Vec1",)
+
+    index = Int(0, "Which coordinate.")
+    min = Real(-100.0, "Least value.")
+    max = Real(100.0, "Greatest value.")
+
+    def init(self) -> None:
+        """Move the coordinate between the limits.
+
+        Raises:
+            SceneError: there is no such coordinate.
+        """
+        position = self.state._data["position"]
+        index = self.index.get()
+        if not 0 <= index < self.state.count:
+            raise self.fault(f"has index {index}, but there are {self.state.count} coordinates.")
+        position.get()[index] = np.clip(position.get()[index], self.min.get(), self.max.get())
+        position.touch()
+
+    @property
+    def row_count(self) -> int:
+        """See LagrangianConstraint."""
+        return 1
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        return self.state.kind.entries(
+            np.array([0]), np.array([self.index.get()]), np.array([[1.0]])
+        )
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint: the coordinate itself."""
+        value: np.ndarray = self.state._data["free_position"].get()[self.index.get()].copy()
+        return value
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint: nothing, unless it would leave its limits."""
+        low, high = self.min.get(), self.max.get()
+        return row_parameters(IMPOSE_LAMBDA, 0.0, delta_min=low, delta_max=high)[None]

@@ -1,0 +1,69 @@
+"""UnilateralPlaneConstraint: a point stays on one side of a plane through three others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.core.data.types import Bool, Integers
+from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_DELTA, row_parameters
+
+
+class UnilateralPlaneConstraint(LagrangianConstraint):
+    """One row: the distance of a point from the plane of three others stays positive.
+
+    With the points p0 and p1, p2, p3 and n = (p2 - p1) x (p3 - p1), which is as long as twice the
+    triangle is large: H = (n, -n/3, -n/3, -n/3), delta = H (x_free - x) + (p0 - p1) . n / |n|. That
+    the first summand is with n and the second with n / |n| is SoftRobots' own: the distance is held
+    where the triangle's sides make |n| = 1, and approached in steps or overshot elsewhere.
+
+    Source: SoftRobots' UnilateralPlaneConstraint.
+    """
+
+    indices = Integers([0, 0, 0, 0], "The point, and the three of the plane.")
+    flipNormal = Bool(False, "The point is on the side to which -n points.")
+    row_count = 1
+
+    def init(self) -> None:
+        """Check the points.
+
+        Raises:
+            SceneError: they are not four, or one does not exist.
+        """
+        points, count = self.indices.get(), self.state.count
+        if len(points) != 4:
+            raise self.fault(f"takes four points in 'indices', got {len(points)}.")
+        if points.min() < 0 or points.max() >= count:
+            raise self.fault(f"has 'indices' up to {points.max()}, but there are {count} nodes.")
+        self._row = np.zeros(4, dtype=np.int64)
+        self._directions = np.zeros((4, 3))
+
+    def reinit(self) -> None:
+        """Check the points again."""
+        self.init()
+
+    def _normal(self, x: np.ndarray) -> np.ndarray:
+        _, p1, p2, p3 = x[self.indices.get()]
+        normal: np.ndarray = np.cross(p2 - p1, p3 - p1)
+        if not normal.any():
+            raise self.fault("has three points of the plane on a line: there is no plane.")
+        return -normal if self.flipNormal.get() else normal
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        normal = self._normal(self.state._data["position"].get())
+        self._directions[0], self._directions[1:] = normal, -normal / 3.0
+        return self._row, self.indices.get(), self._directions
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        state, points = self.state._data, self.indices.get()
+        x = state["position"].get()
+        motion = state["free_position"].get()[points] - x[points]
+        normal = self._normal(x)
+        gap = (x[points[0]] - x[points[1]]) @ normal / np.linalg.norm(normal)
+        return np.array([np.vdot(self._directions, motion) + gap])
+
+    def resolution(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        return row_parameters(IMPOSE_DELTA, 0.0, 0.0, np.inf)[None, :]

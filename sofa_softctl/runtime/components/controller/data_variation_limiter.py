@@ -1,0 +1,75 @@
+"""DataVariationLimiter: values without jumps."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals
+from sofa_softctl.runtime.core.event import Event
+
+
+class DataVariationLimiter(Component):
+    """Hands on `input` as `output`, but goes to a value that jumped in `nbStep` growing steps.
+
+    With a template such as Vec3d the values are vectors of three numbers, and the jump is their
+    distance. Source: SoftRobots' DataVariationLimiter.
+    """
+
+    category: ClassVar[str] = "controller"
+
+    listening = Bool(True, "Receive events.")
+    input = Reals([], "Values.")
+    output = Reals([], "Values without jumps.")
+    size = Int(0, "Number of values.", read_only=True)
+    maxJump = Real(0.1, "Largest change that is handed on at once.")
+    nbStep = Int(50, "Steps in which a jump is made up.")
+    initOutput = Bool(True, "Start with the input.")
+
+    @property
+    def _width(self) -> int:
+        template = self._data["template"].get()
+        return int(template[3]) if template[:3] == "Vec" and template[3:4] in "123" else 1
+
+    def init(self) -> None:
+        """Start with the input, or with the output that is given."""
+        if self.initOutput.get():
+            self.output.set(self.input.get().copy())
+        self.size.set(len(self.output.get()) // self._width)
+        self._first = self.output.get().copy()
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again."""
+        self.output.set(self._first.copy())
+        self._steps = np.zeros(self.size.get(), dtype=np.int64)
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"steps": self._steps.copy()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self._steps = snapshot["steps"].copy()
+
+    def handle(self, event: Event) -> None:
+        """Follow the input at the start of a step."""
+        if event["type"] != "AnimateBeginEvent" or not self.listening.get():
+            return
+        width, count = self._width, self.size.get()
+        wanted, now = self.input.get(), self.output.get()
+        if len(wanted) < count * width:
+            raise self.fault(f"had {count} values in 'input' at init; now it has {len(wanted)}.")
+        rows, out = wanted[: count * width].reshape(-1, width), now.reshape(-1, width)
+        for k, row in enumerate(rows):
+            gap = row - out[k]
+            length = float(np.linalg.norm(gap))
+            if length <= max(0.0, self.maxJump.get()):
+                out[k] = row
+                continue
+            steps = max(1, self.nbStep.get())
+            out[k] += gap / steps * self._steps[k]
+            self._steps[k] = (self._steps[k] + 1) % steps
+        self.output.touch()

@@ -1,0 +1,67 @@
+"""SoftRobots' controllers that need a network or a keyboard: accepted, and they say so."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sofa_softctl.runtime.components.visual.inert import Inert
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Text
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
+
+_FIELD = re.compile(r"data\d+")
+
+
+class CommunicationController(Inert):
+    """Exchanges data with another program over a network in SOFA; nothing is exchanged here.
+
+    The Data data1, data2, ... (as many as `nbDataField`) exist and keep what the scene gives.
+    """
+
+    job = Choice("sender", "Sends or receives.", choices=("sender", "receiver"))
+    pattern = Choice("publish/subscribe", "Unused.", choices=("publish/subscribe", "request/reply"))
+    HWM = Int(0, "Unused.")
+    port = Text("5556", "Unused.")
+    ip = Text("", "Unused.")
+    atBeginAnimationStep = Bool(True, "Unused.")
+    beginAt = Real(0.0, "Unused.", unit="time")
+    timeOut = Int(3000, "Unused.")
+    nbDataField = Int(1, "Number of Data data1, data2, ...")
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        fields = {name: values.pop(name) for name in list(values) if _FIELD.fullmatch(name)}
+        super().__init__(*args, **values)
+        kind = {"string": "vector<string>", "int": "vector<int>"}.get(
+            str(self._data["template"].get()), "vector<double>"
+        )
+        for number in range(1, self.nbDataField.get() + 1):
+            name = f"data{number}"
+            self.addData(name, value=fields.pop(name, None), type=kind, help="Data to exchange.")
+        self.assign(fields)
+
+    def init(self) -> None:
+        """Say that nothing is exchanged."""
+        message.warning(
+            self,
+            f"{describe(self._where)}: {self.describe()} exchanges nothing: the embedded runtime "
+            "has no network. Write a Python controller that does, or use SOFA.",
+        )
+
+
+class AnimationEditor(Inert):
+    """Moves the state of its node along frames that somebody makes and plays with keys in SOFA.
+
+    There are no keys here, so that nothing moves.
+    """
+
+    maxKeyFrame = Int(150, "Unused: most frames.")
+    filename = Text("animation.txt", "Unused: file of the frames.")
+    loop = Bool(False, "Unused.")
+    load = Bool(True, "Unused.")
+    dx = Real(0.0, "Unused.", unit="length")
+    frameTime = Real(0.01, "Unused.", unit="time")
+    drawTimeline = Bool(True, "Unused.")
+    drawSize = Real(0.1, "Unused.")
+    drawTrajectory = Bool(False, "Unused.")
+    cursor = Int(0, "Frame.")

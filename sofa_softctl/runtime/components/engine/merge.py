@@ -1,0 +1,146 @@
+"""Engines that put sets, points, vectors or meshes together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.components.engine.base import Engine
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Coords,
+    DataType,
+    Elements,
+    Int,
+    Integers,
+    Text,
+    Texts,
+    Vectors,
+)
+
+_SETS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "u": np.union1d,
+    "i": np.intersect1d,
+    "d": np.setdiff1d,
+    "s": np.setxor1d,
+}
+"""What is done, by the first letter of its name, as in SOFA."""
+
+
+class MergeSets(Engine):
+    """Union, intersection, difference or symmetric difference of two sets of indices, ascending."""
+
+    inputs = ("in1", "in2", "op")
+
+    in1 = Integers([], "First set.")
+    in2 = Integers([], "Second set.")
+    out = Integers([], "Result.", computed=True)
+    op = Text("union", "union, intersection, difference or symmetric_difference.")
+
+    def compute(self) -> None:
+        """See Engine.
+
+        Raises:
+            SceneError: there is no such operation.
+        """
+        merge = _SETS.get((self.op.get() or "union")[0].lower())
+        if merge is None:
+            raise self.fault(
+                "takes one of 'union', 'intersection', 'difference', 'symmetric_difference' as "
+                f"'op', got '{self.op.get()}'."
+            )
+        self.out.set(merge(self.in1.get(), self.in2.get()))
+
+
+class MergePoints(Engine):
+    """The points of two objects, one after the other; or the second's in places of the first's."""
+
+    inputs = ("position1", "position2", "mappingX2")
+
+    position1 = Coords([], "Points of the first object.", unit="length")
+    position2 = Coords([], "Points of the second object.", unit="length")
+    mappingX2 = Integers([], "Which points of the first object those of the second replace.")
+    indices1 = Integers([], "Numbers of the first object's points.", computed=True)
+    indices2 = Integers([], "Numbers of the second object's points.", computed=True)
+    points = Coords([], "All points.", unit="length", computed=True)
+    noUpdate = Bool(False, "Compute once only.")
+
+    def compute(self) -> None:
+        """See Engine."""
+        first, second = self.position1.get(), self.position2.get()
+        if self.noUpdate.get() and len(self._data["points"]._value):
+            return
+        places = self.mappingX2.get()
+        if len(places):
+            if places.max() >= len(first) or len(places) > len(second):
+                raise self.fault(
+                    f"has 'mappingX2' of {len(places)} numbers up to {places.max()}, but "
+                    f"{len(first)} and {len(second)} points."
+                )
+            points = first.copy()
+            points[places] = second[: len(places)]
+        else:
+            points = np.concatenate([first, second])
+            places = np.arange(len(first), len(points))
+        self.points.set(points)
+        self.indices1.set(np.setdiff1d(np.arange(len(points)), places))
+        self.indices2.set(np.unique(places))
+
+
+class MergeVectors(Engine):
+    """input1, input2 and so on, one after the other; the template says what they hold."""
+
+    numbered: ClassVar[dict[str, DataType]] = {"input": Coords([], "Values.")}
+    counted_by = "nbInputs"
+    inputs = ("nbInputs",)
+
+    nbInputs = Int(2, "How many inputs.")
+    output = Coords([], "All values.", computed=True)
+
+    def compute(self) -> None:
+        """See Engine."""
+        every = [data.get() for data in self.numbered_data("input")]
+        self.output.set(np.concatenate([np.empty((0, self.coord_size)), *every]))
+
+
+class MergeMeshes(Engine):
+    """position1, triangles1, ... position2, triangles2 and so on as one mesh."""
+
+    numbered: ClassVar[dict[str, DataType]] = {
+        "position": Vectors(3, [], "Vertices.", unit="length"),
+        "edges": Elements(2, [], "Edges."),
+        "triangles": Elements(3, [], "Triangles."),
+        "quads": Elements(4, [], "Quads."),
+        "tetrahedra": Elements(4, [], "Tetrahedra."),
+        "hexahedra": Elements(8, [], "Hexahedra."),
+    }
+    inputs = ("nbMeshes",)
+
+    nbMeshes = Int(2, "How many meshes.")
+    npoints = Int(0, "Number of vertices.", computed=True)
+    position = Vectors(3, [], "All vertices.", unit="length", computed=True)
+    edges = Elements(2, [], "All edges.", computed=True)
+    triangles = Elements(3, [], "All triangles.", computed=True)
+    quads = Elements(4, [], "All quads.", computed=True)
+    polygons = Texts([], "Unused.", computed=True)
+    tetrahedra = Elements(4, [], "All tetrahedra.", computed=True)
+    hexahedra = Elements(8, [], "All hexahedra.", computed=True)
+
+    def compute(self) -> None:
+        """See Engine."""
+        count = self.nbMeshes.get()
+        merged: dict[str, list[np.ndarray]] = {kind: [] for kind in self.numbered}
+        before = 0
+        for number in range(1, count + 1):
+            for kind, parts in merged.items():
+                data = self._data.get(f"{kind}{number}")
+                if data is not None:
+                    parts.append(data.get() + (0 if kind == "position" else before))
+            points = self._data.get(f"position{number}")
+            before += 0 if points is None else len(points.get())
+        for kind, parts in merged.items():
+            if parts:
+                self._data[kind].set(np.concatenate(parts))
+        self.npoints.set(before)

@@ -1,0 +1,104 @@
+"""Engines that make, cut or measure meshes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.engine.base import Engine
+from sofa_softctl.runtime.components.topology.hexa_to_tetra import six_tetrahedra
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Integers, Vector, Vectors
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS
+from sofa_softctl.runtime.mesh.normals import vertex_normals
+
+
+class GenerateGrid(Engine):
+    """A box of cells with six tetrahedra each, or where there are none along z a flat grid."""
+
+    inputs = ("min", "max", "resolution")
+
+    output_position = Vectors(
+        3, [], "Vertices.", unit="length", aliases=("position",), computed=True
+    )
+    tetrahedra = Elements(4, [], "Tetrahedra.", computed=True)
+    quads = Elements(4, [], "Quads of a flat grid.", computed=True)
+    triangles = Elements(3, [], "Triangles of a flat grid.", computed=True)
+    hexahedra = Elements(8, [], "Hexahedra.", computed=True)
+    min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length")
+    max = Vector(3, [0.0, 0.0, 0.0], "The opposite corner.", unit="length")
+    resolution = Integers([3, 3, 3], "Cells along x, y and z.")
+
+    def compute(self) -> None:
+        """See Engine.
+
+        Raises:
+            SceneError: the resolution is not three numbers from 0 on.
+        """
+        cells = self.resolution.get()
+        if cells.shape != (3,) or cells.min() < 0:
+            raise self.fault(f"needs a 'resolution' of three numbers, got {cells.tolist()}.")
+        cells = np.maximum(cells, [1, 1, 0])
+        size = (self.max.get() - self.min.get()) / np.maximum(cells, 1)
+        steps = np.indices((cells[::-1] + 1).tolist()).reshape(3, -1).T[:, ::-1]  # x runs first
+        self.output_position.set(self.min.get() + steps * size)
+        number = np.arange(len(steps)).reshape(cells[::-1] + 1).transpose(2, 1, 0)
+        low = [number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]]
+        if cells[2] == 0:
+            quads = np.stack([corner.ravel() for corner in low], axis=1)
+            self.quads.set(quads)
+            self.triangles.set(quads[:, [[0, 1, 3], [3, 1, 2]]].reshape(-1, 3))
+            return
+        corners = [corner[..., :-1] for corner in low] + [corner[..., 1:] for corner in low]
+        hexahedra = np.stack([corner.ravel() for corner in corners], axis=1)
+        self.hexahedra.set(hexahedra)
+        self.tetrahedra.set(six_tetrahedra(hexahedra))
+
+
+class NormalsFromPoints(Engine):
+    """Normal at each vertex, from the faces around it."""
+
+    inputs = ("position", "triangles", "quads", "invertNormals", "useAngles")
+
+    position = Vectors(3, [], "Vertices.", unit="length")
+    triangles = Elements(3, [], "Triangles.")
+    quads = Elements(4, [], "Quads.")
+    normals = Vectors(3, [], "Normals at the vertices.", computed=True)
+    invertNormals = Bool(False, "Turn the normals round.")
+    useAngles = Bool(False, "Weigh each face by its angle at the vertex.")
+
+    def compute(self) -> None:
+        """See Engine."""
+        faces = self.triangles.get(), self.quads.get()
+        found = vertex_normals(self.position.get(), *faces, by_angle=self.useAngles.get())
+        self.normals.set(-found if self.invertNormals.get() else found)
+
+
+class MeshSubsetEngine(Engine):
+    """Vertices at the indices, and the elements whose vertices are all among them."""
+
+    inputs = ("inputPosition", *(f"input{kind.capitalize()}" for kind in ELEMENTS), "indices")
+
+    inputPosition = Vectors(3, [], "Vertices.", unit="length")
+    inputEdges = Elements(2, [], "Edges.")
+    inputTriangles = Elements(3, [], "Triangles.")
+    inputQuads = Elements(4, [], "Quads.")
+    inputTetrahedra = Elements(4, [], "Tetrahedra.")
+    inputHexahedra = Elements(8, [], "Hexahedra.")
+    indices = Integers([], "Vertices to keep, in their new order.")
+    position = Vectors(3, [], "Vertices that are kept.", unit="length", computed=True)
+    edges = Elements(2, [], "Edges that are kept, in the new numbers.", computed=True)
+    triangles = Elements(3, [], "Triangles that are kept, likewise.", computed=True)
+    quads = Elements(4, [], "Quads that are kept, likewise.", computed=True)
+    tetrahedra = Elements(4, [], "Tetrahedra that are kept, likewise.", computed=True)
+    hexahedra = Elements(8, [], "Hexahedra that are kept, likewise.", computed=True)
+
+    def compute(self) -> None:
+        """See Engine."""
+        points, indices = self.inputPosition.get(), self.indices.get()
+        if len(indices) and (indices.min() < 0 or indices.max() >= len(points)):
+            raise self.fault(f"has index {indices.max()} in 'indices', but {len(points)} vertices.")
+        number = np.full(len(points), -1)
+        number[indices] = np.arange(len(indices))
+        self.position.set(points[indices])
+        for kind in ELEMENTS:
+            elements = number[self._data[f"input{kind.capitalize()}"].get()]
+            self._data[kind].set(elements[(elements >= 0).all(axis=1)])

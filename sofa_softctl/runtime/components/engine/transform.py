@@ -1,0 +1,165 @@
+"""TransformEngine and TransformPosition: points moved, turned, scaled or projected."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.components.engine.base import Engine
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Choice,
+    Coords,
+    Int,
+    Integers,
+    Real,
+    Text,
+    Vector,
+    Vectors,
+)
+from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
+from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+
+
+class TransformEngine(Engine):
+    """Scales, turns by the angles, turns by the quaternion, then shifts; or undoes all that."""
+
+    inputs: ClassVar[tuple[str, ...]] = (
+        "input_position", "translation", "rotation", "quaternion", "scale", "inverse",
+    )  # fmt: skip
+
+    input_position = Coords([], "Points, or frames.", unit="length")
+    output_position = Coords([], "Those transformed.", unit="length", computed=True)
+    translation = Vector(3, [0.0, 0.0, 0.0], "Shift.", unit="length")
+    rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z.", unit="degree")
+    quaternion = Vector(4, [0.0, 0.0, 0.0, 1.0], "Turn, as a unit quaternion x y z w.")
+    scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.")
+    inverse = Bool(False, "Undo the transformation instead.")
+
+    def compute(self) -> None:
+        """See Engine."""
+        found = self.input_position.get().copy()
+        steps = [self._scale, self._turn_by_angles, self._turn, self._shift]
+        inverse = self.inverse.get()
+        for step in reversed(steps) if inverse else steps:
+            step(found, inverse)
+        self.output_position.set(found)
+
+    def _scale(self, places: np.ndarray, inverse: bool) -> None:
+        scale = self.scale.get()
+        places[:, :3] *= 1.0 / scale if inverse else scale
+
+    def _turn_by_angles(self, places: np.ndarray, inverse: bool) -> None:
+        angles = self.rotation.get()
+        if angles.any():
+            self._turn_by(places, quaternion_of(rotation_zyx(angles)), inverse)
+
+    def _turn(self, places: np.ndarray, inverse: bool) -> None:
+        self._turn_by(places, self.quaternion.get(), inverse)
+
+    def _turn_by(self, places: np.ndarray, q: np.ndarray, inverse: bool) -> None:
+        if (q == [0.0, 0.0, 0.0, 1.0]).all():
+            return
+        q = conjugate(q) / (q @ q) if inverse else q
+        every = np.tile(q, (len(places), 1))
+        places[:, :3] = rotated(every, places[:, :3])
+        if places.shape[1] == 7:
+            places[:, 3:] = product(every, places[:, 3:])
+
+    def _shift(self, places: np.ndarray, inverse: bool) -> None:
+        shift = self.translation.get()
+        places[:, :3] += -shift if inverse else shift
+
+
+_METHODS = (
+    "projectOnPlane", "translation", "rotation", "random", "scale", "scaleTranslation",
+    "scaleRotationTranslation", "affine", "fromFile",
+)  # fmt: skip
+
+
+class TransformPosition(Engine):
+    """One of several transformations of points.
+
+    SOFA's methods 'random' and 'fromFile' are not there: its random numbers depend on the platform.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = (
+        "input_position", "origin", "normal", "translation", "rotation", "scale", "matrix",
+        "method", "fixedIndices",
+    )  # fmt: skip
+
+    input_position = Vectors(3, [], "Points.", unit="length", aliases=("inputPosition",))
+    output_position = Vectors(
+        3, [], "Those transformed.", unit="length", aliases=("outputPosition",), computed=True
+    )
+    origin = Vector(3, [0.0, 0.0, 0.0], "Point of the plane, centre of the scale.", unit="length")
+    normal = Vector(3, [0.0, 0.0, 0.0], "Normal of the plane.")
+    translation = Vector(3, [0.0, 0.0, 0.0], "Shift.", unit="length")
+    rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z.", unit="degree")
+    scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.")
+    matrix = Vector(16, np.eye(4).ravel(), "Affine or projective transformation, row by row.")
+    method = Choice("projectOnPlane", "Which transformation.", choices=_METHODS)
+    seedValue = Int(0, "Unused: there is no method 'random'.")
+    maxRandomDisplacement = Real(1.0, "Unused: there is no method 'random'.", unit="length")
+    fixedIndices = Integers([], "Points that stay where they are.")
+    filename = Text("", "Unused: there is no method 'fromFile'.")
+    drawInput = Bool(False, "Draw the points.")
+    drawOutput = Bool(False, "Draw the transformed points.")
+    pointSize = Real(1.0, "Size of what is drawn.")
+
+    def init(self) -> None:
+        """Check the method.
+
+        Raises:
+            SceneError: it is one that is not there, or a plane has no normal.
+        """
+        if self.method.get() in ("random", "fromFile"):
+            raise self.fault(
+                f"has no method '{self.method.get()}'; compute the positions in the scene."
+            )
+        if self.method.get() == "projectOnPlane" and not self.normal.get().any():
+            raise self.fault("needs the 'normal' of the plane to project on.")
+        super().init()
+
+    def compute(self) -> None:
+        """See Engine."""
+        given = self.input_position.get()
+        found = self._moved(given)
+        fixed = self.fixedIndices.get()
+        found[fixed] = given[fixed]
+        self.output_position.set(found)
+
+    def _moved(self, x: np.ndarray) -> np.ndarray:
+        method, origin, shift = self.method.get(), self.origin.get(), self.translation.get()
+        scale, turn = self.scale.get(), rotation_zyx(self.rotation.get())
+        if method == "projectOnPlane":
+            n = self.normal.get() / np.linalg.norm(self.normal.get())
+            return x + np.outer((origin - x) @ n, n)
+        if method == "affine":
+            four = np.column_stack([x, np.ones(len(x))]) @ self.matrix.get().reshape(4, 4).T
+            return four[:, :3] / four[:, 3:]
+        found: np.ndarray = {
+            "translation": lambda: x + shift,
+            "rotation": lambda: x @ turn.T,
+            "scale": lambda: origin + (x - origin) * scale,
+            "scaleTranslation": lambda: x * scale + shift,
+            "scaleRotationTranslation": lambda: (x * scale) @ turn.T + shift,
+        }[method]()
+        return found
+
+
+def quaternion_of(rotation: np.ndarray) -> np.ndarray:
+    """The unit quaternion x y z w of a rotation matrix, w not negative, shape (4,)."""
+    w, v = np.linalg.eigh(_davenport(rotation))
+    q: np.ndarray = v[:, int(np.argmax(w))]
+    return q if q[3] >= 0.0 else -q
+
+
+def _davenport(r: np.ndarray) -> np.ndarray:
+    """Davenport's matrix: its largest eigenvalue belongs to the rotation's quaternion."""
+    k = np.empty((4, 4))
+    k[:3, :3] = r + r.T - np.trace(r) * np.eye(3)
+    k[:3, 3] = k[3, :3] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
+    k[3, 3] = np.trace(r)
+    return k

@@ -1,0 +1,172 @@
+"""Engines that choose values by index, or indices by value."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.components.engine.base import Engine
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Coords,
+    DataType,
+    Int,
+    Integers,
+    Real,
+    Reals,
+    Text,
+)
+from sofa_softctl.runtime.helper.strictness import complain
+
+
+class ValuesFromIndices(Engine):
+    """The values at the indices; the template says what they are: Vec3, Rigid3, int, ..."""
+
+    inputs = ("in", "indices")
+    default_width: ClassVar[int] = 1
+
+    indices = Integers([], "Which values.")
+    out = Coords([], "The values at the indices.", aliases=("output",), computed=True)
+    outStr = Text("", "Those as a text.", computed=True)
+    locals()["in"] = Coords([], "Values to choose from.", aliases=("input",))
+
+    def compute(self) -> None:
+        """See Engine."""
+        values, indices = self._data["in"].get(), self.indices.get()
+        bad = (indices < 0) | (indices >= len(values))
+        if bad.any():
+            problem = (
+                f"has index {int(indices[bad][0])} in 'indices', but {len(values)} values; it is "
+                "left out."
+            )
+            complain(self, self.fault(problem))
+        self.out.set(values[indices[~bad]])
+        self.outStr.set(self._data["out"].type.format(self._data["out"]._value))
+
+
+class PointsFromIndices(Engine):
+    """The points at the indices, each place once."""
+
+    inputs = ("position", "indices")
+
+    position = Coords([], "Points; those of the node's state by default.", unit="length")
+    indices = Integers([], "Which points.")
+    indices_position = Coords([], "The points at the indices.", unit="length", computed=True)
+
+    def init(self) -> None:
+        """Find the points."""
+        if not len(self.position.get()) and self._context is not None:
+            state: Any = self._context.find_upward("state")
+            if state is not None:
+                self.position.setParent(state._data["position"])
+        super().init()
+
+    def compute(self) -> None:
+        """See Engine."""
+        indices = self.indices.get()
+        if len(indices) and (indices.min() < 0 or indices.max() >= len(self.position.get())):
+            raise self.fault(
+                f"has index {indices.max()} in 'indices', but {len(self.position.get())} points."
+            )
+        chosen = self.position.get()[indices]
+        _, first = np.unique(chosen, axis=0, return_index=True)
+        self.indices_position.set(chosen[np.sort(first)])
+
+
+class IndicesFromValues(Engine):
+    """Where the values lie in a list, the first time each."""
+
+    inputs = ("values", "global", "recursiveSearch")
+    default_width: ClassVar[int] = 1
+
+    values = Coords([], "Values to look for.")
+    indices = Integers([], "Where they lie in 'global'.", computed=True)
+    otherIndices = Integers(
+        [], "Where others lie; empty without recursiveSearch, as in SOFA.", computed=True
+    )
+    recursiveSearch = Bool(False, "Every place, not the first only.")
+    locals()["global"] = Coords([], "Values in which is looked.")
+
+    def compute(self) -> None:
+        """See Engine."""
+        values, everything = self.values.get(), self._data["global"].get()
+        same = (values[:, None, :] == everything[None, :, :]).all(axis=2)  # (values, global)
+        if self.recursiveSearch.get():
+            self.indices.set(np.nonzero(same)[1])
+            self.otherIndices.set(np.nonzero(~same)[1])
+            return
+        missing = ~same.any(axis=1)
+        if missing.any():
+            problem = f"does not find {values[missing][0].tolist()} in 'global'."
+            complain(self, self.fault(problem))
+        self.indices.set(same[~missing].argmax(axis=1) if same.size else np.array([], np.int64))
+
+
+class IndexValueMapper(Engine):
+    """A list of values in which those at the indices are replaced by one value."""
+
+    inputs = ("inputValues", "indices", "value", "defaultValue")
+
+    inputValues = Reals([], "Values to begin with.")
+    indices = Integers([], "Which are replaced; the list grows where it is too short.")
+    value = Real(0.0, "What they are replaced by.")
+    outputValues = Reals([], "The list.", computed=True)
+    defaultValue = Real(1.0, "Value of what is added when the list grows, but not named.")
+
+    def compute(self) -> None:
+        """See Engine."""
+        values, indices = self.inputValues.get(), self.indices.get()
+        size = max(len(values), int(indices.max(initial=-1)) + 1)
+        found = np.full(size, self.defaultValue.get())
+        found[: len(values)] = values
+        found[indices] = self.value.get()
+        self.outputValues.set(found)
+
+
+class Indices2ValuesMapper(Engine):
+    """Each input that equals an entry of 'indices' becomes the entry of 'values' at that place."""
+
+    inputs = ("inputValues", "indices", "values", "defaultValue")
+
+    inputValues = Reals([], "Numbers to replace.")
+    indices = Reals([], "Numbers that are known.")
+    values = Reals([], "What each of those becomes.")
+    outputValues = Reals([], "What the inputs become.", computed=True)
+    defaultValue = Real(1.0, "What an input becomes that is not known.")
+
+    def compute(self) -> None:
+        """See Engine."""
+        indices, values = self.indices.get(), self.values.get()
+        if len(values) < len(indices):
+            raise self.fault(f"has {len(indices)} 'indices' but {len(values)} 'values'.")
+        table: dict[float, float] = {}
+        for index, value in zip(indices.tolist(), values.tolist(), strict=False):
+            table.setdefault(index, value)
+        default = self.defaultValue.get()
+        found = [table.get(entry, default) for entry in self.inputValues.get().tolist()]
+        self.outputValues.set(np.array(found, dtype=float))
+
+
+class ROIValueMapper(Engine):
+    """A list in which indices1 have value1, indices2 value2 and so on."""
+
+    numbered: ClassVar[dict[str, DataType]] = {
+        "indices": Integers([], "Which entries."),
+        "value": Real(0.0, "Their value."),
+    }
+    counted_by = "nbROIs"
+    inputs = ("nbROIs", "defaultValue")
+
+    nbROIs = Int(0, "How many pairs of indices and value.")
+    outputValues = Reals([], "The list.", computed=True)
+    defaultValue = Real(0.0, "Value of entries in no list of indices.")
+
+    def compute(self) -> None:
+        """See Engine."""
+        pairs = list(zip(self.numbered_data("indices"), self.numbered_data("value"), strict=False))
+        size = max([0, *(int(indices.get().max(initial=-1)) + 1 for indices, _ in pairs)])
+        found = np.full(size, self.defaultValue.get())
+        for indices, value in pairs:
+            found[indices.get()] = value.get()
+        self.outputValues.set(found)

@@ -1,0 +1,1 @@
+"""Components that write meshes into files."""

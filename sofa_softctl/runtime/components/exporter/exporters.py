@@ -1,0 +1,179 @@
+"""Exporters: VTK, STL, OBJ and Gmsh files of meshes as they are now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.exporter import formats
+from sofa_softctl.runtime.components.exporter.base import Exporter, replace
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Elements, Int, Text, Texts, Vectors
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.helper.strictness import complain
+
+_KINDS = {
+    "edges": "edges",
+    "triangles": "triangles",
+    "quads": "quads",
+    "tetrahedra": "tetras",
+    "hexahedra": "hexas",
+}
+
+
+class VTKExporter(Exporter):
+    """Writes the mesh of its node as VTK, with numbers of points and elements.
+
+    `pointsDataFields='dofs.velocity'`, or 'speed=dofs.velocity', names a Data of an object of its
+    node or above.
+    """
+
+    XMLformat = Bool(True, "Write XML (.vtu); else legacy VTK.")
+    position = Vectors(3, [], "Points; those of the state by default.", unit="length")
+    edges = Bool(True, "Write edges.")
+    triangles = Bool(False, "Write triangles.")
+    quads = Bool(False, "Write quadrilaterals.")
+    tetras = Bool(False, "Write tetrahedra.")
+    hexas = Bool(False, "Write hexahedra.")
+    pointsDataFields = Texts([], "Numbers of points.")
+    cellsDataFields = Texts([], "Numbers of elements.")
+    overwrite = Bool(False, "Always the same file; else they are numbered.")
+
+    _files = 0
+
+    def write(self) -> None:
+        """See Exporter."""
+        path, xml = self.path_of(self.filename.get()), self.XMLformat.get()
+        base, dot, ending = path.rpartition(".")
+        if not dot or ending not in (("vtu",) if xml else ("vtu", "vtk")):
+            base, ending = path, "vtu"
+        number = "" if self.overwrite.get() else f"{'' if xml else '_'}{self._files}"
+        mesh = self.mesh(_KINDS, self.position.get())
+        arrays = [self._fields(self._data[f"{kind}DataFields"].get()) for kind in _PLACES]
+        replace(f"{base}{number}.{ending}", (formats.vtu if xml else formats.vtk)(mesh, *arrays))
+        self._files += 1
+
+    def _fields(self, names: list[str]) -> dict[str, np.ndarray]:
+        found = {}
+        for entry in names:
+            given, equals, path = entry.rpartition("=")
+            path = path.removeprefix("@")
+            data: Any = self.resolve(f"@{path}", data=True)
+            if data is None:
+                complain(self, self.fault(f"finds no Data '{path}'. {self.explain_link(path)}"))
+                continue
+            found[given if equals else path.rpartition(".")[2]] = np.asarray(data.get())
+        return found
+
+
+_PLACES = ("points", "cells")
+
+
+class MeshExporter(Exporter):
+    """Writes the mesh of its node in one format or in all."""
+
+    format = Choice(
+        "ALL", "Format.", choices=("ALL", "vtkxml", "vtk", "netgen", "tetgen", "gmsh", "obj")
+    )
+    position = Vectors(3, [], "Points; those of the state by default.", unit="length")
+    edges = Bool(True, "Write edges.")
+    triangles = Bool(True, "Write triangles.")
+    quads = Bool(True, "Write quadrilaterals.")
+    tetras = Bool(True, "Write tetrahedra.")
+    hexas = Bool(True, "Write hexahedra.")
+
+    def init(self) -> None:
+        """See Exporter; says which formats it does not write."""
+        super().init()
+        if self.format.get() in ("netgen", "tetgen"):
+            complain(self, self.fault(f"does not write format '{self.format.get()}'."))
+
+    def write(self) -> None:
+        """See Exporter."""
+        mesh = self.mesh(_KINDS, self.position.get())
+        elements = sum(len(entry) for kind, entry in mesh.items() if kind != "points")
+        path = self.path_of(self.filename.get())
+        for mark, value in (("%n", self._steps), ("%p", len(mesh["points"])), ("%E", elements)):
+            path = path.replace(mark, str(value))
+        texts = {
+            "vtkxml": ("vtu", lambda: formats.vtu(mesh, {}, {})),
+            "vtk": ("vtk", lambda: formats.vtk(mesh, {}, {})),
+            "gmsh": ("gmsh", lambda: formats.gmsh(mesh)),
+            "obj": ("obj", lambda: formats.obj(mesh)),
+        }
+        for name, (ending, text) in texts.items():
+            if self.format.get() in ("ALL", name):
+                replace(f"{path}.{ending}", text())
+
+
+class STLExporter(Exporter):
+    """Writes the triangles of the visual model of its node, or of the topology, as STL.
+
+    `binaryformat` means what it says; SOFA v25.06 writes a text file where it is true.
+    """
+
+    binaryformat = Bool(True, "Write a binary file.")
+    position = Vectors(3, [], "Points.", unit="length")
+    triangle = Elements(3, [], "Triangles.", aliases=("triangles",))
+    quad = Elements(4, [], "Quadrilaterals, if there are no triangles.", aliases=("quads",))
+
+    def handle(self, event: Event) -> None:
+        """See Exporter; a GUI may ask for a file as well."""
+        if event["type"] == "GUIEvent" and event.get("valueName") == "STLExport":
+            self._try()
+        super().handle(event)
+
+    def write(self) -> None:
+        """See Exporter."""
+        points, triangles, quads = self.position.get(), self.triangle.get(), self.quad.get()
+        if not self.position.isSet():
+            source: Any = self.beside("visual") or self.beside("topology")
+            if source is None:
+                raise self.fault("needs an OglModel or a topology.")
+            points = source._data["position"].get()
+            triangles = source._data["triangles"].get()
+            quads = source._data["quads"].get()
+        if not len(triangles) and len(quads):
+            triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
+        content = formats.stl(points, triangles.reshape(-1, 3), binary=self.binaryformat.get())
+        replace(f"{self.numbered()}.stl", content)
+
+
+class VisualModelOBJExporter(Exporter):
+    """Writes the visual models of its node and below as OBJ, with a file of materials."""
+
+    aliases = ("ObjExporter", "OBJExporter")
+
+    def write(self) -> None:
+        """See Exporter."""
+        assert self._context is not None
+        base = self.numbered().removesuffix(".obj")
+        first, text, materials = 0, "", ""
+        models: list[Any] = [m for node in self._context.walk() for m in node.of("visual")]
+        for count, model in enumerate(models):
+            position = model._data["position"].get()
+            mesh = {"points": position}
+            mesh |= {kind: model._data[kind].get() for kind in ("triangles", "quads")}
+            text += f"g {model.getName()}\nusemtl mat{count}\n{formats.obj(mesh, first)}"
+            materials += f"newmtl mat{count}\nillum 4\n"
+            first += len(position)
+        replace(f"{base}.obj", text)
+        replace(f"{base}.mtl", materials)
+
+
+class BlenderExporter(Exporter):
+    """SOFA's files for Blender's cache: nothing is written here, and it says so."""
+
+    path = Text("", "Unused.")
+    baseName = Text("", "Unused.")
+    simulationType = Int(0, "Unused.")
+    step = Int(2, "Unused.")
+    nbPtsByHair = Int(20, "Unused.")
+
+    def init(self) -> None:
+        """Say that nothing is written."""
+        super().init()
+        complain(self, self.fault("writes nothing here: take a VTKExporter or an STLExporter."))
+
+    def write(self) -> None:
+        """See Exporter."""

@@ -1,0 +1,73 @@
+"""Base class of force fields whose stiffness is made of 3x3 blocks between nodes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
+
+
+class BlockForceField(ForceField):
+    """Keeps -df/dx of the last `add_force` as blocks between rows of three scalars of its state.
+
+    A subclass calls `set_pairs` in `init` with every pair that may come, and `set_blocks` in
+    `add_force`.
+    """
+
+    one_sided: ClassVar[bool] = False
+    """Whether the blocks of a pair and of the pair turned round are given each for itself."""
+
+    _row: np.ndarray
+    _column: np.ndarray
+    _blocks: np.ndarray
+    _every: Pairs
+
+    def set_pairs(self, row: np.ndarray, column: np.ndarray) -> None:
+        """Say which pairs may ever have a block, shapes (k,)."""
+        self._every = (np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64))
+        self._row = self._column = np.empty(0, dtype=np.int64)
+        self._blocks = np.empty((0, 3, 3))
+
+    def set_blocks(self, row: np.ndarray, column: np.ndarray, blocks: np.ndarray) -> None:
+        """-df_row/dx_column is the sum of the blocks (k, 3, 3) of that pair.
+
+        Unless they are one-sided, where row and column differ -df_column/dx_row is the transpose.
+        """
+        self._row, self._column, self._blocks = row, column, blocks
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """See Contribution."""
+        # A body's six numbers are two rows of three, one after the other.
+        outs, vs = out.reshape(-1, 3), v.reshape(-1, 3)
+        row, column, blocks = self._row, self._column, factor * self._blocks
+        np.add.at(outs, row, np.einsum("kij,kj->ki", blocks, vs[column]))
+        if not self.one_sided:
+            off = row != column
+            turned = np.einsum("kji,kj->ki", blocks[off], vs[row[off]])
+            np.add.at(outs, column[off], turned)
+
+    def pairs(self) -> Pairs:
+        """See Contribution."""
+        return self._every
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """See Contribution; the symmetric part."""
+        place, blocks = self._places(slots), factor * self._blocks
+        same, straight = self._row == self._column, place >= 0
+        blocks[same] = (blocks[same] + blocks[same].transpose(0, 2, 1)) / 2.0
+        if self.one_sided:
+            blocks[~same] /= 2.0
+        np.add.at(values, place[straight], blocks[straight])
+        np.add.at(values, ~place[~straight], blocks[~straight].transpose(0, 2, 1))
+
+    def _places(self, slots: np.ndarray) -> np.ndarray:
+        """Slot of each present block, from those of every pair."""
+        size = self.state.block_count
+        keys = self._every[0] * size + self._every[1]
+        order = np.argsort(keys, kind="stable")
+        wanted = self._row * size + self._column
+        if len(keys) == len(wanted) and (keys == wanted).all():
+            return slots
+        return slots[order[np.searchsorted(keys[order], wanted)]]

@@ -1,0 +1,76 @@
+"""Forces against velocities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
+from sofa_softctl.runtime.core.data.types import Bool, Derivs, Real
+
+
+class VelocityDamping(ForceField):
+    """f = -c v, with a coefficient c for each number of each velocity."""
+
+    acts_on = ("Vec3", "Rigid3", "Vec1")
+    damps = True
+
+    def coefficients(self) -> np.ndarray:
+        """c, shape (n, deriv_size)."""
+        raise NotImplementedError
+
+    def in_matrix(self) -> bool:
+        """Whether the step's matrix knows of it."""
+        return True
+
+    def init(self) -> None:
+        """Check that the state is one that it knows."""
+        self.coefficients()
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        force -= self.coefficients() * self.state._data["velocity"].get()
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """See Contribution."""
+        if self.in_matrix():
+            out += factor * self.coefficients() * v
+
+    def pairs(self) -> Pairs:
+        """See Contribution."""
+        nodes = np.arange(self.state.block_count)
+        return nodes, nodes
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """See Contribution."""
+        if self.in_matrix():
+            c = self.coefficients().ravel()
+            rows, axes = np.divmod(np.arange(len(c)), 3)
+            values[slots[rows], axes, axes] += factor * c
+
+
+class UniformVelocityDampingForceField(VelocityDamping):
+    """f = -c v with one c for all; the step's matrix knows of it only if `implicit`."""
+
+    dampingCoefficient = Real(0.1, "c.", unit="force*time/length", aliases=("damping",))
+    implicit = Bool(False, "Let the step's matrix know of it, for large c.")
+
+    def in_matrix(self) -> bool:
+        """See VelocityDamping."""
+        return self.implicit.get()
+
+    def coefficients(self) -> np.ndarray:
+        """See VelocityDamping."""
+        return np.full((self.state.count, self.state.deriv_size), self.dampingCoefficient.get())
+
+
+class DiagonalVelocityDampingForceField(VelocityDamping):
+    """f = -c v with a c for each direction of each node; the last one is that of all further."""
+
+    dampingCoefficient = Derivs([], "c of each node and direction.", unit="force*time/length")
+
+    def coefficients(self) -> np.ndarray:
+        """See VelocityDamping."""
+        given, count = self.dampingCoefficient.get(), self.state.count
+        if not len(given):
+            return np.zeros((count, self.state.deriv_size))
+        return given[np.minimum(np.arange(count), len(given) - 1)]

@@ -1,0 +1,88 @@
+"""StringMeshCreator and GridMeshCreator: meshes of a line and of a square, without a file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
+from sofa_softctl.runtime.components.topology.parts import first_of_each
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import Int, Integers, Text
+from sofa_softctl.runtime.mesh.mesh import Mesh
+
+
+class MeshCreator(MeshLoader):
+    """Makes its mesh when it is created; the transformations of loaders act on it."""
+
+    filename = Text("", "Unused: the mesh is made.")
+
+    def added(self) -> None:
+        """Make the mesh."""
+        self.load()
+
+    def data_changed(self, data: Data) -> None:
+        """Make the mesh again for another resolution, once in a node."""
+        if data.type.name in ("resolution", "trianglePattern") and len(self.position.get()):
+            self.load()
+        else:
+            super().data_changed(data)
+
+
+class StringMeshCreator(MeshCreator):
+    """Vertices on the x axis from 0 to 1, with the edges between them."""
+
+    resolution = Int(2, "Number of vertices.")
+
+    def read(self) -> Mesh:
+        """See MeshLoader.
+
+        Raises:
+            SceneError: there is less than one vertex.
+        """
+        count = self.resolution.get()
+        if count < 1:
+            raise self.fault(f"needs a 'resolution' from 1 on, got {count}.")
+        positions = np.zeros((count, 3))
+        positions[:, 0] = np.arange(count) / max(count - 1, 1)
+        return Mesh(positions, edges=np.stack([np.arange(count - 1), np.arange(1, count)], axis=1))
+
+
+class GridMeshCreator(MeshCreator):
+    """The unit square in the xy plane, of triangles or quads, in SOFA's order."""
+
+    resolution = Integers([2, 2], "Vertices along x and y.")
+    trianglePattern = Int(
+        2,
+        "Diagonals of the quads: 1 alternating, 2 upward, 3 downward; 0 leaves the quads.",
+    )
+
+    def read(self) -> Mesh:
+        """See MeshLoader.
+
+        Raises:
+            SceneError: the resolution is not two numbers from 2 on.
+        """
+        n = self.resolution.get()
+        if n.shape != (2,) or n.min() < 2:
+            raise self.fault(f"needs a 'resolution' of two numbers from 2 on, got {n.tolist()}.")
+        y, x = np.indices(n[::-1].tolist()).reshape(2, -1)
+        positions = np.stack([x / (n[0] - 1), y / (n[1] - 1), np.zeros(len(x))], axis=1)
+        number = np.arange(len(x)).reshape(n[::-1])
+        corners = [number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]]
+        quads = np.stack([corner.ravel() for corner in corners], axis=1)
+        pattern = self.trianglePattern.get()
+        if pattern == 0:
+            return Mesh(positions, quads=quads, edges=_edges(quads))
+        up, down = quads[:, [(0, 1, 2), (0, 2, 3)]], quads[:, [(0, 1, 3), (1, 2, 3)]]
+        falls = np.full(len(quads), pattern == 3)
+        if pattern == 1:
+            falls = (np.indices((n[::-1] - 1).tolist()).sum(axis=0) % 2 == 1).ravel()
+        triangles = np.where(falls[:, None, None], down, up).reshape(-1, 3)
+        return Mesh(positions, triangles=triangles, edges=_edges(triangles))
+
+
+def _edges(faces: np.ndarray) -> np.ndarray:
+    """Sides of the faces, turned as where they come first, sorted by their vertices."""
+    sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    edges, _ = first_of_each(sides)
+    return edges[np.lexsort(edges.T[::-1])]

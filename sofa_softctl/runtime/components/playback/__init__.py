@@ -1,0 +1,1 @@
+"""Components that write states into files and read them again."""

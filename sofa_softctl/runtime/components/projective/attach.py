@@ -1,0 +1,182 @@
+"""AttachProjectiveConstraint: nodes of one state that follow those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.components.projective.base import NodeConstraint
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector
+from sofa_softctl.runtime.core.link import LinkType
+
+
+class AttachProjectiveConstraint(NodeConstraint):
+    """Puts nodes indices2 of object2 where nodes indices1 of object1 are, after each step.
+
+    Bodies take over place, turn and velocity. Points, as in SOFA, go half the way and both get the
+    mean velocity; positionFactor and velocityFactor weigh that, and constraintFactor one a pair.
+    Nodes of object2 feel no force, or with `twoWay` both share the mean of their forces, of which
+    the matrix does not know.
+    """
+
+    aliases = ("AttachConstraint",)
+
+    object1 = LinkType("State that is followed.", kind="state")
+    object2 = LinkType("State that follows.", kind="state")
+    indices = Integers([], "Unused: see indices1 and indices2.")
+    indices1 = Integers([], "Nodes that are followed.")
+    indices2 = Integers([], "Nodes that follow, one for each.")
+    twoWay = Bool(False, "Forces act on both.")
+    freeRotations = Bool(False, "Bodies keep their own turns.")
+    lastFreeRotation = Bool(False, "Not supported: only False.")
+    restRotations = Bool(False, "Not supported: only False.")
+    lastPos = Vector(3, [0.0, 0.0, 0.0], "Not supported: leave lastDir out.", unit="length")
+    lastDir = Vector(3, [0.0, 0.0, 0.0], "Not supported: only 0.")
+    clamp = Bool(False, "Unused without lastDir.")
+    minDistance = Real(-1.0, "Distance beyond which nodes are free; -1: never.", unit="length")
+    positionFactor = Real(1.0, "Weight of the step of positions of points.")
+    velocityFactor = Real(1.0, "Weight of the step of velocities of points.")
+    responseFactor = Real(1.0, "Weight of the step of forces of points.")
+    constraintFactor = Reals([], "Weight of each pair of points, from 0 to 1; 1 when empty.")
+
+    @cached_property
+    def state(self) -> MechanicalState:  # type: ignore[override]
+        """The state that follows."""
+        return self._object("object2")
+
+    @cached_property
+    def first(self) -> MechanicalState:
+        """The state that is followed."""
+        return self._object("object1")
+
+    def _object(self, name: str) -> MechanicalState:
+        found: Any = self._links[name].getLinkedBase() or self._above()
+        if found is None or found.kind.name not in self.acts_on:
+            raise self.fault(f"needs a MechanicalObject of points or bodies as '{name}'.")
+        return found  # type: ignore[no-any-return]
+
+    def init(self) -> None:
+        """The states may come later."""
+
+    def bwdInit(self) -> None:
+        """Check states and nodes.
+
+        Raises:
+            SceneError: nodes do not exist or are no pairs, states are of two kinds, or something
+                is wanted that is not supported.
+        """
+        for name in ("lastFreeRotation", "restRotations", "lastDir"):
+            if np.any(self._data[name].get()):
+                raise self.fault(f"does not support '{name}': leave it out.")
+        if self.first.kind.name != self.state.kind.name:
+            raise self.fault(
+                f"attaches {self.state.describe()} ({self.state.getTemplateName()}) to "
+                f"{self.first.describe()} ({self.first.getTemplateName()}): they must be alike."
+            )
+        self._free = self._too_far() & False
+
+    def nodes(self) -> np.ndarray:
+        """The nodes that follow, after a check of both lists."""
+        ones, twos = self.indices1.get(), self.indices2.get()
+        if len(ones) != len(twos):
+            raise self.fault(f"has {len(ones)} indices1, but {len(twos)} indices2.")
+        for name, nodes, state in (
+            ("indices1", ones, self.first),
+            ("indices2", twos, self.state),
+        ):
+            if len(nodes) and (nodes.min() < 0 or nodes.max() >= state.count):
+                raise self.fault(
+                    f"has '{name}' from {nodes.min()} to {nodes.max()}, but {state.describe()} has "
+                    f"{state.count} nodes."
+                )
+        return twos
+
+    def _too_far(self) -> np.ndarray:
+        """Pairs that are farther from each other than minDistance, bool (k,)."""
+        x1, x2 = (s._data["position"].get()[:, :3] for s in (self.first, self.state))
+        distance = np.linalg.norm(x2[self.nodes()] - x1[self.indices1.get()], axis=1)
+        limit = self.minDistance.get()
+        return distance > limit if limit != -1.0 else np.zeros(len(distance), dtype=bool)
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes of both states, and the weight, of the pairs that hold."""
+        holds = ~self._free
+        weight = np.ones(len(holds))
+        given = self.constraintFactor.get()
+        if len(given):
+            weight = given[: len(holds)]
+        return self.indices1.get()[holds], self.nodes()[holds], 0.5 * weight[holds, None]
+
+    def _held(self, nodes: np.ndarray) -> np.ndarray:
+        mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
+        mask[nodes] = True
+        if self.freeRotations.get():
+            mask[:, 3:] = False
+        return mask
+
+    def fixed(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        return self.mask(False) if self.twoWay.get() else self._held(self._pairs()[1])
+
+    def in_matrix(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        return self.mask(False) if self.twoWay.get() else self._held(self.nodes())
+
+    def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
+        """See ProjectiveConstraint."""
+        one, two = part(self.first), part(self.state)
+        if not self.twoWay.get() or one is None or two is None:
+            return
+        ones, twos, weight = self._pairs()
+        if self.state.kind.name == "Rigid3":
+            width = 3 if self.freeRotations.get() else 6
+            one[ones, :width] += two[twos, :width]
+            two[twos, :width] = one[ones, :width]
+        else:
+            _approach(one, two, ones, twos, weight * self.responseFactor.get())
+
+    def project_position(self, position: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        self._free = self._too_far()
+        ones, twos, weight = self._pairs()
+        x1 = self.first._data["position"].get()
+        if self.state.kind.name == "Rigid3":
+            width = 3 if self.freeRotations.get() else 7
+            position[twos, :width] = x1[ones, :width]
+        else:
+            way = position[twos] - x1[ones]
+            position[twos] -= way * (weight * self.positionFactor.get())
+        self.state._data["position"].touch()
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        ones, twos, weight = self._pairs()
+        v1 = self.first._data["velocity"].get()
+        if self.state.kind.name == "Rigid3":
+            width = 3 if self.freeRotations.get() else 6
+            velocity[twos, :width] = v1[ones, :width]
+        else:
+            _approach(v1, velocity, ones, twos, weight * self.velocityFactor.get())
+        self.first._data["velocity"].touch()
+        self.state._data["velocity"].touch()
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"free": self._free.copy()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self._free = snapshot["free"].copy()
+
+
+def _approach(
+    one: np.ndarray, two: np.ndarray, ones: np.ndarray, twos: np.ndarray, weight: np.ndarray
+) -> None:
+    """Move the rows of two arrays towards each other."""
+    step = (two[twos] - one[ones]) * weight
+    one[ones] += step
+    two[twos] -= step

@@ -1,0 +1,72 @@
+"""Base class of projective constraints on chosen nodes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
+from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver
+from sofa_softctl.runtime.core.data.types import Int, Integers, Real
+from sofa_softctl.runtime.core.link import LinkType
+
+
+class NodeConstraint(ProjectiveConstraint):
+    """Acts on `indices`; their rows of the matrix are identity, and no force moves them."""
+
+    acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
+    matrix_rows: ClassVar[bool] = True
+    """Whether the rows of its nodes are identity."""
+
+    indices = Integers([0], "Nodes on which it acts.")
+    topology = LinkType("Unused: the mesh does not change.")
+    endTime = Real(-1.0, "Unused, as in SOFA.", unit="time")
+    group = Int(0, "Unused.")
+
+    def init(self) -> None:
+        """Check the nodes.
+
+        Raises:
+            SceneError: one of them does not exist.
+        """
+        self.nodes()
+
+    def refuse_direct_solver(self) -> None:
+        """SceneError where the system's matrix is needed, which does not know of the constraint."""
+        solver = self._context.find_upward("linear solver") if self._context is not None else None
+        if isinstance(solver, DirectLinearSolver):
+            raise self.fault(
+                f"does not work with {solver.describe()}: as in SOFA a matrix does not know of it, "
+                "and the motion would grow without bound. Take a CGLinearSolver instead."
+            )
+
+    def nodes(self) -> np.ndarray:
+        """The nodes, all of which exist."""
+        nodes, count = self.indices.get(), self.state.count
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
+            raise self.fault(
+                f"has 'indices' from {nodes.min()} to {nodes.max()}, but there are {count} nodes."
+            )
+        return nodes
+
+    def mask(self, chosen: bool = True) -> np.ndarray:
+        """True at all numbers of its nodes, where they are chosen at all."""
+        mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
+        if chosen:
+            mask[self.nodes()] = True
+        return mask
+
+    def fixed(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        return self.mask()
+
+    def in_matrix(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        return self.mask(self.matrix_rows)
+
+    def time(self) -> float:
+        """The scene's time."""
+        assert self._context is not None
+        time: float = self._context._data["time"].get()
+        return time

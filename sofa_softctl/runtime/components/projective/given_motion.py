@@ -1,0 +1,132 @@
+"""Nodes on given trajectories: oscillations and affine maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.projective.base import NodeConstraint
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector
+from sofa_softctl.runtime.kernels.mapping import rigid
+
+
+class OscillatorProjectiveConstraint(NodeConstraint):
+    """x = mean + amplitude sin(pulsation t + phase), for each of some nodes.
+
+    It takes an iterative linear solver.
+    """
+
+    acts_on = ("Vec3", "Vec1")
+    aliases = ("OscillatorConstraint",)
+    matrix_rows = False
+
+    indices = Integers([], "Unused: the nodes are named in `oscillators`.")
+    oscillators = Reals([], "For each: node, mean (x y z), amplitude (x y z), pulsation, phase.")
+
+    def init(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            SceneError: there are not nine for each node, or a node does not exist.
+        """
+        width = 2 * self.state.deriv_size + 3
+        given = self.oscillators.get()
+        if len(given) % width:
+            raise self.fault(f"takes {width} numbers for each node, got {len(given)} in all.")
+        self._given = given.reshape(-1, width)
+        super().init()
+        self.refuse_direct_solver()
+
+    def nodes(self) -> np.ndarray:
+        """See NodeConstraint."""
+        self.indices.set(self._given[:, 0].astype(np.int64))
+        return super().nodes()
+
+    def _parts(self) -> tuple[np.ndarray, ...]:
+        width = self.state.deriv_size
+        _, mean, amplitude, rate, phase = np.split(
+            self._given, [1, 1 + width, 1 + 2 * width, 2 + 2 * width], axis=1
+        )
+        return mean, amplitude, rate, phase
+
+    def project_position(self, position: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        mean, amplitude, rate, phase = self._parts()
+        position[self.nodes()] = mean + amplitude * np.sin(rate * self.time() + phase)
+        self.state._data["position"].touch()
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        _, amplitude, rate, phase = self._parts()
+        velocity[self.nodes()] = amplitude * rate * np.cos(rate * self.time() + phase)
+        self.state._data["velocity"].touch()
+
+
+class AffineMovementProjectiveConstraint(NodeConstraint):
+    """Moves nodes on straight lines from their first places x0 to rotation x0 + translation.
+
+    From beginConstraintTime to endConstraintTime; velocities are cleared, and no force moves the
+    nodes, at any time. It takes an iterative linear solver. Bodies turn at the end alone.
+    """
+
+    acts_on = ("Vec3", "Rigid3")
+    aliases = ("AffineMovementConstraint",)
+    matrix_rows = False
+
+    indices = Integers([], "Nodes that are moved.")
+    meshIndices = Integers([], "Unused.")
+    beginConstraintTime = Real(0.0, "When the movement begins.", unit="time")
+    endConstraintTime = Real(20.0, "When it ends.", unit="time")
+    rotation = Vector(9, [0.0] * 9, "Matrix that is applied to the places of points, by rows.")
+    quaternion = Vector(4, [0.0, 0.0, 0.0, 1.0], "Rotation that is applied to bodies.")
+    translation = Vector(3, [0.0, 0.0, 0.0], "Translation.", unit="length")
+    drawConstrainedPoints = Bool(False, "Draw the nodes.")
+
+    def init(self) -> None:
+        """Check nodes and solver.
+
+        Raises:
+            SceneError: a node does not exist, or the linear solver is a direct one.
+        """
+        super().init()
+        self.refuse_direct_solver()
+        self._first: np.ndarray | None = None
+
+    def _last(self, first: np.ndarray) -> np.ndarray:
+        """Where the nodes end."""
+        last = first.copy()
+        if self.state.kind.name == "Rigid3":
+            turn = self.quaternion.get()[None]
+            last[:, :3] = rigid.rotated(turn, first[:, :3]) + self.translation.get()
+            last[:, 3:] = rigid.product(first[:, 3:], np.broadcast_to(turn, first[:, 3:].shape))
+            return last
+        return first @ self.rotation.get().reshape(3, 3).T + self.translation.get()
+
+    def project_position(self, position: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        if self._first is None:
+            self._first = position.copy()
+        time, nodes = self.time(), self.nodes()
+        begin, end = self.beginConstraintTime.get(), self.endConstraintTime.get()
+        first = self._first[nodes]
+        last = self._last(first)
+        if begin < time <= end:
+            x, y = first[:, :3], last[:, :3]
+            position[nodes, :3] = ((y - x) * time + (x * end - y * begin)) / (end - begin)
+        elif time > end:
+            position[nodes] = last
+        self.state._data["position"].touch()
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        velocity[self.nodes()] = 0.0
+        self.state._data["velocity"].touch()
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"first": self._first}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self._first = snapshot["first"]

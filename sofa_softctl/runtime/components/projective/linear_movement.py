@@ -1,0 +1,143 @@
+"""Nodes that move along given paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.projective.base import NodeConstraint
+from sofa_softctl.runtime.components.projective.keys import Span, between, span_at
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Derivs, Int, Real, Reals
+from sofa_softctl.runtime.kernels.mapping import rigid
+
+
+class LinearMovementProjectiveConstraint(NodeConstraint):
+    """Moves nodes by `movements`, interpolated between their `keyTimes`.
+
+    A movement is relative to the first position, or with relativeMovements=False the position
+    itself; of bodies it is a translation, then angles about x, y and z. After a step nodes are
+    where they belong at its start, and with the velocity of that moment. Before the first time and
+    from the last on nothing moves them; a direct solver's matrix still has identity rows for them
+    then, so that SOFA, and this, take a force for an acceleration: give times to the end.
+    """
+
+    aliases = ("LinearMovementConstraint",)
+
+    keyTimes = Reals([0.0], "Times of `movements`, ascending.", unit="time")
+    movements = Derivs([], "Movements at the `keyTimes`.", unit="length")
+    relativeMovements = Bool(True, "Movements are relative to the first position.")
+    showMovement = Bool(False, "Draw the movement.")
+
+    def init(self) -> None:
+        """Check nodes and times.
+
+        Raises:
+            SceneError: a node does not exist, or there is not one movement for each time.
+        """
+        super().init()
+        self._x0: np.ndarray | None = None
+        times, movements = self.keyTimes.get(), self.movements.get()
+        if not len(movements) and len(times) == 1:
+            return
+        if len(times) != len(movements) or (np.diff(times) <= 0.0).any():
+            raise self.fault(
+                f"needs ascending 'keyTimes' and as many 'movements', got {times.tolist()} and "
+                f"{len(movements)} movements."
+            )
+
+    def span(self) -> Span | None:
+        """Between which times it is."""
+        return span_at(self.time(), self.keyTimes.get(), self.movements.get())
+
+    def fixed(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        return self.mask(self.span() is not None)
+
+    def project_position(self, position: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        if self._x0 is None:
+            self._x0 = position.copy()
+        span = self.span()
+        if span is None:
+            return
+        t = (self.time() - span.start) / (span.end - span.start)
+        movement = span.first + (span.last - span.first) * t
+        nodes = self.nodes()
+        if self.state.kind.name == "Rigid3":
+            turn = between(span.first[3:], span.last[3:], t)
+            self._place_bodies(position, nodes, movement[:3], turn)
+        else:
+            self._place(position, nodes, movement)
+        self.state._data["position"].touch()
+
+    def _place(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:
+        assert self._x0 is not None
+        relative = self.relativeMovements.get()
+        position[nodes] = self._x0[nodes] + movement if relative else movement
+
+    def _place_bodies(
+        self, position: np.ndarray, nodes: np.ndarray, shift: np.ndarray, turn: np.ndarray
+    ) -> None:
+        assert self._x0 is not None
+        if self.relativeMovements.get():
+            position[nodes, :3] = self._x0[nodes, :3] + shift
+            position[nodes, 3:] = rigid.product(self._x0[nodes, 3:], turn[None])
+        else:
+            position[nodes] = np.concatenate([shift, turn])
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        span = self.span()
+        if span is not None:
+            velocity[self.nodes()] = (span.last - span.first) * (1.0 / (span.end - span.start))
+            self.state._data["velocity"].touch()
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component."""
+        return {"x0": None if self._x0 is None else self._x0.copy()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self._x0 = snapshot["x0"]
+
+
+class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstraint):
+    """Moves nodes in some directions, as LinearMovementProjectiveConstraint does in all.
+
+    As in SOFA the velocity is that of the movement in every direction, moved or not, and bodies
+    move in all.
+    """
+
+    aliases = ("PartialLinearMovementConstraint",)
+
+    movedDirections = Bools((3, 6, 1), [1, 1, 1], "Directions in which nodes are moved.")
+    linearMovementBetweenNodesInIndices = Bool(False, "Not supported: only False.")
+    mainIndice = Int(0, "Unused.")
+    minDepIndice = Int(0, "Unused.")
+    maxDepIndice = Int(0, "Unused.")
+    imposedDisplacmentOnMacroNodes = Reals([], "Unused.")
+    X0 = Real(0.0, "Unused.")
+    Y0 = Real(0.0, "Unused.")
+    Z0 = Real(0.0, "Unused.")
+
+    def init(self) -> None:
+        """See LinearMovementProjectiveConstraint."""
+        if self.linearMovementBetweenNodesInIndices.get():
+            raise self.fault("does not support linearMovementBetweenNodesInIndices=True.")
+        super().init()
+
+    def _directions(self) -> np.ndarray:
+        given, width = self.movedDirections.get(), self.state.deriv_size
+        if self.movedDirections.isSet() and len(given) != width:
+            raise self.fault(f"has {len(given)} 'movedDirections', but a node moves in {width}.")
+        return given if len(given) == width else np.ones(width, dtype=bool)
+
+    def mask(self, chosen: bool = True) -> np.ndarray:
+        """See NodeConstraint."""
+        return super().mask(chosen) & self._directions()
+
+    def _place(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:
+        assert self._x0 is not None
+        for axis in np.flatnonzero(self._directions()):
+            position[nodes, axis] = self._x0[nodes, axis] + movement[axis]

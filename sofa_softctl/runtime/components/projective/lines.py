@@ -1,0 +1,216 @@
+"""Nodes that stay on lines, planes and points, or move in planes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.components.projective.base import NodeConstraint
+from sofa_softctl.runtime.core.data.types import Bool, Coords, Integers, Real, Vector
+
+
+class ProjectingConstraint(NodeConstraint):
+    """Projects forces, velocities and positions of nodes; it takes an iterative linear solver."""
+
+    acts_on: ClassVar[tuple[str, ...]] = ("Vec3",)
+    matrix_rows = False
+
+    drawSize = Real(0.0, "Size of the drawn nodes.")
+
+    def init(self) -> None:
+        """Check nodes and solver.
+
+        Raises:
+            SceneError: a node does not exist, or the linear solver is a direct one.
+        """
+        super().init()
+        self.refuse_direct_solver()
+
+    def projection(self) -> np.ndarray:
+        """Matrix that is applied to forces and velocities, shape (3, 3)."""
+        raise NotImplementedError
+
+    def fixed(self) -> np.ndarray:
+        """See ProjectiveConstraint: no number alone."""
+        return self.mask(False)
+
+    def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
+        """See ProjectiveConstraint."""
+        vector = part(self.state)
+        if vector is not None:
+            self._project(vector)
+
+    def _project(self, vector: np.ndarray) -> None:
+        nodes = self.nodes()
+        vector[nodes, :3] = vector[nodes, :3] @ self.projection().T
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        self._project(velocity)
+        self.state._data["velocity"].touch()
+
+
+def _unit(vector: np.ndarray, instead: np.ndarray) -> np.ndarray:
+    length = float(np.linalg.norm(vector))
+    return vector * (1.0 / length) if length else instead
+
+
+class LineProjectiveConstraint(ProjectingConstraint):
+    """Keeps nodes on a line."""
+
+    aliases = ("ProjectToLineConstraint",)
+
+    origin = Vector(3, [0.0, 0.0, 0.0], "A point of the line.", unit="length")
+    direction = Vector(3, [0.0, 0.0, 0.0], "Direction of the line; x when it is 0.")
+
+    def init(self) -> None:
+        """Make the direction a unit vector."""
+        super().init()
+        self.direction.set(_unit(self.direction.get(), np.array([1.0, 0.0, 0.0])))
+
+    def projection(self) -> np.ndarray:
+        """See ProjectingConstraint."""
+        n = self.direction.get()
+        return np.outer(n, n)
+
+    def _starts(self) -> np.ndarray:
+        return self.origin.get()
+
+    def project_position(self, position: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        nodes, n, start = self.nodes(), self.direction.get(), self._starts()
+        position[nodes] = start + n * ((position[nodes] - start) @ n)[:, None]
+        self.state._data["position"].touch()
+
+
+class DirectionProjectiveConstraint(LineProjectiveConstraint):
+    """Keeps each node on a line through its first place."""
+
+    aliases = ("ProjectDirectionConstraint",)
+
+    origin = Vector(3, [0.0, 0.0, 0.0], "Unused: each line goes through its node.", unit="length")
+    direction = Vector(3, [0.0, 0.0, 0.0], "Direction of the lines; 0 holds the nodes.")
+
+    def init(self) -> None:
+        """Make the direction a unit vector, and remember where the nodes are."""
+        ProjectingConstraint.init(self)
+        self.direction.set(_unit(self.direction.get(), np.zeros(3)))
+        self._first = self.state._data["position"].get()[self.nodes()].copy()
+
+    def _starts(self) -> np.ndarray:
+        return self._first
+
+
+class PlaneProjectiveConstraint(ProjectingConstraint):
+    """Keeps nodes in a plane."""
+
+    aliases = ("ProjectToPlaneConstraint",)
+
+    origin = Vector(3, [0.0, 0.0, 0.0], "A point of the plane.", unit="length")
+    normal = Vector(3, [0.0, 0.0, 0.0], "Normal of the plane; 0 leaves the nodes alone.")
+
+    def init(self) -> None:
+        """Make the normal a unit vector."""
+        super().init()
+        self.normal.set(_unit(self.normal.get(), np.zeros(3)))
+
+    def projection(self) -> np.ndarray:
+        """See ProjectingConstraint."""
+        n = self.normal.get()
+        return np.eye(3) - np.outer(n, n)
+
+    def project_position(self, position: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        nodes, n = self.nodes(), self.normal.get()
+        position[nodes] -= n * ((position[nodes] - self.origin.get()) @ n)[:, None]
+        self.state._data["position"].touch()
+
+
+class PointProjectiveConstraint(NodeConstraint):
+    """Keeps nodes at one point."""
+
+    acts_on = ("Vec3", "Vec1")
+    aliases = ("ProjectToPointConstraint",)
+
+    point = Coords([], "Where the nodes are kept; the origin when it is not given.", unit="length")
+    fixAll = Bool(False, "Keep all nodes there.")
+    drawSize = Real(0.0, "Size of the drawn nodes.")
+
+    def nodes(self) -> np.ndarray:
+        """See NodeConstraint."""
+        return np.arange(self.state.count) if self.fixAll.get() else super().nodes()
+
+    def in_matrix(self) -> np.ndarray:
+        """See ProjectiveConstraint; fixAll does not count, as in SOFA."""
+        rows = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
+        rows[super().nodes()] = True
+        return rows
+
+    def project_position(self, position: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        given = self.point.get()
+        position[self.nodes()] = given[0] if len(given) else 0.0
+        self.state._data["position"].touch()
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint."""
+        velocity[self.nodes()] = 0.0
+        self.state._data["velocity"].touch()
+
+
+class FixedPlaneProjectiveConstraint(ProjectingConstraint):
+    """Lets nodes move in planes alone, those through their places; their velocity is not changed.
+
+    The nodes are `indices`, and those with dmin < direction . x < dmax at init. With a direct
+    solver the direction must be that of an axis.
+    """
+
+    acts_on = ("Vec3", "Rigid3")
+    aliases = ("FixedPlaneConstraint",)
+
+    indices = Integers([], "Nodes on which it acts.")
+    direction = Vector(3, [0.0, 0.0, 0.0], "Normal of the planes, of length 1.")
+    dmin = Real(0.0, "Least direction . x of nodes on which it acts.", unit="length")
+    dmax = Real(0.0, "Greatest direction . x; none are chosen so where it is dmin.", unit="length")
+
+    def init(self) -> None:
+        """Choose nodes and check the direction.
+
+        Raises:
+            SceneError: the direction has not the length 1, or is oblique with a direct solver.
+        """
+        n = self.direction.get()
+        if abs(float(n @ n) - 1.0) > 1e-6:
+            raise self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
+        NodeConstraint.init(self)
+        if (n != 0.0).sum() > 1:
+            self.refuse_direct_solver()
+        if self.dmin.get() != self.dmax.get():
+            height = self.state._data["position"].get()[:, :3] @ n
+            chosen = np.flatnonzero((height > self.dmin.get()) & (height < self.dmax.get()))
+            self.indices.set(np.concatenate([self.indices.get(), chosen]))
+
+    def projection(self) -> np.ndarray:
+        """See ProjectingConstraint."""
+        n = self.direction.get()
+        return np.eye(3) - np.outer(n, n)
+
+    def fixed(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        axes = self.direction.get() != 0.0
+        if axes.sum() > 1:
+            return self.mask(False)
+        mask = self.mask()
+        mask[:, :3] &= axes
+        mask[:, 3:] = False
+        return mask
+
+    def in_matrix(self) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        return self.fixed()
+
+    def project_velocity(self, velocity: np.ndarray) -> None:
+        """See ProjectiveConstraint: it stays."""

@@ -1,0 +1,183 @@
+"""Explicit integrators: forces at known positions and velocities alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.mechanics import Mass
+from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass
+from sofa_softctl.runtime.core.data.types import Bool, Real
+from sofa_softctl.runtime.core.link import LinkType
+
+
+class ExplicitSolver(OdeSolver):
+    """a = M^-1 f, for masses without coupling between nodes; one of another kind takes a solver.
+
+    The step must be short: below the period of the stiffest vibration divided by 3.
+    """
+
+    needs_linear_solver = False
+
+    threadSafeVisitor = Bool(False, "Unused.")
+    linearSolver = LinkType("Linear solver, for masses that couple nodes.", kind="linear solver")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See OdeSolver.
+
+        Raises:
+            SceneError: the scene has constraints, a state has no mass, or its mass needs a solver.
+        """
+        self.system = system
+        root = self._context.getRoot() if self._context is not None else None
+        loops = [] if root is None else root.of("animation loop")
+        if any(loop.getClassName() == "FreeMotionAnimationLoop" for loop in loops):
+            raise self.fault(
+                "does not work here with a FreeMotionAnimationLoop: use DefaultAnimationLoop "
+                "without constraints, or an EulerImplicitSolver."
+            )
+        self._masses = {id(state): self._mass_of(state) for state in system.states}
+        self._by_matrix = not all(isinstance(mass, LumpedMass) for mass in self._masses.values())
+        if self._by_matrix:
+            if system.linear_solver is None:
+                raise self.fault(
+                    "needs a linear solver, such as a SparseLDLSolver, for a mass that couples "
+                    "nodes; or take a UniformMass or DiagonalMass."
+                )
+            system.linear_solver.attach(system)
+
+    def _mass_of(self, state: MechanicalState) -> Mass:
+        found = [mass for mass in self.system.masses if mass.state is state]
+        if len(found) != 1:
+            raise self.fault(
+                f"needs one mass for {state.describe()}, got {len(found)}: it divides forces by it."
+            )
+        return found[0]
+
+    def acceleration(self) -> np.ndarray:
+        """M^-1 f where the states are, shape as the system's vectors."""
+        system = self.system
+        system.compute_force()
+        a = system.force.copy()
+        if self._by_matrix:
+            system.project(a)
+            system.linear_solver.set_matrix(1.0, 0.0, 0.0)
+            return system.linear_solver.solve(a)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for state in system.states:
+                mass, part = self._masses[id(state)], system.part(a, state)
+                assert isinstance(mass, LumpedMass)
+                if state.kind.name == "Rigid3":
+                    part[:, :3] /= mass.masses
+                    part[:, 3:] = np.linalg.solve(mass.moments, part[:, 3:, None])[:, :, 0]
+                else:
+                    part /= mass.masses
+        system.project(a)
+        return a
+
+    def add_separate_gravity(self, h: float) -> None:
+        """v += h g for masses that keep gravity apart."""
+        for mass in self.system.masses:
+            if mass.separateGravity.get() and id(mass.state) in self.system.offset:
+                assert mass._context is not None
+                part = self.system.part(self.system.v, mass.state)
+                part += h * mass.state.kind.linear(mass._context._data["gravity"].get())
+
+    def advance(self, *moves: tuple[np.ndarray, float]) -> None:
+        """Positions moved by each velocity times its time, one after the other."""
+        for state in self.system.states:
+            position = state._data["position"]
+            for v, h in moves:
+                state.advance(self.system.part(v, state), h, position.get())
+            position.touch()
+            state._data["velocity"].touch()
+
+
+class EulerExplicitSolver(ExplicitSolver):
+    """v += h a, then x += h v; with symplectic=False x first."""
+
+    aliases = ("EulerSolver", "ExplicitEuler")
+
+    symplectic = Bool(True, "Velocities first.")
+
+    def integrate(self, h: float) -> None:
+        """See OdeSolver."""
+        self.add_separate_gravity(h)
+        before = self.system.v.copy()
+        self.system.v += h * self.acceleration()
+        self.advance((self.system.v if self.symplectic.get() else before, h))
+
+
+class CentralDifferenceSolver(ExplicitSolver):
+    """Velocities half a step before positions: v = (v (1/h - r/2) + a) / (1/h + r/2), x += h v.
+
+    r is rayleighMass.
+    """
+
+    rayleighMass = Real(0.0, "Damping proportional to the mass.", unit="1/time")
+
+    def integrate(self, h: float) -> None:
+        """See OdeSolver."""
+        self.add_separate_gravity(h)
+        a, v, r = self.acceleration(), self.system.v, self.rayleighMass.get()
+        if r == 0.0:
+            v += h * a
+        else:
+            v[:] = ((1.0 / h - r / 2.0) * v + a) / (1.0 / h + r / 2.0)
+        self.advance((v, h))
+
+
+class RungeKuttaSolver(ExplicitSolver):
+    """Steps from several accelerations on the way."""
+
+    def at(self, start: list[np.ndarray], v: np.ndarray, way: np.ndarray, h: float) -> np.ndarray:
+        """The acceleration at `start` moved by h times `way`, with the velocities v."""
+        system = self.system
+        kept = system.v.copy()
+        self._put(start)
+        self.advance((way, h))
+        system.v[:] = v
+        system.propagate()
+        a = self.acceleration()
+        system.v[:] = kept
+        self._put(start)
+        return a
+
+    def _positions(self) -> list[np.ndarray]:
+        return [state._data["position"].get().copy() for state in self.system.states]
+
+    def _put(self, positions: list[np.ndarray]) -> None:
+        for state, position in zip(self.system.states, positions, strict=True):
+            np.copyto(state._data["position"].get(), position)
+
+
+class RungeKutta2Solver(RungeKuttaSolver):
+    """The midpoint method: velocity and acceleration in the middle of the step."""
+
+    def integrate(self, h: float) -> None:
+        """See OdeSolver."""
+        self.add_separate_gravity(h)
+        start, v = self._positions(), self.system.v.copy()
+        middle = v + (h / 2.0) * self.acceleration()
+        a = self.at(start, middle, v, h / 2.0)
+        self.advance((middle, h))
+        self.system.v[:] = v + h * a
+
+
+class RungeKutta4Solver(RungeKuttaSolver):
+    """The classical method of fourth order."""
+
+    def integrate(self, h: float) -> None:
+        """See OdeSolver."""
+        self.add_separate_gravity(h)
+        start, v1 = self._positions(), self.system.v.copy()
+        a1 = self.acceleration()
+        v2 = v1 + (h / 2.0) * a1
+        a2 = self.at(start, v2, v1, h / 2.0)
+        v3 = v1 + (h / 2.0) * a2
+        a3 = self.at(start, v3, v2, h / 2.0)
+        v4 = v1 + h * a3
+        a4 = self.at(start, v4, v3, h)
+        self.advance((v1, h / 6.0), (v2, h / 3.0), (v3, h / 3.0), (v4, h / 6.0))
+        self.system.v[:] = v1 + (h / 6.0) * (a1 + a4) + (h / 3.0) * (a2 + a3)

@@ -1,0 +1,51 @@
+"""MultiStepAnimationLoop: several integrations in a step."""
+
+from __future__ import annotations
+
+from sofa_softctl.runtime.core.data.types import Bool, Int
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.simulation.loop import SteppingLoop
+
+
+class MultiStepAnimationLoop(SteppingLoop):
+    """Divides a step into `collisionSteps` times `integrationSteps` parts.
+
+    Contacts are sought at the start of each of the former. Controllers see the whole step. As in
+    SOFA the time that passes is that of one search's integrations, so less than the step where
+    there are several.
+    """
+
+    aliases = ("MultiStepMasterSolver",)
+
+    computeBoundingBox = Bool(True, "Unused: boxes are computed when somebody asks.")
+    collisionSteps = Int(1, "Times that contacts are sought in a step.")
+    integrationSteps = Int(1, "Integrations after each.")
+
+    def step(self, h: float) -> None:
+        """See AnimationLoop."""
+        searches, integrations = self.collisionSteps.get(), self.integrationSteps.get()
+        if searches < 1 or integrations < 1:
+            raise self.fault(
+                "takes 1 or more in 'collisionSteps' and 'integrationSteps', got "
+                f"{searches} and {integrations}."
+            )
+        time = self.root._data["time"]
+        start, part = time.get(), h / (searches * integrations)
+        self.begin(h)
+        for _ in range(searches):
+            self.collide()
+            for k in range(integrations):
+                self._integrate(part)
+                time.set(start + (k + 1) * part)
+                self.root.inherit()
+        time.set(start + integrations * part - h)  # `end` adds h
+        self.end(h)
+
+    def _integrate(self, part: float) -> None:
+        self.root.send(Event("IntegrateBeginEvent"))
+        for system in self.systems:
+            system.solver.integrate(part)
+            for constraint in system.projective:
+                constraint.project_velocity(constraint.state._data["velocity"].get())
+        self.propagate()
+        self.root.send(Event("IntegrateEndEvent"))

@@ -1,0 +1,122 @@
+"""PCGLinearSolver: preconditioned conjugate gradients, with SOFA's stopping rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.constraint import ConstraintRows
+from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
+from sofa_softctl.runtime.components.solver.conjugate_gradient import CGLinearSolver
+from sofa_softctl.runtime.core.data.types import Bool, Int
+from sofa_softctl.runtime.core.link import LinkType
+
+
+class PCGLinearSolver(CGLinearSolver):
+    """Conjugate gradients with a preconditioner P, without a matrix of their own.
+
+    Starts from the last step's solution and stops after `iterations`, or when
+    r^T P^-1 r <= tolerance |b|^2. P is another linear solver, `preconditioner`; it takes a new
+    matrix every `update_step` steps, or with build_precond=False the first step's only.
+    """
+
+    aliases = ("ShewchukPCGLinearSolver",)
+
+    preconditioner = LinkType("Linear solver that preconditions; none by default.")
+    preconditioners = LinkType("Older name of `preconditioner`.")
+    use_precond = Bool(True, "Use the preconditioner.")
+    update_step = Int(1, "Steps from one matrix of the preconditioner to the next.")
+    build_precond = Bool(True, "Give the preconditioner new matrices, not only the first.")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See LinearSolver.
+
+        Raises:
+            SceneError: The preconditioner is not there, or it is the solver itself.
+        """
+        super().attach(system)
+        self._inner: Any = self._preconditioner()
+        self._age = 0  # steps since the preconditioner got a matrix
+        if self._inner is not None:
+            self._inner.attach(system)
+
+    def _preconditioner(self) -> Any:
+        for name in ("preconditioner", "preconditioners"):
+            if self._links[name].path or self._links[name].target is not None:
+                found: Any = self._links[name].getLinkedBase()
+                if found is self or not isinstance(found, LinearSolver):
+                    raise self.fault(
+                        f"takes another linear solver as '{name}', such as a JacobiPreconditioner "
+                        f"or a SparseLDLSolver; got {found.describe() if found else 'nothing'}."
+                    )
+                return found
+        return None
+
+    def set_matrix(self, m: float, k: float, h: float) -> None:
+        """See LinearSolver."""
+        super().set_matrix(m, k, h)
+        if self._inner is None:
+            return
+        every = self.update_step.get()
+        if self._age == 0 or (self.build_precond.get() and 0 < every <= self._age):
+            self._inner.set_matrix(m, k, h)
+            self._age = 0
+        self._age += 1
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """See LinearSolver."""
+        self._x = self._solve(b, self._x)
+        return self._x
+
+    def _solve(self, b: np.ndarray, start: np.ndarray) -> np.ndarray:
+        self._b = b
+        x, r = start.copy(), b - self._product(start)
+        w = self._conditioned(r).copy()
+        rho = float(np.vdot(r, w))
+        limit = self.tolerance.get() * float(np.vdot(b, b))
+        for _ in range(self.iterations.get()):
+            if not rho > limit:
+                break
+            q = self._product(w)
+            alpha = rho / float(np.vdot(w, q))
+            x += alpha * w
+            r -= alpha * q
+            s = self._conditioned(r)
+            rho, before = float(np.vdot(r, s)), rho
+            w = s + (rho / before) * w
+        return x
+
+    def _conditioned(self, r: np.ndarray) -> np.ndarray:
+        """P^-1 r."""
+        if self._inner is None or not self.use_precond.get():
+            return r
+        solution: np.ndarray = self._inner.solve(r)
+        return solution
+
+    def delassus(self, rows: ConstraintRows) -> np.ndarray:
+        """See LinearSolver; one solve for each row."""
+        kept = self._x
+        self._x = np.zeros_like(kept)
+        W = super().delassus(rows)
+        self._x = kept
+        return W
+
+    def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
+        """See LinearSolver."""
+        push = rows.transposed(lam, self.system.size)
+        return self._solve(push, np.zeros_like(push))
+
+    def reset(self) -> None:
+        """Forget the last solution and the preconditioner's matrix."""
+        super().reset()
+        self._age = 0
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component; a preconditioner of an earlier step is made anew."""
+        return super().snapshot()
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        super().restore(snapshot)
+        self._age = 0

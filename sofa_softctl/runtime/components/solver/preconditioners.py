@@ -1,0 +1,189 @@
+"""Preconditioners: linear solvers that are meant for a PCGLinearSolver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+import scipy.sparse.linalg as sparse_linalg
+
+from sofa_softctl.runtime.behavior.constraint import ConstraintRows
+from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
+
+
+class Preconditioner(LinearSolver):
+    """An approximate inverse P^-1 of the system matrix, held rows as identity."""
+
+    verbose = Bool(False, "Unused.")
+    parallelInverseProduct = Bool(False, "Unused.")
+    linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See LinearSolver."""
+        self.system = system
+        self.matrix = SystemMatrix(system)
+        self._b: np.ndarray = np.zeros((system.size, 3))
+        self._x: np.ndarray = np.zeros((system.size, 3))
+
+    def set_matrix(self, m: float, k: float, h: float) -> None:
+        """See LinearSolver."""
+        self.matrix.assemble(m, k, h)
+        self.prepare(self.A())
+
+    def prepare(self, matrix: sparse.csr_matrix) -> None:
+        """Take over a new matrix."""
+        raise NotImplementedError
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """P^-1 b."""
+        self._b = b
+        self._x = self.apply(b.ravel()).reshape(b.shape)
+        return self._x
+
+    def apply(self, b: np.ndarray) -> np.ndarray:
+        """P^-1 b, shape (3 n,)."""
+        raise NotImplementedError
+
+    def delassus(self, rows: ConstraintRows) -> np.ndarray:
+        """See LinearSolver.
+
+        Raises:
+            SceneError: Always; it solves no system.
+        """
+        raise self.fault(
+            "only preconditions a PCGLinearSolver and solves nothing itself: name it in that "
+            "solver's 'preconditioner', and add the PCGLinearSolver first."
+        )
+
+    def A(self) -> sparse.csr_matrix:
+        """The matrix that it took over last, shape (3 n, 3 n)."""
+        return sparse.csr_matrix(self.matrix.pattern.to_csr(self.matrix.values))
+
+    def b(self) -> np.ndarray:
+        """Right-hand side of the last solve."""
+        return self._b.ravel()
+
+    def x(self) -> np.ndarray:
+        """Solution of the last solve."""
+        return self._x.ravel()
+
+
+class JacobiPreconditioner(Preconditioner):
+    """The diagonal of the matrix."""
+
+    aliases = ("JacobiLinearSolver", "JacobiSolver")
+
+    def prepare(self, matrix: sparse.csr_matrix) -> None:
+        """See Preconditioner."""
+        self._diagonal = matrix.diagonal()
+
+    def apply(self, b: np.ndarray) -> np.ndarray:
+        """See Preconditioner."""
+        return b / self._diagonal
+
+
+class BlockJacobiPreconditioner(Preconditioner):
+    """The 3x3 blocks on the diagonal of the matrix."""
+
+    def prepare(self, matrix: sparse.csr_matrix) -> None:
+        """See Preconditioner."""
+        first = np.arange(0, matrix.shape[0], 3)[:, None]
+        rows, columns = first + np.repeat(range(3), 3), first + np.tile(range(3), 3)
+        blocks = np.asarray(matrix[rows.ravel(), columns.ravel()])
+        self._inverse = np.linalg.inv(blocks.reshape(-1, 3, 3))
+
+    def apply(self, b: np.ndarray) -> np.ndarray:
+        """See Preconditioner."""
+        product: np.ndarray = np.einsum("nij,nj->ni", self._inverse, b.reshape(-1, 3)).ravel()
+        return product
+
+
+class SSORPreconditioner(Preconditioner):
+    """Symmetric successive over-relaxation.
+
+    P = (D/w + L) (D/w)^-1 (D/w + L)^T / (2 - w), for the matrix L + D + L^T.
+    """
+
+    aliases = ("SSORLinearSolver", "SSORSolver")
+
+    omega = Real(1.0, "w, above 0 and below 2.")
+
+    def prepare(self, matrix: sparse.csr_matrix) -> None:
+        """See Preconditioner."""
+        w = self.omega.get()
+        if not 0.0 < w < 2.0:
+            raise self.fault(f"takes an 'omega' above 0 and below 2, got {w:g}.")
+        self._scaled = matrix.diagonal() / w
+        lower = sparse.tril(matrix, -1) + sparse.diags_array(self._scaled)
+        self._lower, self._upper = sparse.csr_array(lower), sparse.csr_array(lower.T)
+
+    def apply(self, b: np.ndarray) -> np.ndarray:
+        """See Preconditioner."""
+        u = sparse_linalg.spsolve_triangular(self._upper, b, lower=False)
+        z = sparse_linalg.spsolve_triangular(self._lower, self._scaled * u, lower=True)
+        return (2.0 - self.omega.get()) * z
+
+
+class WarpPreconditioner(Preconditioner):
+    """Another solver's factors, which SOFA turns with the elements and renews seldom.
+
+    Here the other solver, `linearSolver`, takes a new matrix every time, so that nothing has to be
+    turned: the solution is as good or better.
+    """
+
+    linearSolver = LinkType("Linear solver whose factors are used; that of the node by default.")
+    solverName = LinkType("Older name of `linearSolver`.")
+    useRotationFinder = Int(0, "Unused.")
+    update_step = Int(1, "Unused: the matrix is always of the present step.")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See LinearSolver.
+
+        Raises:
+            SceneError: There is no other solver.
+        """
+        self.system = system
+        self._inner: Any = self._linked()
+        self._inner.attach(system)
+
+    def _linked(self) -> Any:
+        for name in ("linearSolver", "solverName"):
+            found: Any = self._links[name].getLinkedBase()
+            if isinstance(found, LinearSolver) and found is not self:
+                return found
+        others = self._context.of("linear solver") if self._context is not None else []
+        direct = [entry for entry in others if hasattr(entry, "solve_columns")]
+        if not direct:
+            raise self.fault(
+                "takes a direct linear solver as 'linearSolver': add an "
+                "AsyncSparseLDLSolver beside it and name it there."
+            )
+        return direct[0]
+
+    def set_matrix(self, m: float, k: float, h: float) -> None:
+        """See LinearSolver."""
+        self._inner.set_matrix(m, k, h)
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """See LinearSolver."""
+        solution: np.ndarray = self._inner.solve(b)
+        return solution
+
+    def A(self) -> sparse.csr_matrix:
+        """See Preconditioner."""
+        matrix: sparse.csr_matrix = self._inner.A()
+        return matrix
+
+    def b(self) -> np.ndarray:
+        """See Preconditioner."""
+        vector: np.ndarray = self._inner.b()
+        return vector
+
+    def x(self) -> np.ndarray:
+        """See Preconditioner."""
+        vector: np.ndarray = self._inner.x()
+        return vector

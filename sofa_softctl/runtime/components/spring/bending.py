@@ -1,0 +1,121 @@
+"""Springs across the edges of surfaces, against bending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
+from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.core.data.types import Bool, Real, Text
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
+
+
+class BendingSprings(LinearSpringField):
+    """Springs between vertices on both sides of each edge that two elements share."""
+
+    acts_on = ("Vec3",)
+    elements_kind: ClassVar[str]
+    """Elements of the surface."""
+
+    stiffness = Real(100000.0, "Stiffness of all.", unit="force/length")
+    damping = Real(1.0, "Damping of all.", unit="force*time/length")
+    topology = LinkType("Topology that holds the surface; the node's own by default.")
+    edgeInfo = Text("", "Unused.", linkable=False)
+
+    def init(self) -> None:
+        """Find the springs.
+
+        Raises:
+            SceneError: there is no topology, or no surface in it.
+        """
+        for name, instead in (("stiffness", 100000.0), ("damping", 1.0)):
+            if self._data[name].get() < 0.0:
+                complain(self, self.fault(f"takes a '{name}' of 0 or more; {instead:g} is taken."))
+                self._data[name].set(instead)
+        topology: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
+        elements = (
+            np.empty((0, 3), dtype=int)
+            if topology is None
+            else topology.elements(self.elements_kind)
+        )
+        if not len(elements):
+            raise self.fault(f"needs a topology with {self.elements_kind}, added before it.")
+        listed: list[list[int]] = elements.tolist()
+        pairs = np.array(list(self.across(listed)), dtype=np.int64).reshape(-1, 2)
+        rest = self.state._data["rest_position"].get()
+        length = np.linalg.norm(rest[pairs[:, 0]] - rest[pairs[:, 1]], axis=1)
+        count = len(pairs)
+        self._found = Springs(
+            pairs[:, 0],
+            pairs[:, 1],
+            np.full(count, self.stiffness.get()),
+            np.full(count, self.damping.get()),
+            length,
+            np.zeros(count, dtype=bool),
+            np.ones(count, dtype=bool),
+        )
+        self.set_every_pair(pairs[:, 0], pairs[:, 1])
+
+    def reinit(self) -> None:
+        """Find the springs again."""
+        self.init()
+
+    def springs(self) -> Springs:
+        """See LinearSpringField."""
+        return self._found
+
+    def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
+        """Ends of each spring."""
+        raise NotImplementedError
+
+
+def shared_edges(elements: list[list[int]]) -> Iterator[tuple[int, int, int, int]]:
+    """Two elements that share an edge with no third one, and its number in each.
+
+    Edge j of an element goes from vertex j to the next one. The second element is the one in which
+    the edge comes first.
+    """
+    around: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for number, element in enumerate(elements):
+        for j, vertex in enumerate(element):
+            other = element[(j + 1) % len(element)]
+            around.setdefault((min(vertex, other), max(vertex, other)), []).append((number, j))
+    for shell in around.values():
+        if len(shell) == 2:
+            (second, j), (first, i) = shell
+            yield first, i, second, j
+
+
+class TriangularBendingSprings(BendingSprings):
+    """A spring between the opposite vertices of any two triangles that share an edge."""
+
+    elements_kind = "triangles"
+    tiny = 1e-4
+
+    showSprings = Bool(True, "Draw the springs.")
+
+    def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
+        """See BendingSprings."""
+        for first, i, second, j in shared_edges(elements):
+            yield elements[first][(i + 2) % 3], elements[second][(j + 2) % 3]
+
+
+class QuadularBendingSprings(BendingSprings):
+    """Two springs across any edge that two quadrilaterals share, between opposite vertices.
+
+    The vertex before the edge in one is joined to the second one after it in the other.
+    """
+
+    elements_kind = "quads"
+    tiny = 1e-4
+
+    def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
+        """See BendingSprings."""
+        for first, i, second, j in shared_edges(elements):
+            one, two = elements[first], elements[second]
+            yield one[(i + 3) % 4], two[(j + 2) % 4]
+            yield one[(i + 2) % 4], two[(j + 3) % 4]

@@ -1,0 +1,119 @@
+"""MeshSpringForceField: springs along the edges and diagonals of a mesh."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.spring.linear import SpringForceField, Springs
+from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Vector
+from sofa_softctl.runtime.core.link import LinkType
+
+_KINDS = {
+    "lines": "edges",
+    "triangles": "triangles",
+    "quads": "quads",
+    "tetrahedra": "tetrahedra",
+    "cubes": "hexahedra",
+}
+"""Elements by the names in Data, and those of topologies, in the order in which they count."""
+_EPS = float(np.finfo(float).eps)
+
+
+def for_every_kind(values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
+    """The values with `stiffness` and `damping` as those of all kinds.
+
+    Of several names for one Data, SOFA takes the one that is last in the alphabet.
+    """
+    found: dict[str, Any] = {}
+    for name in sorted(values):
+        if name in ("stiffness", "damping"):
+            found.update({f"{kind}{name.capitalize()}": values[name] for kind in kinds})
+        else:
+            found[name] = values[name]
+    return found
+
+
+class MeshSpringForceField(SpringForceField):
+    """A spring of stiffness k / L between any two vertices of an element, L its length at rest.
+
+    k is that of the first kind of element that joins them: lines, triangles, quads, tetrahedra,
+    cubes. Dampings likewise. Springs of zero length have k itself.
+    """
+
+    aliases = ()
+
+    linesStiffness = Real(0.0, "k of edges.", unit="force")
+    linesDamping = Real(0.0, "Damping of edges, times length.")
+    trianglesStiffness = Real(0.0, "k of triangles.", unit="force")
+    trianglesDamping = Real(0.0, "Damping of triangles, times length.")
+    quadsStiffness = Real(0.0, "k of quadrilaterals.", unit="force")
+    quadsDamping = Real(0.0, "Damping of quadrilaterals, times length.")
+    tetrahedraStiffness = Real(0.0, "k of tetrahedra.", unit="force", aliases=("tetrasStiffness",))
+    tetrahedraDamping = Real(
+        0.0, "Damping of tetrahedra, times length.", aliases=("tetrasDamping",)
+    )
+    cubesStiffness = Real(0.0, "k of hexahedra.", unit="force")
+    cubesDamping = Real(0.0, "Damping of hexahedra, times length.")
+    noCompression = Bool(False, "Springs only pull.")
+    drawMinElongationRange = Real(8.0, "Unused.")
+    drawMaxElongationRange = Real(15.0, "Unused.")
+    drawSpringSize = Real(8.0, "Size of the drawn springs.")
+    localRange = Vector(2, [-1, -1], "First and last node between which springs are made.")
+    topology = LinkType("Topology that holds the elements; the node's own by default.")
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **for_every_kind(values, list(_KINDS)))
+
+    def init(self) -> None:
+        """Make the springs.
+
+        Raises:
+            SceneError: there is no topology.
+        """
+        super().init()
+        if not self.between_two:
+            self.spring.set(self._made())
+            self.spring._set = True
+
+    def _made(self) -> np.ndarray:
+        topology: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
+        if topology is None:
+            raise self.fault("needs a topology in its node or above, added before it.")
+        rest = self.first._data["rest_position"].get()[:, :3]
+        low, high = self.localRange.get()
+        known: set[tuple[int, int]] = set()
+        made = []
+        for name, kind in _KINDS.items():
+            k, d = self._data[f"{name}Stiffness"].get(), self._data[f"{name}Damping"].get()
+            if k == 0.0 and d == 0.0:
+                continue
+            elements = topology.elements(kind)
+            ways = list(itertools.combinations(range(elements.shape[1]), 2))
+            for element in elements.tolist():
+                for i, j in ways:
+                    a, b = element[i], element[j]
+                    outside = (0 <= low and min(a, b) < low) or (0 <= high < min(a, b))
+                    pair = (min(a, b), max(a, b))
+                    if outside or pair in known:
+                        continue
+                    known.add(pair)
+                    length = float(np.linalg.norm(rest[b] - rest[a]))
+                    part = length if length > _EPS else 1.0
+                    made.append((a, b, k / part, d / part, length))
+        return np.array(made).reshape(-1, 5)
+
+    def _read(self) -> Springs:
+        found = super()._read()
+        pulls = np.full(len(found.ones), self.noCompression.get())
+        return found._replace(pulls_only=pulls) if self.spring.isSet() else found
+
+
+class ParallelMeshSpringForceField(MeshSpringForceField):
+    """MeshSpringForceField; here it uses one processor."""
+
+    nbThreads = Int(0, "Unused.")
+    taskSchedulerType = Text("_default", "Unused.")

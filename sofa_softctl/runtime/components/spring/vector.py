@@ -1,0 +1,79 @@
+"""VectorSpringForceField: springs whose rest is a vector, not a length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
+from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.core.data.types import Bool, Real, Text
+from sofa_softctl.runtime.core.link import LinkType
+
+
+class VectorSpringForceField(LinearSpringField):
+    """f = stiffness (u - u0) + viscosity (relative velocity), u from the first to the second node.
+
+    Springs join nodes of the same number in object1 and object2, with u0 = 0; or with useTopology
+    the ends of every edge, with u0 that of the rest position. As in SOFA a direct solver's matrix
+    does not know of them.
+    """
+
+    acts_on = ("Vec3",)
+
+    stiffness = Real(1.0, "Stiffness of all.", unit="force/length")
+    viscosity = Real(1.0, "Damping of all.", unit="force*time/length")
+    useTopology = Bool(False, "Springs along the edges of the topology.")
+    topology = LinkType("Topology that holds the edges; the node's own by default.")
+    filename = Text("", "Not supported: file with springs.")
+
+    def init(self) -> None:
+        """Nothing yet: states may come later.
+
+        Raises:
+            SceneError: a file is given.
+        """
+        if self.filename.get():
+            raise self.fault("does not read springs from a file.")
+        self._ends: tuple[np.ndarray, np.ndarray] | None = None
+
+    def _find(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._ends is None:
+            if self.useTopology.get():
+                topology: Any = self._links["topology"].getLinkedBase()
+                topology = topology or topology_of(self._context)
+                if topology is None:
+                    raise self.fault("needs a topology in its node or above, added before it.")
+                edges = topology.elements("edges")
+                rest = self.first._data["rest_position"].get()
+                self._rest = rest[edges[:, 1]] - rest[edges[:, 0]]
+                self._ends = edges[:, 0], edges[:, 1]
+            else:
+                nodes = np.arange(self.first.count)
+                self._rest = np.zeros((len(nodes), 3))
+                self._ends = nodes, nodes
+            self.set_every_pair(*self._ends)
+        return self._ends
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """See Contribution."""
+        self._find()
+        return super().pairs()
+
+    def springs(self) -> Springs:
+        """Unused: the law is another one."""
+        raise NotImplementedError
+
+    def add_pair_force(self, force: np.ndarray) -> None:
+        """See PairForceField."""
+        one, two = self.places(*self._find())
+        x, v = (self.state._data[name].get() for name in ("position", "velocity"))
+        k = self.stiffness.get()
+        f = (x[two] - x[one] - self._rest) * k + (v[two] - v[one]) * self.viscosity.get()
+        np.add.at(force, one, f)
+        np.subtract.at(force, two, f)
+        self.keep(one, two, np.tile(k * np.eye(3), (len(one), 1, 1)))
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """See Contribution; as in SOFA the matrix does not know of it."""

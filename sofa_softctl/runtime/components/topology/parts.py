@@ -1,0 +1,86 @@
+"""Edges, triangles and quads of elements, as SOFA lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+_EDGES_OF_TETRAHEDRON = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+_FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
+"""In SOFA's order, normals pointing out of a tetrahedron of positive volume."""
+EDGES_OF_TRIANGLE = [(1, 2), (2, 0), (0, 1)]
+EDGES_OF_QUAD = [(1, 2), (2, 3), (3, 0), (0, 1)]
+_EDGES_OF_HEXAHEDRON = [
+    (0, 1), (0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (2, 6), (3, 7), (4, 5), (4, 7), (5, 6), (6, 7)
+]  # fmt: skip
+QUADS_OF_HEXAHEDRON = [
+    (0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)
+]  # fmt: skip
+
+
+def unique_parts(elements: np.ndarray, parts: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """Parts of the elements, each once, in order of first appearance."""
+    return first_of_each(elements[:, parts].reshape(-1, len(parts[0])))[0]
+
+
+def first_of_each(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, k) that differ in their numbers, whatever the order of these within a row.
+
+    Returns:
+        The first of each kind, in order, shape (m, k), and how many there are of it, shape (m,).
+    """
+    _, first, counts = np.unique(
+        np.sort(rows, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    order = np.argsort(first)
+    return rows[first[order]], counts[order]
+
+
+def smallest_first(rows: np.ndarray) -> np.ndarray:
+    """Each row turned until its smallest number stands first."""
+    width = rows.shape[1]
+    return np.take_along_axis(
+        rows, (rows.argmin(axis=1)[:, None] + np.arange(width)) % width, axis=1
+    )
+
+
+def faces_of_tetrahedra(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The faces, each once, as SOFA lists them: of the first tetrahedron, smallest vertex first.
+
+    Returns:
+        Triangles (n, 3), and how many tetrahedra each belongs to (n,).
+    """
+    return first_of_each(smallest_first(tetrahedra[:, _FACES_OF_TETRAHEDRON].reshape(-1, 3)))
+
+
+def faces_of_hexahedra(hexahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The faces, each once, likewise: quads (n, 4), and how many hexahedra each belongs to (n,)."""
+    return first_of_each(smallest_first(hexahedra[:, QUADS_OF_HEXAHEDRON].reshape(-1, 4)))
+
+
+def boundary_triangles(tetrahedra: np.ndarray) -> np.ndarray:
+    """The faces of one tetrahedron only, as SOFA lists them, shape (n, 3)."""
+    triangles, counts = faces_of_tetrahedra(tetrahedra)
+    return triangles[counts == 1]
+
+
+def _sorted_edges(parts: Sequence[tuple[int, ...]]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda elements: np.sort(unique_parts(elements, parts), axis=1)
+
+
+OWNERS: dict[str, list[dict[str, Callable[[np.ndarray], np.ndarray]]]] = {
+    "quads": [{"hexahedra": lambda elements: faces_of_hexahedra(elements)[0]}],
+    "triangles": [{"tetrahedra": lambda elements: faces_of_tetrahedra(elements)[0]}],
+    "edges": [
+        {
+            "tetrahedra": _sorted_edges(_EDGES_OF_TETRAHEDRON),
+            "hexahedra": _sorted_edges(_EDGES_OF_HEXAHEDRON),
+        },
+        {
+            "triangles": lambda elements: unique_parts(elements, EDGES_OF_TRIANGLE),
+            "quads": _sorted_edges(EDGES_OF_QUAD),
+        },
+    ],
+}
+"""How SOFA lists what is derived, and of what: the first owners of which there are some."""

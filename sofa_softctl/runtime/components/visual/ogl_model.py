@@ -1,0 +1,224 @@
+"""OglModel: a surface that would be drawn, where it is now."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.behavior.drawn import DrawnModel
+from sofa_softctl.runtime.components.loader import mesh_loader
+from sofa_softctl.runtime.components.transform import spelt_out
+from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Choice,
+    Elements,
+    Int,
+    Integers,
+    Real,
+    Text,
+    Texts,
+    Vector,
+    Vectors,
+)
+from sofa_softctl.runtime.core.data.views import DataContainer
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+
+_LOADERS = {
+    "obj": "MeshOBJLoader",
+    "stl": "MeshSTLLoader",
+    "vtk": "MeshVTKLoader",
+    "vtu": "MeshVTKLoader",
+    "msh": "MeshGmshLoader",
+}
+_FACTORS = ("GL_ZERO", "GL_ONE", "GL_SRC_ALPHA", "GL_ONE_MINUS_SRC_ALPHA")
+
+
+class _NormalsNow(DataContainer):
+    """Normals of the surface as it is now."""
+
+    __slots__ = ()
+
+    def get(self) -> np.ndarray:
+        """See Data."""
+        if self.owner.updateNormals.get() or len(self._value) != self.owner.count:
+            self._value = self.owner.normals_now()
+        return self._value
+
+
+class _Normals(Vectors):
+    data_class = _NormalsNow
+
+
+class VisualModel(DrawnModel):
+    """A surface; nobody draws it, but scripts read where it is.
+
+    Its vertices and faces are given, or read from `filename`, or those of the node's topology.
+    scale3d, rotation and translation act once, at init, in this order.
+    """
+
+    aliases: ClassVar[tuple[str, ...]] = ("VisualModelImpl",)
+
+    enable = Bool(True, "Draw it.")
+    restPosition = Vectors(3, [], "Vertices at rest.", unit="length")
+    normal = _Normals(3, [], "Normals, by the areas of the faces around a vertex.")
+    initRestPositions = Bool(False, "Take the first vertices as those at rest.")
+    useNormals = Bool(True, "Unused: take the file's normals.", aliases=("normals",))
+    updateNormals = Bool(True, "Compute normals anew.")
+    computeTangents = Bool(False, "Unused.")
+    updateTangents = Bool(True, "Unused.")
+    handleDynamicTopology = Bool(True, "Unused: the mesh does not change.")
+    fixMergedUVSeams = Bool(True, "Unused.")
+    keepLines = Bool(False, "Draw edges as well.")
+    vertices = Vectors(3, [], "Vertices, where several are at one position.", unit="length")
+    texcoords = Vectors(2, [], "Texture coordinates.")
+    tangents = Vectors(3, [], "Unused.")
+    bitangents = Vectors(3, [], "Unused.")
+    edges = Elements(2, [], "Edges.")
+    triangles = Elements(3, [], "Triangles.")
+    quads = Elements(4, [], "Quadrilaterals.")
+    vertPosIdx = Integers([], "Unused: position of each of `vertices`.")
+    vertNormIdx = Integers([], "Unused: normal of each of `vertices`.")
+    filename = Text("", "Mesh file.", aliases=("fileMesh",), auto_link=False)
+    texturename = Text("", "Picture on the surface.", aliases=("textureFilename",))
+    translation = Vector(3, [0.0, 0.0, 0.0], "Translation at init.", unit="length")
+    rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree")
+    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z at init.")
+    scaleTex = Vector(2, [1.0, 1.0], "Scale of the texture.")
+    translationTex = Vector(2, [0.0, 0.0], "Translation of the texture.")
+    material = Text("", "Material.")
+    color = Text("", "Color.")
+    castshadow = Bool(True, "It casts shadows.")
+    flip = Bool(False, "Unused: turn the faces over.")
+    putOnlyTexCoords = Bool(False, "Unused.")
+    srgbTexturing = Bool(False, "Unused.")
+    materials = Texts([], "Materials of parts.")
+    groups = Texts([], "Faces of each material.")
+    topology = LinkType("Topology that holds the faces; the node's own by default.")
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        scale = values.pop("scale", None)
+        if scale is not None:
+            values["scale3d"] = [reading.number(reading.text(scale))] * 3
+        for name, keys in (("scaleTex", ("su", "sv")), ("translationTex", ("du", "dv"))):
+            if any(key in values for key in keys):
+                unset = 1.0 if name == "scaleTex" else 0.0
+                values[name] = [float(values.pop(key, unset)) for key in keys]
+        super().__init__(*args, **spelt_out(values))
+
+    def init(self) -> None:
+        """Find vertices and faces and put them in place."""
+        if self.filename.get():
+            self._load()
+        elif not (self.count and (self.triangles.isSet() or self.quads.isSet())):
+            self._take_topology()
+        factors, angles = self.scale3d.get(), self.rotation.get()
+        shift, position = self.translation.get(), self._data["position"]
+        if (factors != 1.0).any() or angles.any() or shift.any():
+            position.set((position.get() * factors) @ rotation_zyx(angles).T + shift)
+        if self.initRestPositions.get():
+            self.restPosition.set(position.get().copy())
+        for name, neutral in (("scale3d", 1.0), ("rotation", 0.0), ("translation", 0.0)):
+            self._data[name].set(np.full(3, neutral))
+
+    def _load(self) -> None:
+        name = self.filename.get()
+        known = _LOADERS.get(name.rpartition(".")[2].lower())
+        try:
+            if known is None:
+                raise self.fault(f"reads meshes of kinds {', '.join(_LOADERS)}, got '{name}'.")
+            loader = getattr(mesh_loader, known)(filename=name)
+            loader._context, loader._data["filename"].where = self._context, self.filename.where
+            loader.load()
+        except SceneError as error:
+            complain(self, error)
+            return
+        for name in ("position", "edges", "triangles", "quads"):
+            self._data[name].set(loader._data[name].get().copy())
+
+    def _take_topology(self) -> None:
+        found: Any = self._links["topology"].getLinkedBase()
+        if found is None and self._context is not None:
+            found = self._context.find_upward("topology")
+        if found is None:
+            return
+        if not self.count:
+            self._data["position"].set(found._data["position"].get().copy())
+        for name in ("edges", "triangles", "quads"):
+            faces = found.elements(name) if name != "edges" else found._data[name].get()
+            if not self._data[name].isSet():
+                self._data[name].set(np.array(faces))
+
+    def normals_now(self) -> np.ndarray:
+        """Normals of the vertices, shape (n, 3); zero where there is no face."""
+        x = self._data["position"].get()
+        normals = np.zeros((len(x), 3))
+        for faces in (self.triangles.get(), self.quads.get()):
+            width = faces.shape[1]
+            if not len(faces) or faces.max() >= len(x):
+                continue
+            for k in range(width):
+                # In a quadrilateral each corner has a normal of its own.
+                here, after, before = (k, (k + 1) % 4, (k + 3) % 4) if width == 4 else (0, 1, 2)
+                a, b, c = (x[faces[:, corner]] for corner in (here, after, before))
+                np.add.at(normals, faces[:, k], np.cross(b - a, c - a))
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        return np.divide(normals, lengths, out=normals, where=lengths > 0.0)
+
+
+class OglModel(VisualModel):
+    """A surface in SOFA's OpenGL window; nobody draws it, but scripts read where it is."""
+
+    aliases = ()
+
+    blendTranslucency = Bool(True, "Mix transparent parts with what is behind.")
+    premultipliedAlpha = Bool(False, "Unused.")
+    writeZTransparent = Bool(False, "Unused.")
+    alphaBlend = Bool(False, "Draw transparent.")
+    depthTest = Bool(True, "Hide what lies behind.")
+    cullFace = Int(0, "Hide one side.")
+    lineWidth = Real(1.0, "Width of lines.")
+    pointSize = Real(1.0, "Size of points.")
+    lineSmooth = Bool(False, "Unused.")
+    pointSmooth = Bool(False, "Unused.")
+    isEnabled = Bool(True, "Old name of `enable`.")
+    drawType = Int(0, "Unused.")
+    primitiveType = Choice(
+        "DEFAULT", "Unused.", choices=("DEFAULT", "LINES_ADJACENCY", "PATCHES", "POINTS")
+    )
+    blendEquation = Choice(
+        "GL_FUNC_ADD", "Unused.", choices=("GL_FUNC_ADD", "GL_FUNC_SUBTRACT", "GL_MIN", "GL_MAX")
+    )
+    sfactor = Choice("GL_SRC_ALPHA", "Unused.", choices=_FACTORS)
+    dfactor = Choice("GL_ONE_MINUS_SRC_ALPHA", "Unused.", choices=_FACTORS)
+
+
+class MergeVisualModels(OglModel):
+    """Several visual models as one: the vertices and faces of all, one after the other, at init."""
+
+    aliases = ()
+
+    nb = Int(1, "Unused: number of models.")
+    input = LinkType("A model.", kind="visual", aliases=("input1",))
+    input2 = LinkType("A model.", kind="visual")
+    input3 = LinkType("A model.", kind="visual")
+    input4 = LinkType("A model.", kind="visual")
+
+    def init(self) -> None:
+        """Put them together."""
+        found: list[Any] = [self._links[name].getLinkedBase() for name in _INPUTS]
+        models = [model for model in found if model is not None]
+        starts = np.cumsum([0, *(model.count for model in models)])
+        if models:
+            points = np.concatenate([model.position.get() for model in models])
+            self._data["position"].set(points)
+            for name in ("edges", "triangles", "quads"):
+                faces = [m._data[name].get() + s for m, s in zip(models, starts, strict=False)]
+                self._data[name].set(np.concatenate(faces))
+
+
+_INPUTS = ("input", "input2", "input3", "input4")

@@ -1,0 +1,174 @@
+"""`softctl check`: whether scenes run here, what they lack, and that each ends in time."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sofa_softctl.check import check_scenes, rank, scenes_in
+from sofa_softctl.errors import SceneError
+
+BODY = """
+def createScene(root):
+    body = root.addChild("body")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("SparseLDLSolver")
+    body.addObject("MechanicalObject", name="dofs", position=[[0, 0, 0], [1, 0, 0]])
+    body.addObject("UniformMass", totalMass=1.0)
+"""
+LACKING = """
+def createScene(root):
+    root.addObject("WarpDrive", speed=3)
+    body = root.addChild("body")
+    body.addObject("MechanicalObject", position=[[0, 0, 0]], colour="red")
+    body.addObject("AdaptiveBeamForceFieldAndMass", name="beam", interpolation="@dofs")
+    body.addObject("UniformMass", totalMass="1-0")
+"""
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Check a scene that is given as text."""
+
+    def check(text, name="scene.py", **options):
+        path = tmp_path / name
+        path.write_text(text)
+        (found,) = check_scenes([path], **options)
+        return found
+
+    return check
+
+
+def test_a_scene_that_runs_is_described(check):
+    found = check(BODY, steps=3)
+    assert found.runs
+    assert (found.error, found.lacks, found.steps) == ("", [], 3)
+    assert (found.states, found.dofs, found.time_step) == (1, 6, 0.01)
+    assert found.solvers == ["DefaultAnimationLoop", "EulerImplicitSolver", "SparseLDLSolver"]
+
+
+def test_all_that_a_scene_lacks_is_found_at_once(check, tmp_path):
+    found = check(LACKING)
+    assert not found.runs
+    assert f"{tmp_path / 'scene.py'}:3: the embedded runtime has no component" in found.error
+    lacks = {(lack.kind, lack.name): lack for lack in found.lacks}
+    assert list(lacks) == [
+        ("component", "WarpDrive"),
+        ("Data", "MechanicalObject.colour"),
+        ("component", "AdaptiveBeamForceFieldAndMass"),
+        ("value", "UniformMass.totalMass"),
+    ]
+    beam = lacks["component", "AdaptiveBeamForceFieldAndMass"]
+    assert beam.where == f"{tmp_path / 'scene.py'}:6"
+    assert beam.needs == "beams (plugin BeamAdapter)"
+    assert beam.stops
+    assert not lacks["Data", "MechanicalObject.colour"].stops
+
+
+def test_data_and_values_alone_do_not_stop_a_scene(check):
+    found = check(BODY.replace("totalMass=1.0", "totalMass='1.0x', totalmass=3"))
+    assert found.runs
+    assert [lack.kind for lack in found.lacks] == ["value", "Data"]
+    assert len(found.warnings) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("import nowhere_at_all\n" + BODY, "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("open('not_there.txt')\n" + BODY, "FileNotFoundError: .* 'not_there.txt'"),
+        ("def createScene(root):\n    input('Go?')\n", "EOFError"),
+        ("def createScene(root):\n    exit(3)\n", "SystemExit: 3"),
+        ("def createScene(root):\n    while True: pass\n", r"It was not done after 5 s\."),
+        ("import os\nos.abort()\n", "The process ended with status -6"),
+        ("def createScene(root):\n    1 / 0\n", "ZeroDivisionError: division by zero"),
+        ("print 'hello'\n", "SyntaxError: Missing parentheses"),
+        (
+            "import Sofa.Core\n"
+            "class Bad(Sofa.Core.Controller):\n"
+            "    def onAnimateBeginEvent(self, event):\n"
+            "        raise KeyError('mine')\n"
+            "def createScene(root):\n    root.addObject(Bad(name='bad'))\n",
+            "KeyError: 'mine'",
+        ),
+    ],
+)
+def test_a_scene_that_cannot_run_ends_with_a_sentence(check, text, error):
+    found = check(text, seconds=5.0 if "while" in text else 60.0)
+    assert not found.runs
+    assert re.search(error, found.error), found.error
+
+
+def test_the_scenes_own_line_is_named(check, tmp_path):
+    found = check("def createScene(root):\n\n    1 / 0\n")
+    assert found.where == f"{tmp_path / 'scene.py'}:3"
+
+
+def test_an_xml_scene_is_checked_too(check, tmp_path):
+    found = check("<Node>\n<WarpDrive/>\n<Node><MechanicalObject/></Node></Node>", "scene.scn")
+    (lack,) = found.lacks
+    assert (lack.name, lack.where) == ("WarpDrive", f"{tmp_path / 'scene.scn'}:2")
+
+
+def test_scenes_of_a_folder_are_found_and_other_files_left_out(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name, text in {
+        "arm.py": BODY,
+        "helper.py": "def add(root): pass\n",
+        "arm.scn": "<Node/>",
+        "other.xml": "<package/>",
+        "sub/leg.pyscn": BODY,
+        ".hidden.py": BODY,
+        "notes.txt": BODY,
+    }.items():
+        (tmp_path / name).write_text(text)
+    names = [str(path.relative_to(tmp_path)) for path in scenes_in([tmp_path])]
+    assert names == ["arm.py", "arm.scn", "sub/leg.pyscn"]
+    with pytest.raises(SceneError, match="There is no scene file or folder"):
+        scenes_in([tmp_path / "nowhere"])
+
+
+def test_what_most_scenes_lack_comes_first(tmp_path):
+    texts = {
+        "a.py": "def createScene(root):\n    root.addObject('WarpDrive')\n",
+    }
+    texts["b.py"] = texts["a.py"] + "    root.addObject('Tardis')\n"
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    ranks = rank(check_scenes(scenes_in([tmp_path]), workers=2))
+    assert [(entry.name, entry.scenes, entry.alone) for entry in ranks] == [
+        ("WarpDrive", 2, 1),
+        ("Tardis", 1, 0),
+    ]
+
+
+def test_the_command_prints_one_scene_or_a_table_and_ends_with_status_1(softctl, tmp_path):
+    (tmp_path / "good.py").write_text(BODY)
+    (tmp_path / "bad.py").write_text(LACKING)
+    status, out, _ = softctl("check", tmp_path / "good.py")
+    assert status == 0
+    assert "good.py: runs here" in out
+    assert "1, with 6 degrees of freedom" in out
+    status, out, _ = softctl("check", tmp_path, "--rank", "--quiet")
+    assert status == 1
+    assert "1 of 2 scenes run; 1 of them have a mechanical state." in out
+    assert "WarpDrive" in out
+    status, out, _ = softctl("check", tmp_path / "bad.py", "--json", "--rank")
+    found = json.loads(out)
+    assert found["scenes"][0]["lacks"][0]["name"] == "WarpDrive"
+    assert found["rank"][0]["scenes"] == 1
+
+
+def test_strict_counts_warnings(softctl, tmp_path):
+    path = tmp_path / "scene.py"
+    path.write_text(BODY.replace("totalMass=1.0", "totalMass=1.0, colour='red'"))
+    assert softctl("check", path)[0] == 0
+    assert softctl("check", path, "--strict")[0] == 1
+
+
+def test_the_packages_own_scenes_lack_nothing():
+    """Two of them, for the time: the others run in tests/scenes."""
+    folder = Path(__file__).parents[2] / "scenes"
+    for found in check_scenes([folder / "finger.py", folder / "trunk.py"], steps=1):
+        assert (found.runs, found.lacks, found.warnings) == (True, [], [])

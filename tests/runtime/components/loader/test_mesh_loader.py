@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+
+SQUARE = "v 0 0 0\nv 9 9 9\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 3 4 5\n"
+"""A quad, and a second point that belongs to nothing."""
+
+
+@pytest.fixture
+def loader(root, tmp_path):
+    """Makes a loader of a file with that text."""
+
+    def make(kind="MeshOBJLoader", text=SQUARE, suffix="obj", **values):
+        path = tmp_path / f"mesh.{suffix}"
+        path.write_text(text)
+        return root.addObject(kind, filename=str(path), **values)
+
+    return make
+
+
+def test_points_of_no_element_may_be_left_out(loader):
+    """Elements name the others by their new numbers."""
+    found = loader(onlyAttachedPoints=True)
+    assert found.position.array()[:, 2].tolist() == [0, 0, 0, 0]
+    assert found.quads.array().tolist() == [[0, 1, 2, 3]]
+
+
+def test_a_matrix_takes_the_place_of_the_other_transformations(loader):
+    """(x, y, z) to (2 - y, x, 3 z): a quarter turn about z, a stretch and a shift."""
+    matrix = [[0, -1, 0, 2], [1, 0, 0, 0], [0, 0, 3, 0], [0, 0, 0, 1]]
+    found = loader(transformation=matrix, translation=[50, 50, 50]).position.array()
+    assert found[1] == pytest.approx([2 - 9, 9, 27])
+
+
+def test_another_place_counts_at_once(loader):
+    found = loader()
+    found.translation.value = [0, 0, 5]
+    assert found.position.array()[0].tolist() == [0, 0, 5]
+
+
+def test_normals_are_those_of_the_faces_around_a_vertex(loader):
+    """In the middle of two faces at a right angle: half way between."""
+    bent = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 4 2\n"
+    normals = loader(text=bent).normals.array()
+    assert normals[0] == pytest.approx(np.array([0, 1, 1]) / np.sqrt(2))
+    assert normals[2] == pytest.approx([0, 0, 1])
+    assert loader().normals.array()[0] == pytest.approx([0, 0, 1])
+
+
+def test_a_gid_mesh_is_read(loader):
+    text = (
+        "MESH dimension 3 ElemType Tetrahedra Nnode 4\nCoordinates\n 7 0 0 0\n 8 1 0 0\n"
+        "9 0 1 0\n10 0 0 1.5\nEnd Coordinates\n\nElements\n1 1 2 3 4\nEnd Elements\n"
+    )
+    found = loader("GIDMeshLoader", text, "gid", scale3d=[1, 1, 2])
+    assert found.position.array().tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 3]]
+    assert found.tetrahedra.array().tolist() == [[0, 1, 2, 3]]
+
+
+def test_quadratic_elements_of_gid_keep_their_corners(loader):
+    text = (
+        "MESH dimension 2 ElemType Triangle Nnode 6\nCoordinates\n1 0 0\n2 1 0\n3 0 1\n4 .5 0\n"
+        "5 .5 .5\n6 0 .5\nend coordinates\nelements\n1 1 2 3 4 5 6\nend elements\n"
+    )
+    found = loader("GIDMeshLoader", text, "gid")
+    assert found.triangles.array().tolist() == [[0, 1, 2]]
+    assert found.position.array()[4].tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("MESH ElemType Tetrahedra\n", "expected a first line 'MESH dimension 3"),
+        ("MESH dimension 3 ElemType Prism Nnode 6\n", "elements of kind 'Prism' cannot be used"),
+        ("MESH dimension 3 ElemType Triangle Nnode 4\n", "3 or 6 nodes in each Triangle, got dim"),
+        ("MESH dimension 3 ElemType Triangle Nnode 3\nCoordinates\n1 0 0 0\n", "only the first"),
+        (
+            "MESH dimension 3 ElemType Triangle Nnode 3\nCoordinates\n1 0 0\nEnd Coordinates\n",
+            "line 3: expected 4 numbers, got",
+        ),
+    ],
+)
+def test_a_damaged_gid_mesh_is_an_error(text, message, loader):
+    with pytest.raises(SceneError, match=message):
+        loader("GIDMeshLoader", text, "gid")
+
+
+def test_an_off_mesh_is_read(loader):
+    """Comments and colours are passed over, faces of five sides too."""
+    text = "OFF\n# a tent\n5 3 0\n0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 2\n4 0 1 2 3\n3 0 1 4 255 0 0\n"
+    found = loader("MeshOffLoader", text + "5 0 1 2 3 4\n", "off")
+    assert found.quads.array().tolist() == [[0, 1, 2, 3]]
+    assert found.triangles.array().tolist() == [[0, 1, 4]]
+    assert found.position.array()[4].tolist() == [0, 0, 2]
+
+
+def test_an_off_mesh_that_is_cut_off_is_an_error(loader):
+    with pytest.raises(SceneError, match="expected 3 points and 1 faces, one a line, got 2 lines"):
+        loader("MeshOffLoader", "OFF 3 1 0\n0 0 0\n1 0 0\n", "off")
+
+
+def test_spheres_are_read_with_their_radii(loader):
+    """Scale, turn and shift move the centres and leave the radii, as in SOFA."""
+    text = "sph 1.0\n#two\nnums 2\nsphe 0 1 0 0 0.5\nsphe 1 0 2 0 0.25\n"
+    found = loader("SphereLoader", text, "sph", scale=[2, 2, 2], translation=[0, 0, 1])
+    assert found.sphere_centers.array().tolist() == [[2, 0, 1], [0, 4, 1]]
+    assert found.listRadius.array().tolist() == [0.5, 0.25]
+
+
+def test_a_sphere_without_a_place_is_an_error(loader):
+    with pytest.raises(SceneError, match=r"line 2 of .*: expected 'sphe NUMBER X Y Z RADIUS'"):
+        loader("SphereLoader", "sph 1.0\nsphe 0 1 nought\n", "sph")
+
+
+def test_a_string_has_the_vertices_that_it_is_told(root):
+    """(also tests/parity/test_topologies.py)"""
+    string = root.addObject("StringMeshCreator", resolution="3", scale3d=[4, 1, 1])
+    assert string.position.array()[:, 0].tolist() == [0, 2, 4]
+    string.resolution.value = 2
+    assert string.edges.array().tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "resolution", "message"),
+    [
+        ("StringMeshCreator", 0, "needs a 'resolution' from 1 on, got 0"),
+        ("GridMeshCreator", [1, 2], r"needs a 'resolution' of two numbers from 2 on, got \[1, 2\]"),
+    ],
+)
+def test_a_mesh_of_no_cells_is_an_error(kind, resolution, message, root):
+    with pytest.raises(SceneError, match=message):
+        root.addObject(kind, resolution=resolution)
+
+
+def test_the_message_says_where_sofa_keeps_its_meshes(root, monkeypatch, tmp_path):
+    monkeypatch.delenv("SOFA_ROOT", raising=False)
+    with pytest.raises(SceneError, match="set SOFA_ROOT to the folder of a SOFA, which has them"):
+        root.addObject("MeshGmshLoader", filename="mesh/no_liver.msh")
+
+
+@pytest.mark.parametrize("place", ["share/sofa/mesh", "share/mesh"])
+def test_meshes_of_an_installed_sofa_are_found(place, root, monkeypatch, tmp_path):
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    (folder / "square_of_ours.obj").write_text(SQUARE)
+    monkeypatch.setenv("SOFA_ROOT", str(tmp_path))
+    found = root.addObject("MeshOBJLoader", filename="mesh/square_of_ours.obj")
+    assert len(found.position.value) == 5
+
+
+def test_our_own_folder_comes_before_sofa(root, monkeypatch, tmp_path):
+    """SOFTCTL_DATA before SOFA_ROOT, and both before what is made."""
+    for name, text in (("own", SQUARE), ("share", "v 0 0 0\n")):
+        (tmp_path / name / "mesh").mkdir(parents=True)
+        (tmp_path / name / "mesh" / "cube.obj").write_text(text)
+    monkeypatch.setenv("SOFA_ROOT", str(tmp_path))
+    monkeypatch.setenv("SOFTCTL_DATA", str(tmp_path / "own"))
+    assert len(root.addObject("MeshOBJLoader", filename="mesh/cube.obj").position.value) == 5
+    monkeypatch.delenv("SOFTCTL_DATA")
+    assert len(root.addObject("MeshOBJLoader", filename="mesh/cube.obj").position.value) == 1

@@ -1,0 +1,127 @@
+"""Nodes that are moved, or kept on lines; their motions are compared in parity/mechanics."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.derivatives.supported import check_step
+from sofa_softctl.runtime.simulation import simulation, snapshot
+
+POINTS = np.arange(12.0).reshape(4, 3)
+
+
+@pytest.fixture
+def body(root, integrated):
+    """Makes four nodes on springs with a constraint."""
+
+    def make(kind, linear_solver="SparseLDLSolver", **values):
+        node = integrated(root, "body", POINTS, linear_solver)
+        node.addObject("UniformMass", vertexMass=1.0)
+        node.addObject("RestShapeSpringsForceField", stiffness=3.0)
+        node.addObject(kind, name="constraint", **values)
+        simulation.init(root)
+        return node
+
+    return make
+
+
+MOVED = {"indices": [1], "keyTimes": [0.0, 1.0], "movements": [[0, 0, 0], [1, 2, 3]]}
+
+
+def test_a_moved_node_is_where_its_path_was_at_the_start_of_the_step(body, root):
+    """As in SOFA, which places it before the time goes on; its velocity is that of the path."""
+    node = body("LinearMovementProjectiveConstraint", **MOVED)
+    simulation.animateNSteps(root, 5)
+    assert node.dofs.position.value[1] == pytest.approx(POINTS[1] + 0.04 * np.array([1, 2, 3]))
+    assert node.dofs.velocity.value[1].tolist() == [1, 2, 3]
+
+
+def test_the_older_names_are_known(body):
+    node = body("LinearMovementConstraint", **MOVED)
+    assert node.constraint.getClassName() == "LinearMovementProjectiveConstraint"
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("LinearMovementProjectiveConstraint", MOVED),
+        (
+            "LinearVelocityProjectiveConstraint",
+            {"indices": [1], "keyTimes": [0, 1], "velocities": [[0, 0, 0], [1, 2, 3]]},
+        ),
+    ],
+)
+def test_reset_and_snapshots_bring_the_motion_back(kind, values, body, root):
+    node = body(kind, **values)
+    simulation.animateNSteps(root, 3)
+    kept = snapshot.take(root)
+    simulation.animateNSteps(root, 3)
+    later = node.dofs.position.value.copy()
+    snapshot.put_back(root, kept)
+    simulation.animateNSteps(root, 3)
+    assert (node.dofs.position.value == later).all()
+    simulation.reset(root)
+    simulation.animateNSteps(root, 6)
+    assert node.dofs.position.value == pytest.approx(later, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (
+            "LinearMovementProjectiveConstraint",
+            {"indices": [4], "keyTimes": [0, 1], "movements": [[0, 0, 0]] * 2},
+            "has 'indices' from 4 to 4, but there are 4 nodes",
+        ),
+        (
+            "LinearMovementProjectiveConstraint",
+            {"keyTimes": [0, 1], "movements": [[0, 0, 0]]},
+            "needs ascending 'keyTimes' and as many 'movements'",
+        ),
+        (
+            "LinearVelocityProjectiveConstraint",
+            {"keyTimes": [1, 0], "velocities": [[0, 0, 0]] * 2},
+            "needs ascending 'keyTimes' and as many 'velocities'",
+        ),
+        (
+            "PartialLinearMovementProjectiveConstraint",
+            {**MOVED, "movedDirections": [1, 1, 1, 0, 0, 0]},
+            "has 6 'movedDirections', but a node moves in 3",
+        ),
+        ("LineProjectiveConstraint", {}, "does not work with SparseLDLSolver"),
+        ("PlaneProjectiveConstraint", {}, "does not work with SparseLDLSolver"),
+        ("AffineMovementProjectiveConstraint", {}, "does not work with SparseLDLSolver"),
+        (
+            "FixedPlaneProjectiveConstraint",
+            {"direction": [0.6, 0.8, 0]},
+            "does not work with SparseLDLSolver",
+        ),
+        (
+            "FixedPlaneProjectiveConstraint",
+            {"direction": [0, 0, 2]},
+            "needs a 'direction' of length 1",
+        ),
+        ("OscillatorProjectiveConstraint", {"oscillators": [1, 2]}, "takes 9 numbers for each"),
+        (
+            "AttachProjectiveConstraint",
+            {"indices1": [0], "indices2": [1, 2]},
+            "has 1 indices1, but 2 indices2",
+        ),
+        (
+            "AttachProjectiveConstraint",
+            {"indices1": [0], "indices2": [9]},
+            "has 'indices2' from 9 to 9, but .* has 4 nodes",
+        ),
+        ("AttachProjectiveConstraint", {"restRotations": True}, "does not support 'restRotations'"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error(kind, values, message, body):
+    with pytest.raises(SceneError, match=message):
+        body(kind, **values)
+
+
+def test_a_moved_node_is_not_differentiated(body, root):
+    body("LinearMovementProjectiveConstraint", **MOVED)
+    loop = simulation.loop_of(root)
+    with pytest.raises(SceneError, match="whose derivative is not known; it is known of Fixed"):
+        check_step(loop, loop.systems[0])

@@ -1,0 +1,108 @@
+"""What topologies derive, hold and refuse; the orders are those of tests/parity."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.simulation import simulation
+
+X = np.arange(24.0).reshape(8, 3).tolist()
+CELL = [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_container_leaves_other_kinds_of_elements_to_others(root):
+    """src names a mesh with tetrahedra; the container of triangles has none of them."""
+    root.addObject(
+        "MeshTopology", name="mesh", position=X, triangles=[[0, 1, 2]], tetrahedra=[[0, 1, 2, 3]]
+    )
+    skin = root.addChild("skin")
+    found = skin.addObject("TriangleSetTopologyContainer", src="@../mesh")
+    simulation.init(root)
+    assert found.triangles.array().tolist() == [[0, 1, 2]]
+    assert len(found.tetrahedra.array()) == 0 and found.nbPoints.value == 8
+
+
+def test_a_container_that_is_given_other_elements_is_complained_of(root):
+    root.addObject("TriangleSetTopologyContainer", position=X, tetrahedra=[[0, 1, 2, 3]])
+    with pytest.raises(SceneError, match="holds no tetrahedra: expected edges or triangles"):
+        simulation.init(root)
+
+
+def test_scripts_count_and_look_up_elements(root):
+    mesh = root.addObject("MeshTopology", position=X, hexahedra=[CELL])
+    simulation.init(root)
+    assert (mesh.getNbHexahedra(), mesh.getNbQuads(), mesh.getNbLines()) == (1, 6, 12)
+    assert mesh.getHexahedron(0) == CELL and mesh.getEdge(11) == [6, 7]
+    with pytest.raises(SceneError, match="has no element 6 among its 6 quads"):
+        mesh.getQuad(6)
+
+
+def test_topology_algorithms_are_a_warning(root, tolerant):
+    """Removed from SOFA; many scenes still have them."""
+    root.addObject("TetrahedronSetTopologyAlgorithms", template="Vec3d")
+    simulation.init(root)
+
+
+def test_force_fields_act_on_the_last_topology_of_a_node(root):
+    """As in SOFA; a grid and the tetrahedra made of it are a common pair."""
+    root.addObject("EulerImplicitSolver")
+    root.addObject("SparseLDLSolver")
+    root.addObject("RegularGridTopology", name="grid", n=[2, 2, 2])
+    root.addObject("TetrahedronSetTopologyContainer", name="tets", tetrahedra=[[0, 1, 2, 4]])
+    root.addObject("MechanicalObject")
+    root.addObject("UniformMass", totalMass=1.0)
+    field = root.addObject("TetrahedronFEMForceField", youngModulus=1.0, poissonRatio=0.3)
+    simulation.init(root)
+    assert field.elements.tolist() == [[0, 1, 2, 4]]
+
+
+def test_masses_do_not_take_the_sides_of_hexahedra_for_a_surface(root):
+    root.addObject("RegularGridTopology", n=[2, 2, 2])
+    root.addObject("MechanicalObject")
+    root.addObject("DiagonalMass", totalMass=1.0)
+    with pytest.raises(SceneError, match="does not spread mass over the hexahedra of"):
+        simulation.init(root)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("Hexa2TetraTopologicalMapping", "finds no hexahedra in"),
+        ("Quad2TriangleTopologicalMapping", "finds no quads in"),
+        ("Triangle2EdgeTopologicalMapping", "finds no triangles in"),
+    ],
+)
+def test_a_mapping_without_elements_is_an_error(kind, message, root):
+    root.addObject("MeshTopology", position=X)
+    child = root.addChild("child")
+    child.addObject("MeshTopology", position=X)
+    child.addObject(kind)
+    with pytest.raises(SceneError, match=message):
+        simulation.init(root)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"nbPointsOnEachCircle": 4}, "needs a positive 'radius'"),
+        ({"radius": 1.0}, "needs 'nbPointsOnEachCircle' from 1 on, got 0"),
+    ],
+)
+def test_a_tube_needs_a_radius_and_vertices(values, message, root):
+    root.addObject("EdgeSetTopologyContainer", position=X, edges=[[0, 1]])
+    child = root.addChild("child")
+    child.addObject("QuadSetTopologyContainer")
+    child.addObject("Edge2QuadTopologicalMapping", **values)
+    with pytest.raises(SceneError, match=message):
+        simulation.init(root)
+
+
+def test_a_tube_needs_frames(root):
+    root.addObject("EdgeSetTopologyContainer", position=X, edges=[[0, 1]])
+    root.addObject("MechanicalObject")
+    child = root.addChild("child")
+    child.addObject("QuadSetTopologyContainer")
+    child.addObject("MechanicalObject")
+    child.addObject("Edge2QuadTopologicalMapping", radius=1.0, nbPointsOnEachCircle=4)
+    with pytest.raises(SceneError, match="needs frames beside .* template='Rigid3'"):
+        simulation.init(root)

@@ -1,0 +1,80 @@
+"""Keys pressed by a script."""
+
+import pytest
+
+from sofa_softctl.errors import UsageError
+from sofa_softctl.scene.session import Session
+
+SCENE = """
+import Sofa.Core
+from Sofa.constants import Key
+
+class Mover(Sofa.Core.Controller):
+    def __init__(self, *args, **kwargs):
+        Sofa.Core.Controller.__init__(self, *args, **kwargs)
+        self.seen = []
+
+    def onKeypressedEvent(self, event):
+        self.seen.append(("down", event["key"], round(self.getContext().time.value, 6)))
+
+    def onKeyreleasedEvent(self, event):
+        self.seen.append(("up", event["key"] == Key.uparrow))
+
+def createScene(root):
+    root.addObject(Mover(name="mover"))
+"""
+
+
+@pytest.fixture
+def scene(tmp_path):
+    path = tmp_path / "scene.py"
+    path.write_text(SCENE)
+    return path
+
+
+def test_keys_reach_the_controllers_at_the_step_that_begins_at_their_time(scene):
+    from sofa_softctl.scene.keys import KeyPress, KeyPresses
+
+    keys = [KeyPress.parse("t=0.02:up"), KeyPress.parse("t=0:+"), KeyPress.parse("0.015:a")]
+
+    def add(root):
+        root.addObject(KeyPresses(name="keys", root=root, keys=keys))
+
+    with Session(scene, backend="embedded", add=add) as session:
+        session.step(2)
+        assert session.root.mover.seen == [("down", "+", 0.0), ("up", False)]
+        session.step(2)
+        assert session.root.mover.seen[2:] == [
+            ("down", "a", 0.02),
+            ("up", False),
+            ("down", "\x13", 0.02),
+            ("up", True),
+        ]
+        session.reset()
+        session.step()
+        assert session.root.mover.seen[-2:] == [("down", "+", 0.0), ("up", False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("+", r"--key takes a time and a key such as t=1\.5:\+ or t=2:up, got '\+'"),
+        ("t=x:+", "takes a time and a key"),
+        ("t=-1:+", "takes a time and a key"),
+        ("t=nan:+", "takes a time and a key"),
+        ("t=1:", "takes a time and a key"),
+        ("t=1:upp", r"there is no key 'upp'\. Did you mean 'up'\? A key is one character"),
+    ],
+)
+def test_what_is_no_key_is_refused(Sofa, text, message):
+    from sofa_softctl.scene.keys import KeyPress
+
+    with pytest.raises(UsageError, match=message):
+        KeyPress.parse(text)
+
+
+def test_the_command_presses_keys(softctl, scene):
+    scene.write_text(SCENE.replace("self.seen.append", "print"))
+    status, out, _ = softctl("run", scene, "--steps", 3, "--key", "t=0.01:+", "--quiet")
+    assert status == 0
+    assert "('down', '+', 0.01)" in out
