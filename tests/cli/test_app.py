@@ -107,7 +107,7 @@ def test_plugins_are_listed_with_all_that_they_bring(softctl):
     assert re.search(r"built-in\W+controllers\W+bridge, identification, inverse", out)
     assert re.search(r"\W QP solvers\W+daqp, proxqp", out)
     assert re.search(r"sparse QP solvers\W+osqp, piqp", out)
-    assert re.search(r"components\W+AddDataRepository, .* more", out, re.DOTALL)
+    assert re.search(r"components\W+AMDOrderingMethod, .* more", out, re.DOTALL)
 
 
 def test_the_doctor_looks_at_backend_versions_and_cache(softctl):
