@@ -403,7 +403,7 @@ def test_a_fault_of_softctl_keeps_its_traceback_in_a_file(softctl, monkeypatch, 
     monkeypatch.setattr("sofa_softctl.view.terminal.info.show_plugins", lambda _: 1 / 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(
-        "sofa_softctl.view.terminal.errors.user_frames",
+        "sofa_softctl.plugins.user_frames",
         lambda _: [],  # this test's own line
     )
     status, _, err = softctl("plugins")

@@ -1,10 +1,10 @@
-"""Example plugin: SOFA's component PlaneROI for the embedded runtime, which has none.
+"""Example plugin: a component of the embedded runtime, SOFA's PlaneROI under another name.
 
 Install it with `pip install plugins/plane_roi`, or load it for one run:
 
     softctl run scene.py --plugin plugins/plane_roi/plane_roi.py
 
-A scene then has it in the embedded runtime; in SOFA the same scene gets SOFA's own.
+Scenes that shall run in SOFA, too, write PlaneROI, which the runtime has itself.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from sofa_softctl import hookimpl
 from sofa_softctl.runtime import RegionOfInterest, Vectors
 
 
-class PlaneROI(RegionOfInterest):
+class SlabROI(RegionOfInterest):
     """Inside at least one plane with a depth; its borders belong to it.
 
     A plane is the parallelogram p0, p1, p2, p0 + p2 - p1, and reaches by half its depth to both
@@ -76,4 +76,4 @@ def _unit(vector):
 @hookimpl
 def softctl_register_components(register):
     """See sofa_softctl.hooks."""
-    register(PlaneROI)
+    register(SlabROI)

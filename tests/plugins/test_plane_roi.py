@@ -19,13 +19,13 @@ FLOOR = [0, 0, 0, 2, 0, 0, 2, 2, 0, 1.0]
 
 @pytest.fixture
 def region(load, Sofa):
-    """Makes a PlaneROI on a grid."""
+    """Makes a SlabROI on a grid."""
     load("plane_roi")
 
     def make(plane, **values):
         root = Sofa.Core.Node("root")
         elements = {"edges": EDGES, "triangles": TRIANGLES, "tetrahedra": TETRAHEDRA}
-        roi = root.addObject("PlaneROI", plane=plane, position=POINTS, **elements, **values)
+        roi = root.addObject("SlabROI", plane=plane, position=POINTS, **elements, **values)
         Sofa.Simulation.init(root)
         return roi
 
@@ -34,7 +34,7 @@ def region(load, Sofa):
 
 def test_the_component_passes_the_check_of_plugins(load):
     load("plane_roi")
-    check_component(factory.find("PlaneROI"), plane=[0, 0, 0, 10, 0, 0, 10, 10, 0, 1.0])
+    check_component(factory.find("SlabROI"), plane=[0, 0, 0, 10, 0, 0, 10, 10, 0, 1.0])
 
 
 def test_borders_and_faces_belong_to_the_plane(region):
@@ -115,5 +115,5 @@ def test_a_plane_that_moves_counts_at_once(region):
     ],
 )
 def test_what_is_no_plane_is_an_error(region, plane, message):
-    with pytest.raises(SceneError, match=rf"test_plane_roi.py:\d+: PlaneROI .* {message}"):
+    with pytest.raises(SceneError, match=rf"test_plane_roi.py:\d+: SlabROI .* {message}"):
         region(plane)

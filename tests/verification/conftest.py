@@ -56,7 +56,7 @@ def soft_body():
         node.addObject("EulerImplicitSolver", name="integrator", **integrator)
         node.addObject(linear_solver, name="linear_solver")
         node.addObject("MeshTopology", position=points.tolist(), tetrahedra=tetrahedra.tolist())
-        node.addObject("MechanicalObject", name="dofs")
+        node.addObject("MechanicalObject", name="dofs", position=points.tolist())
         node.addObject(mass, name="mass", massDensity=density)
         node.addObject(
             "TetrahedronFEMForceField",

@@ -20,6 +20,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vector,
 )
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 
 _ROUNDED = 1e-2  # a quaternion written with two digits is still one
 
@@ -89,6 +90,12 @@ class MechanicalObject(MechanicalState):
             position.set(self.kind.at_points(points))
             if len(velocity.get()):
                 velocity.set(np.tile(velocity.get()[-1], (count, 1)))
+        if len(velocity.get()) > 1 >= len(position.get()) and not len(rest.get()):
+            problem = self.fault(
+                f"has velocities of {len(velocity.get())} nodes but no positions: all stand at "
+                "zero, as in SOFA. Give 'position', too."
+            )
+            complain(self, problem)
         position.set(_filled(position.get(), count, self.kind.identity))
         velocity.set(_filled(velocity.get(), count, np.zeros(self.deriv_size)))
         self._transform("scale3d", "rotation", "translation")
