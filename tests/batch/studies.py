@@ -31,6 +31,7 @@ def createScene(root, young=500.0, pull=0.0, trouble="", pause=0.0):
     if trouble == "exit":
         raise SystemExit(3)
     if trouble == "diverge":
+        made.body.dofs.position.value = made.body.getTopology().position.value
         made.body.dofs.velocity.value = np.full((12, 3), 1e200)
     if trouble == "hang":
         time.sleep(600.0)
