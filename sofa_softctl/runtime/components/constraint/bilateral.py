@@ -83,6 +83,8 @@ class FixedLagrangianConstraint(NodeRows):
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
         nodes, data = self.chosen(), self.state._data
+        if self.starts_from is not None and len(self.starts_from) != self.row_count:
+            self.starts_from = None  # other nodes than in the last step: those of a moving region
         free, rest = data["free_position"].get()[nodes], data["rest_position"].get()[nodes]
         if self.state.kind.name == "Rigid3":
             turn = rigid.product(free[:, 3:], rigid.conjugate(rest[:, 3:]))

@@ -103,3 +103,24 @@ def test_a_block_is_solved_at_once():
 def test_the_contact_solver_refuses_what_is_no_contact(held):
     with pytest.raises(SceneError, match="is no contact, but LCPConstraintSolver"):
         held("FixedLagrangianConstraint", solver="LCPConstraintSolver", indices=[1])
+
+
+def test_other_nodes_than_in_the_last_step_start_from_zero(Sofa, root):
+    """Held nodes may be those of a region that moves: two in the first step, one in the second."""
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", tolerance=1e-12, maxIterations=100)
+    body = root.addChild("body")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("SparseLDLSolver")
+    body.addObject("MechanicalObject", name="dofs", position=[[0, 0, 0], [1, 0, 0]])
+    body.addObject("UniformMass", totalMass=2.0)
+    body.addObject("LinearSolverConstraintCorrection")
+    held = body.addObject("FixedLagrangianConstraint", indices=[0, 1])
+    root.gravity = [0.0, 0.0, -1.0]
+    Sofa.Simulation.init(root)
+    Sofa.Simulation.animate(root, 0.01)
+    held.indices = [1]
+    Sofa.Simulation.animate(root, 0.01)
+    height = body.dofs.position.value[:, 2]
+    assert abs(height[1]) < 1e-12  # held
+    assert abs(height[0] + 1e-4) < 1e-12  # g dt^2: falls for one step
