@@ -159,7 +159,7 @@ def roll(near=20.0, far=50.0):
             Observation("pulls", lambda e: e.action, 0.0, 14.0, "length"),
         ],
         action=[
-            Action(f"/ring/cable_{angle}/cable", 0.0, 14.0, rate=150.0, drive="displacement")
+            Action(f"/ring/cable_{angle}/cable", 0.0, 14.0, 150.0, idle=0.0, drive="displacement")
             for angle in (0, 45, 90, 135)
         ],
         reward=reward,

@@ -43,6 +43,9 @@ class Action:
     """Greatest value."""
     rate: float | None = None
     """Greatest change [1/time]."""
+    idle: float | None = None
+    """Value of an action of zero, which is where an untrained policy begins: half way between the
+    limits, or for what only pulls better 0, where it is slack."""
     drive: str = ""
     """`valueType` that is set on the component: 'force', 'displacement', ...; empty: as it is."""
 
@@ -76,9 +79,12 @@ class Actuation:
             for one, component, factor in zip(actions, self.components, self._factor, strict=True)
         ]
         low, high, self.rate = np.array(limits).T
+        idle = 0.5 * low + 0.5 * high
+        for k, one in enumerate(actions):
+            idle[k] = idle[k] if one.idle is None else one.idle
         kinds = [str(one.valueType.value) for one in self.components]
         symbols = [symbol(units, UNITS.get(kind, "")) for kind in kinds]
-        self.quantities = Quantities(tuple(paths), tuple(symbols), low, high)
+        self.quantities = Quantities(tuple(paths), tuple(symbols), low, high, idle)
         self._first = [np.array(one.value.value, dtype=float) for one in self.components]
         self.asked = self.applied = np.zeros(0)
         self._begin()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,20 +25,32 @@ class Quantities:
     """Least values, shape (n,)."""
     high: np.ndarray
     """Greatest values, shape (n,)."""
+    idle: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Values of the share 0, shape (n,); left out: half way between the bounds."""
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
+        if not np.size(self.idle):
+            object.__setattr__(self, "idle", _middle(self.low, self.high))
+        for name in ("low", "high", "idle"):
             bound = np.array(getattr(self, name), dtype=float)
             bound.setflags(write=False)
             object.__setattr__(self, name, bound)
-        shapes = {(len(self.names),), (len(self.units),), self.low.shape, self.high.shape}
+        shapes = {(len(self.names),), (len(self.units),)}
+        shapes |= {self.low.shape, self.high.shape, self.idle.shape}
         if len(shapes) > 1:
-            raise ValueError(f"names, units, low and high must be as many. Got: {sorted(shapes)}")
+            raise ValueError(
+                f"names, units, low, high and idle must be as many. Got: {sorted(shapes)}"
+            )
         for name, low, high in zip(self.names, self.low, self.high, strict=True):
             if not (np.isfinite([low, high]).all() and low < high):
                 raise SoftctlError(
                     f"'{name}' needs finite bounds, low below high: a policy works on the share "
                     f"between them. Got: {low} and {high}. Give low= and high=."
+                )
+        for name, low, idle, high in zip(self.names, self.low, self.idle, self.high, strict=True):
+            if not low <= idle <= high:
+                raise SoftctlError(
+                    f"'{name}' idles at {idle:g}; expected a value from {low:g} to {high:g}."
                 )
 
     def __len__(self) -> int:
@@ -51,30 +63,39 @@ class Quantities:
         return found
 
     def share(self, values: np.ndarray) -> np.ndarray:
-        """Values (..., n) from -1 at the low bound to 1 at the high one."""
-        found: np.ndarray = 2.0 * (values - self.low) / (self.high - self.low) - 1.0
+        """Values (..., n) within the bounds from -1 at the low bound over 0 to 1 at the high one.
+
+        Linear below and above `idle`. Where that is a bound, all shares beyond it are that bound.
+        """
+        away = np.asarray(values, dtype=float) - self.idle
+        span = np.where(away < 0.0, self.idle - self.low, self.high - self.idle)
+        found: np.ndarray = away / np.where(span > 0.0, span, 1.0)
         return found
 
     def at(self, share: np.ndarray) -> np.ndarray:
         """The inverse of `share`; -1 and 1 are the bounds to the last bit."""
-        share = np.asarray(share, dtype=float)
-        found = 0.5 * (1.0 - share) * self.low + 0.5 * (1.0 + share) * self.high
+        share = np.clip(np.asarray(share, dtype=float), -1.0, 1.0)
+        bound, size = np.where(share < 0.0, self.low, self.high), np.abs(share)
+        found: np.ndarray = (1.0 - size) * self.idle + size * bound
         return np.clip(found, self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
+        found = {
             "names": list(self.names),
             "units": list(self.units),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
         }
+        halfway = np.array_equal(self.idle, _middle(self.low, self.high))
+        return found if halfway else found | {"idle": self.idle.tolist()}
 
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Quantities:
         """The inverse of `to_dict`."""
         names, units = (tuple(map(str, values[name])) for name in ("names", "units"))
-        return Quantities(names, units, np.array(values["low"]), np.array(values["high"]))
+        low, high, idle = (np.array(values.get(name, [])) for name in ("low", "high", "idle"))
+        return Quantities(names, units, low, high, idle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +146,19 @@ class Interface:
                     f"'{mine.names[i]}' from {mine.low[i]:g} to {mine.high[i]:g}, here from "
                     f"{others.low[i]:g} to {others.high[i]:g}"
                 )
+            elif not np.array_equal(mine.idle, others.idle):
+                i = int(np.argmax(mine.idle != others.idle))
+                found.append(
+                    f"'{mine.names[i]}' that idles at {mine.idle[i]:g}, here at {others.idle[i]:g}"
+                )
         if self.interval != other.interval:
             found.append(f"a decision each {self.interval:g}, here each {other.interval:g}")
         return found
+
+
+def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    found: np.ndarray = 0.5 * np.asarray(low, dtype=float) + 0.5 * np.asarray(high, dtype=float)
+    return found
 
 
 def _named(kind: str, mine: Sequence[str], others: Sequence[str]) -> str:

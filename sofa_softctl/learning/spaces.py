@@ -13,8 +13,9 @@ class QuantityBox(gymnasium.spaces.Box):
 
     Args:
         quantities: The entries.
-        scaled: Whether values run from -1 at the lower bound to 1 at the upper one, as most
-            algorithms of learning expect; otherwise they are in the quantities' units.
+        scaled: Whether values run from -1 at the lower bound over 0, where the quantity idles, to
+            1 at the upper one, as most algorithms of learning expect; otherwise they are in the
+            quantities' units.
     """
 
     def __init__(self, quantities: Quantities, *, scaled: bool = True) -> None:
@@ -35,7 +36,8 @@ class QuantityBox(gymnasium.spaces.Box):
         member, q = np.asarray(member, dtype=float), self.quantities
         if not self.scaled:
             return member
-        found: np.ndarray = 0.5 * (1.0 - member) * q.low + 0.5 * (1.0 + member) * q.high
+        beyond = member - np.clip(member, -1.0, 1.0)
+        found: np.ndarray = q.at(member) + 0.5 * beyond * (q.high - q.low)
         return found
 
     def __repr__(self) -> str:

@@ -40,6 +40,14 @@ def test_reset_brings_back_the_values_of_the_scene(root):
     assert driven.asked[0] == driven.applied[0] == root.body.cable.value.value[0] == 0.0
 
 
+def test_an_action_of_zero_is_the_idle_value(root):
+    """Half way between the limits, where nothing is given."""
+    for given, expected in ((None, 20.0), (0.0, 0.0), (30.0, 30.0), (40.0, 40.0)):
+        action = Action("/body/cable", 0.0, 40.0, idle=given)
+        quantities = Actuation([action], root, None).quantities
+        assert quantities.at(np.zeros(1))[0] == expected
+
+
 @pytest.mark.parametrize(
     ("actions", "error", "message"),
     [
@@ -51,6 +59,8 @@ def test_reset_brings_back_the_values_of_the_scene(root):
         ([Action("/body/cable", drive="displacement")], SceneError, "maxPositiveDisp"),
         ([Action("/body/cable", rate=0.0)], SceneError, "positive rate"),
         ([Action("/body/cable", high=np.inf)], SoftctlError, "finite bounds"),
+        ([Action("/body/cable", 0.0, 40.0, idle=-1.0)], SoftctlError, "idles at -1"),
+        ([Action("/body/cable", 0.0, 40.0, idle=np.nan)], SoftctlError, "idles at nan"),
     ],
 )
 def test_what_cannot_be_driven_is_named(root, actions, error, message):

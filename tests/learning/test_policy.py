@@ -8,12 +8,17 @@ from safetensors.numpy import save_file
 
 from sofa_softctl.errors import PolicyError
 from sofa_softctl.learning import Interface, Policy, Quantities
+from sofa_softctl.learning.spaces import QuantityBox
 
 
 def interface(**changes):
     seen = Quantities(("a", "b"), ("mm", ""), np.array([0.0, -1.0]), np.array([10.0, 1.0]))
-    driven = Quantities(("/cable",), ("mN",), np.array([0.0]), np.array([4.0]))
-    return Interface(**{"observation": seen, "action": driven, "interval": 0.1, **changes})
+    return Interface(**{"observation": seen, "action": driven_from(), "interval": 0.1, **changes})
+
+
+def driven_from(idle=2.0):
+    """A cable of 0 to 4 mN."""
+    return Quantities(("/cable",), ("mN",), np.array([0.0]), np.array([4.0]), np.array([idle]))
 
 
 def policy(seed=0, **about):
@@ -113,6 +118,7 @@ def test_what_it_does_not_fit_is_said():
         "'a' from 0 to 10, here from 0 to 11": interface(
             observation=Quantities(seen.names, seen.units, seen.low, seen.high + [1.0, 0.0])
         ),
+        "'/cable' that idles at 2, here at 0": interface(action=driven_from(idle=0.0)),
         "a decision each 0.1, here each 0.2": interface(interval=0.2),
     }
     for message, other in cases.items():
@@ -126,3 +132,18 @@ def test_an_interface_survives_json():
     one = interface()
     again = Interface.of_dict(json.loads(json.dumps(one.to_dict())))
     assert again.digest == one.digest and again.differences(one) == []
+    one = interface(action=driven_from(idle=0.0))
+    again = Interface.of_dict(json.loads(json.dumps(one.to_dict())))
+    assert again.digest == one.digest and again.differences(one) == []
+
+
+def test_shares_are_linear_below_and_above_the_idle_value():
+    share = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])[:, None]
+    values = {1.0: [0.0, 0.5, 1.0, 2.5, 4.0], 0.0: [0, 0, 0, 2, 4], 4.0: [0, 2, 4, 4, 4]}
+    for idle, expected in values.items():
+        driven = driven_from(idle)
+        assert driven.at(share)[:, 0].tolist() == expected
+        assert driven.at(driven.share(driven.at(share))) == pytest.approx(driven.at(share))
+        space = QuantityBox(driven)
+        assert space.in_units(share) == pytest.approx(driven.at(share))
+        assert driven.outside(space.in_units(np.array([-1.01, 1.01])[:, None])).all()
