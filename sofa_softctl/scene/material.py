@@ -21,6 +21,11 @@ _METHODS = {
 }
 _FAST = {"qr": "large", "polar": "gradient", "polar2": "polar", "none": "small", "linear": "small"}
 """Methods of FastTetrahedralCorotationalForceField by other names."""
+_LINEAR = (
+    "FastTetrahedralCorotationalForceField",
+    "TetrahedralCorotationalFEMForceField",
+    "TetrahedronFEMForceField",
+)
 _ENERGIES = {
     "StVenantKirchhoff": hyperelastic.ST_VENANT_KIRCHHOFF,
     "NeoHookean": hyperelastic.NEO_HOOKEAN,
@@ -120,7 +125,7 @@ def material_of(node: Any, count: int) -> Material | None:
     """
     for entry in node.objects if count else ():
         kind = entry.getClassName()
-        if kind in ("TetrahedronFEMForceField", "FastTetrahedralCorotationalForceField"):
+        if kind in _LINEAR:
             return _corotational(entry, kind.startswith("Fast"), count)
         if kind == "TetrahedronHyperelasticityFEMForceField":
             energy = str(entry.materialName.value)

@@ -44,6 +44,7 @@ __all__, __getattr__, __dir__ = public(
         "controller.without_devices": ["AnimationEditor", "CommunicationController"],
         "elasticity.fast_tetrahedral": ["FastTetrahedralCorotationalForceField"],
         "elasticity.parallel": ["ParallelTetrahedronFEMForceField"],
+        "elasticity.tetrahedral_corotational": ["TetrahedralCorotationalFEMForceField"],
         "elasticity.tetrahedron_fem": ["TetrahedronFEMForceField"],
         "elasticity.tetrahedron_hyperelasticity": ["TetrahedronHyperelasticityFEMForceField"],
         "engine.arithmetic": [

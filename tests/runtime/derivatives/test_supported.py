@@ -93,7 +93,8 @@ def add_body(node):
             "HardSprings '/beam/hard' is a force field whose second derivative is not known; it is "
             "known of ConstantForceField, FastTetrahedralCorotationalForceField, "
             "ParallelTetrahedronFEMForceField, RestShapeSpringsForceField, SoftSprings, "
-            "TetrahedronFEMForceField and TetrahedronHyperelasticityFEMForceField.",
+            "TetrahedralCorotationalFEMForceField, TetrahedronFEMForceField and "
+            "TetrahedronHyperelasticityFEMForceField.",
         ),
         (
             switch("fem", "method", "svd"),

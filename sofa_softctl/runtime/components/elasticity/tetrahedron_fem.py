@@ -28,6 +28,8 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
 
     The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
     state's rest_position at init. Of a topology without tetrahedra each hexahedron is cut in six.
+    Departure: updateStiffnessMatrix renews all strains; with method large SOFA's leaves out those
+    of shear.
 
     Source: Coevoet, Escande, Duriez 2019, section III-A; SOFA's component of the same name.
     """
@@ -57,7 +59,7 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length", auto_link=False)
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
-    updateStiffnessMatrix = Bool(True, "Unused.")
+    updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
     plasticMaxThreshold = Real(0.0, "Plasticity: not supported, only 0.")
     plasticYieldThreshold = Real(0.0001, "Unused without plasticity.")
     plasticCreep = Real(0.9, "Unused without plasticity.")
@@ -102,8 +104,13 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         self._rotate()
         self._check_stress_option()
 
+    def _stress_option(self) -> int:
+        """How von Mises stresses are found, see `computeVonMisesStress`."""
+        option: int = self.computeVonMisesStress.get()
+        return option
+
     def _check_stress_option(self) -> None:
-        option = self.computeVonMisesStress.get()
+        option = self._stress_option()
         if option not in (0, 1, 2):
             raise self.fault(f"needs computeVonMisesStress 0, 1 or 2, got {option}.")
         if option == 1 and self.method_number == kernel.SMALL:
@@ -125,7 +132,7 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         Departure: they are those of the positions when they are read; SOFA's are of the end of the
         last step. Both are the same but after positions were set by hand.
         """
-        option = self.computeVonMisesStress.get()
+        option = self._stress_option()
         if not (option and self._initialised):
             return
         x = self.state._data["position"].get()
@@ -243,6 +250,9 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
             self.rotations,
             self.h,
         )
+        if self.updateStiffnessMatrix.get() and self.method_number != kernel.SMALL:
+            gradients, volumes = kernel.shape_gradients(x, self.elements)
+            np.multiply(gradients, np.abs(volumes / self.volumes)[:, None, None], out=self.h)
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
@@ -271,6 +281,8 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         """See ForceField."""
         if self.method_number == kernel.SVD:
             raise self.fault("has method 'svd', which is not smooth: use 'large' or 'polar'.")
+        if self.updateStiffnessMatrix.get():
+            raise self.fault("has updateStiffnessMatrix: its derivative is not known, set it off.")
 
     def step_term(self) -> StepTerm:
         """See ForceField."""

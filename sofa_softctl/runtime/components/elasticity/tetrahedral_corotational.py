@@ -1,0 +1,44 @@
+"""TetrahedralCorotationalFEMForceField."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Vector
+from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
+
+
+class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
+    """TetrahedronFEMForceField without its method svd; forces and stiffness are the same.
+
+    Differences, as in SOFA: hexahedra are not cut into tetrahedra, and changes of youngModulus
+    count from the next `reinit` on. Departures: rest positions are those at init; SOFA's small
+    reads them in every step. Von Mises stresses are of Green's strain; SOFA's mix two frames and are
+    divided by 36 times the volume of each element.
+
+    Source: SOFA's component of the same name.
+    """
+
+    aliases: ClassVar[tuple[str, ...]] = ()
+    methods: ClassVar[dict[str, int]] = {
+        "small": kernel.SMALL,
+        "large": kernel.LARGE,
+        "polar": kernel.POLAR,
+    }
+    cuts_hexahedra: ClassVar[bool] = False
+
+    method = Choice(
+        "large",
+        "How an element's rotation is found: none, first edges, or polar decomposition.",
+        choices=("small", "large", "polar"),
+    )
+    computeVonMisesStress = Bool(False, "Compute von Mises stresses.")
+    drawing = Bool(True, "Draw the elements.")
+    drawColor1 = Vector(4, [0.0, 0.0, 1.0, 1.0], "Color of faces.")
+    drawColor2 = Vector(4, [0.0, 0.5, 1.0, 1.0], "Color of faces.")
+    drawColor3 = Vector(4, [0.0, 1.0, 1.0, 1.0], "Color of faces.")
+    drawColor4 = Vector(4, [0.5, 1.0, 1.0, 1.0], "Color of faces.")
+
+    def _stress_option(self) -> int:
+        return 2 if self.computeVonMisesStress.get() else 0

@@ -1,0 +1,133 @@
+"""Small scenes of solid bodies of tetrahedra and hexahedra, whose motion in SOFA is recorded.
+
+`python tests/parity/solids.py [names]` remakes records/solids.npz with the real SOFA v25.06 on the
+Python path.
+"""
+
+import os
+import sys
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECORD = os.path.join(HERE, "records", "solids.npz")
+STEPS = 20
+
+PLUGINS = """AnimationLoop Constraint.Lagrangian.Correction Constraint.Lagrangian.Solver
+    Constraint.Projective IO.Mesh LinearSolver.Direct LinearSolver.Iterative
+    Mapping.Linear Mapping.NonLinear Mass ODESolver.Backward SolidMechanics.FEM.Elastic
+    SolidMechanics.Spring StateContainer Topology.Container.Constant Topology.Container.Dynamic
+    Topology.Container.Grid"""
+HEXAHEDRON = [
+    (0, 0, 0),
+    (1, 0, 0),
+    (1, 1, 0),
+    (0, 1, 0),
+    (0, 0, 1),
+    (1, 0, 1),
+    (1, 1, 1),
+    (0, 1, 1),
+]
+TETRAHEDRA = [(0, 5, 1, 6), (0, 1, 3, 6), (1, 3, 6, 2), (6, 3, 0, 7), (6, 7, 0, 5), (7, 5, 4, 0)]
+
+
+def beam(cells=(2, 1, 3), h=10.0, skew=0.0):
+    """Points of a box, at random places where `skew` is not 0, and its hexahedra."""
+    n = np.array(cells) + 1
+    points = np.stack(np.meshgrid(*map(np.arange, n), indexing="ij"), axis=-1)
+    points = points.transpose(2, 1, 0, 3).reshape(-1, 3) * h
+    points = points + skew * h * np.random.default_rng(4).uniform(-1.0, 1.0, points.shape)
+    corners = np.array(HEXAHEDRON)
+    firsts = [(i, j, k) for k in range(cells[2]) for j in range(cells[1]) for i in range(cells[0])]
+    hexahedra = [
+        [int(p @ [1, n[0], n[0] * n[1]]) for p in np.array(first) + corners] for first in firsts
+    ]
+    return points, np.array(hexahedra)
+
+
+def solid(
+    kind,
+    solver="SparseLDLSolver",
+    mass=("UniformMass", {"totalMass": 0.02}),
+    skew=0.0,
+    **values,
+):
+    """A scene of a soft beam that bends under its weight, turned at its start."""
+
+    def build(root):
+        root.dt = 0.01
+        root.gravity = [0.0, -9810.0, 100.0]
+        points, hexahedra = beam(skew=skew)
+        node = root.addChild("beam")
+        node.addObject("EulerImplicitSolver", rayleighStiffness=0.02)
+        if solver == "CGLinearSolver":
+            node.addObject(solver, iterations=15, tolerance=1e-9, threshold=1e-30)
+        else:
+            node.addObject(solver, template="CompressedRowSparseMatrixMat3x3d")
+        if kind.startswith("Tetra"):
+            elements = {"tetrahedra": hexahedra[:, TETRAHEDRA].reshape(-1, 4).tolist()}
+        else:
+            elements = {"hexahedra": hexahedra.tolist()}
+        node.addObject("MeshTopology", position=points.tolist(), **elements)
+        turned = points @ np.array([[0.8, 0.6, 0.0], [-0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+        node.addObject(
+            "MechanicalObject",
+            name="dofs",
+            template="Vec3d",
+            position=(turned + 0.3 * np.cos(points)).tolist(),
+            rest_position=points.tolist(),
+        )
+        node.addObject(mass[0], **mass[1])
+        node.addObject(kind, **{"youngModulus": 300.0, "poissonRatio": 0.4, **values})
+        node.addObject("FixedProjectiveConstraint", indices=[0, 1, 2, 3, 4, 5])
+        return node.dofs
+
+    return build
+
+
+COROTATIONAL = "TetrahedralCorotationalFEMForceField"
+UPDATED = {"updateStiffnessMatrix": True}
+
+CASES = {
+    "corotational_small": solid(COROTATIONAL, method="small"),
+    "corotational_large": solid(COROTATIONAL),
+    "corotational_polar": solid(COROTATIONAL, method="polar", skew=0.1),
+    "corotational_by_products": solid(COROTATIONAL, "CGLinearSolver", skew=0.1),
+    "corotational_of_factors": solid(COROTATIONAL, localStiffnessFactor=[1.0, 3.0]),
+    "corotational_updated": solid(COROTATIONAL, **UPDATED),
+    "corotational_polar_updated": solid(COROTATIONAL, method="polar", **UPDATED),
+    "tetrahedra_polar_updated": solid("TetrahedronFEMForceField", method="polar", **UPDATED),
+}
+
+
+def run(Sofa, name, steps=STEPS):
+    """Positions of the watched state after each step, shape (steps, n, width)."""
+    root = Sofa.Core.Node("root")
+    root.addObject(
+        "RequiredPlugin", pluginName=[f"Sofa.Component.{plugin}" for plugin in PLUGINS.split()]
+    )
+    root.addObject("DefaultAnimationLoop")
+    state = CASES[name](root)
+    Sofa.Simulation.init(root)
+    positions = []
+    for _ in range(steps):
+        Sofa.Simulation.animate(root, root.dt.value)
+        positions.append(np.array(state.position.value))
+    return np.array(positions)
+
+
+def main():
+    import Sofa
+    import SofaRuntime  # noqa: F401
+
+    records = dict(np.load(RECORD)) if os.path.exists(RECORD) else {}
+    for name in sys.argv[1:] or CASES:
+        records[name] = run(Sofa, name)
+        print(name, records[name].shape, np.abs(records[name][-1] - records[name][0]).max())
+    np.savez_compressed(RECORD, **{name: records[name] for name in CASES if name in records})
+
+
+if __name__ == "__main__":
+    main()
+    sys.stdout.flush()
+    os._exit(0)  # SOFA's bindings abort when Python cleans up after them
