@@ -8,10 +8,13 @@ writes the result as JSON to the file that its argument names; `check_scenes` ca
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sofa_softctl.check.result import Lack, SceneCheck
 from sofa_softctl.check.stand_in import stand_ins
@@ -29,18 +32,17 @@ from sofa_softctl.runtime.helper.strictness import complaints
 
 
 def examine(
-    path: str, *, steps: int, parameters: dict[str, Any], with_stand_ins: bool
+    path: str, *, steps: int, seconds: float, parameters: dict[str, Any], with_stand_ins: bool
 ) -> SceneCheck:
     """Run a scene as `softctl run` does, and look at it.
 
     Args:
         path: The scene file.
         steps: Steps to do after the start.
+        seconds: Time after which it is given up [s].
         parameters: Values of createScene's parameters.
         with_stand_ins: Whether to go on where components are missing; then it does not run.
     """
-    from contextlib import nullcontext
-
     from sofa_softctl.runtime.helper.message import MessageHandler
     from sofa_softctl.scene.session import Session
 
@@ -55,7 +57,7 @@ def examine(
 
     with Listener(), complaints() as found, stand_ins() if with_stand_ins else nullcontext():
         try:
-            with Session(path, parameters=parameters) as session:
+            with _given_up_after(seconds), Session(path, parameters=parameters) as session:
                 _look(session, check)
                 for _ in range(steps):
                     session.step()
@@ -65,9 +67,29 @@ def examine(
             _end(check, error)
         else:
             check.runs = not any(isinstance(e, UnknownComponentError) for e in found)
-    lacks = dict.fromkeys(filter(None, map(_lack, found)))
-    check.lacks = [*lacks, *(lack for lack in check.lacks if lack not in lacks)]
+    lacks = [*filter(None, map(_lack, found)), *check.lacks]
+    first = {(lack.kind, lack.name): lack for lack in reversed(lacks)}
+    check.lacks = [first[key] for key in dict.fromkeys((lack.kind, lack.name) for lack in lacks)]
     return check
+
+
+class OutOfTime(BaseException):
+    """The time of a scene is over; its own `except Exception` does not catch this."""
+
+
+@contextmanager
+def _given_up_after(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime where the scene is at the end of its time, and again where it is kept."""
+
+    def stop(*_: object) -> NoReturn:
+        raise OutOfTime(f"It was not done after {seconds:g} s.")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def _look(session: Any, check: SceneCheck) -> None:
@@ -109,8 +131,10 @@ def _end(check: SceneCheck, error: BaseException) -> None:
     frames = user_frames(error)
     check.where = describe((frames[-1].filename, frames[-1].lineno or 0)) if frames else ""
     text = str(error)
-    if isinstance(error, SoftctlError):
+    if isinstance(error, SoftctlError | OutOfTime):
         check.error = text
+    elif isinstance(error, EOFError):
+        check.error = "It waits for input from the keyboard, which there is not in a check."
     elif isinstance(error, SyntaxError):
         check.where = describe((error.filename or check.path, error.lineno or 0))
         check.error = f"{type(error).__name__}: {error.msg}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,44 +73,67 @@ def check_scenes(
     """
     order = {
         "steps": steps,
+        "seconds": seconds,
         "parameters": parameters or {},
         "plugins": [str(plugin) for plugin in plugins],
         "backend": backend,
     }
 
+    running: set[subprocess.Popen[bytes]] = set()
+
     def one(scene: Path) -> SceneCheck:
-        check = _process(order | {"path": str(scene), "with_stand_ins": False}, seconds)
+        check = _process(order | {"path": str(scene), "with_stand_ins": False}, running)
         if any(lack.kind == "component" for lack in check.lacks) and backend == "embedded":
-            whole = _process(order | {"path": str(scene), "with_stand_ins": True}, seconds)
+            whole = _process(order | {"path": str(scene), "with_stand_ins": True}, running)
             whole.error, whole.where, whole.runs = check.error, check.where, False
             return whole if whole.lacks else check
         return check
 
     with ThreadPoolExecutor(max(workers, 1)) as pool:
-        yield from pool.map(one, scenes)
+        try:
+            yield from pool.map(one, scenes)
+        finally:  # of an interrupt too
+            for process in list(running):
+                _end_group(process)
 
 
-def _process(order: dict[str, Any], seconds: float) -> SceneCheck:
+_GRACE = 10.0
+"""Time beyond a scene's own, to start Python and to end where a scene does not let go [s]."""
+
+
+def _process(order: dict[str, Any], running: set[subprocess.Popen[bytes]]) -> SceneCheck:
     path = order["path"]
     with tempfile.TemporaryDirectory(prefix="softctl-") as folder:
-        output = Path(folder) / "check.json"
+        output, said = Path(folder) / "check.json", Path(folder) / "stderr.txt"
         command = [sys.executable, "-m", "sofa_softctl.check.examine"]
-        try:
-            done = subprocess.run(
+        with said.open("wb") as stderr:
+            process = subprocess.Popen(
                 [*command, json.dumps(order | {"output": str(output)})],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=stderr,
                 env=os.environ | {"MPLBACKEND": "Agg"},
-                timeout=seconds,
-                check=False,
+                process_group=0,
             )
+        running.add(process)
+        try:
+            status = process.wait(order["seconds"] + _GRACE)
         except subprocess.TimeoutExpired:
-            return SceneCheck(path, error=f"It was not done after {seconds:g} s.")
+            return SceneCheck(path, error=f"It was not done after {order['seconds']:g} s.")
+        finally:
+            _end_group(process)
+            running.discard(process)
         try:
             return SceneCheck.from_dict(json.loads(output.read_text(encoding="utf-8")))
         except OSError:
-            last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            text = f"The process ended with status {done.returncode}"
+            last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+            text = f"The process ended with status {status}"
             error = f"{text}: {last[0]}" if last else f"{text}."
             return SceneCheck(path, error=error, lacks=[Lack("process", "ended", "", error)])
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a scene's process, and whatever that has started itself."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

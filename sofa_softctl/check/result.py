@@ -13,7 +13,7 @@ class Lack:
     """Something that a scene wants and that is not here."""
 
     kind: str
-    """'component', 'Data', 'value', 'module', 'file'."""
+    """'component', 'Data', 'value', 'module', 'file'; 'process' where that ended by itself."""
     name: str
     """Its name, such as BeamInterpolation or BoxROI.orientedBox."""
     where: str

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.check import check_scenes, rank, scenes_in
+from sofa_softctl.check import check_scenes, folder, rank, scenes_in
+from sofa_softctl.check.examine import examine
 from sofa_softctl.errors import SceneError
 
 BODY = """
@@ -78,7 +79,7 @@ def test_data_and_values_alone_do_not_stop_a_scene(check):
     [
         ("import nowhere_at_all\n" + BODY, "ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("open('not_there.txt')\n" + BODY, "FileNotFoundError: .* 'not_there.txt'"),
-        ("def createScene(root):\n    input('Go?')\n", "EOFError"),
+        ("def createScene(root):\n    input('Go?')\n", "It waits for input from the keyboard"),
         ("def createScene(root):\n    exit(3)\n", "SystemExit: 3"),
         ("def createScene(root):\n    while True: pass\n", r"It was not done after 5 s\."),
         ("import os\nos.abort()\n", "The process ended with status -6"),
@@ -103,6 +104,67 @@ def test_a_scene_that_cannot_run_ends_with_a_sentence(check, text, error):
 def test_the_scenes_own_line_is_named(check, tmp_path):
     found = check("def createScene(root):\n\n    1 / 0\n")
     assert found.where == f"{tmp_path / 'scene.py'}:3"
+
+
+HANGING = """
+import os, time
+
+here, there = os.pipe()  # stands for a serial port or a socket
+
+
+def createScene(root):
+    try:
+        {wait}
+    except Exception:
+        pass
+"""
+
+
+@pytest.mark.parametrize("wait", ["while True: pass", "os.read(here, 1)", "time.sleep(600)"])
+def test_a_scene_that_waits_for_ever_is_ended_at_its_line(tmp_path, wait):
+    """Whatever it waits for."""
+    path = tmp_path / "scene.py"
+    path.write_text(HANGING.format(wait=wait))
+    found = examine(str(path), steps=1, seconds=1.0, parameters={}, with_stand_ins=False)
+    assert (found.error, found.where) == ("It was not done after 1 s.", f"{path}:9")
+
+
+STUBBORN = """
+def createScene(root):
+    while True:
+        try:
+            while True: pass
+        except BaseException:
+            pass
+"""
+
+
+def test_a_scene_that_cannot_be_stopped_is_ended_all_the_same(check, monkeypatch):
+    monkeypatch.setattr(folder, "_GRACE", 2.0)
+    assert check(STUBBORN, seconds=3.0).error == "It was not done after 3 s."
+
+
+def test_the_command_line_of_a_scene_is_its_name_as_in_runsofa(check):
+    read = "    assert sys.argv == ['scene'], sys.argv\n"
+    found = check("import sys\ndef createScene(root):\n" + read)
+    assert found.runs, found.error
+
+
+def test_a_component_without_a_name_is_a_mistake_and_not_a_lack(check):
+    """SOFA v25.06: ValueError, 'the component '' cannot be found in the factory'."""
+    found = check("def createScene(root):\n    root.addObject('')\n")
+    assert found.lacks == []
+    assert ":2: '' names no component, in SOFA either." in found.error
+
+
+def test_each_lack_is_listed_once_with_the_line_that_asked_first(check, tmp_path):
+    again = (
+        "    for colour in ('red', 'blue'):\n        body.addObject('UniformMass', hue=colour)\n"
+    )
+    found = check(BODY + again + again)
+    assert [(lack.name, lack.where) for lack in found.lacks] == [
+        ("UniformMass.hue", f"{tmp_path}/scene.py:9")
+    ]
 
 
 def test_an_xml_scene_is_checked_too(check, tmp_path):

@@ -14,8 +14,9 @@ from sofa_softctl.runtime.core.data import script_data
 from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
-from sofa_softctl.runtime.core.link import Link, LinkType, explain, follow
+from sofa_softctl.runtime.core.link import Link, LinkType
 from sofa_softctl.runtime.core.link_path import LinkPath
+from sofa_softctl.runtime.core.paths import explain, follow
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -260,7 +261,7 @@ class Base:
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
         """Target of a link, None when there is none."""
-        return follow(path, self._node, data=data)
+        return follow(path, self._node, data=data, owner=self)
 
     def explain_link(self, path: str, *, data: bool = False) -> str:
         """For messages: which names the graph offers where a link broke."""

@@ -12,7 +12,7 @@ from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.families import family_of
-from sofa_softctl.runtime.core.link import follow
+from sofa_softctl.runtime.core.paths import follow
 from sofa_softctl.runtime.core.renamed import ELSEWHERE, REMOVED, RENAMED
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
@@ -86,8 +86,14 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
 
     Raises:
         UnknownComponentError: no component of that name; the closest known names are listed.
+        SceneError: the name is empty.
         PluginError: the class of a plugin raised something that is no message for users.
     """
+    if not name:
+        raise SceneError(
+            f"{describe(scene_line())}: '' names no component, in SOFA either. Write its class, "
+            "such as 'MechanicalObject', or leave the line out."
+        )
     kind = find(name)
     if kind is None:
         error = UnknownComponentError(f"{describe(scene_line())}: {explain_unknown(name)}")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, overload
 from sofa_softctl.errors import LinkError, SceneError
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.base import Base
-    from sofa_softctl.runtime.core.node import Node
 
 
 class LinkType:
@@ -116,6 +116,22 @@ class Link:
         if not self.type.many and self.target is None and self.path:
             self.target = self.owner.resolve(self.path)
 
+    def check(self) -> None:
+        """Complain of a link that leads nowhere; it then counts as not given.
+
+        Where SOFA goes on without: an owner whose `init` follows the link itself has failed before.
+
+        Raises:
+            LinkError: it should lead to a state, which no owner does without; any, in strict mode.
+        """
+        try:
+            self.getLinkedBase()
+        except LinkError as error:
+            if self.type.kind == "state":
+                raise
+            complain(self.owner, error)
+            self.path, self.target, self.targets = "", None, []
+
     def _only_base(self) -> Any:
         if self.target is None and self.path:
             self.target = self.owner.resolve(self.path)
@@ -176,68 +192,3 @@ class Link:
 
     def __repr__(self) -> str:
         return f"Link {self.type.name} -> '{self.path}'"
-
-
-def follow(path: str, node: Node | None, *, data: bool = False) -> Any:
-    """The object, node or (`data`) Data at the end of a path such as '@../loader.position'.
-
-    A path that starts with neither '/' nor '.' is looked for in `node` and then in the nodes above
-    it, as SOFA does. None when it leads nowhere.
-    """
-    path = path.removeprefix("@").strip()
-    if node is None:
-        return None
-    found = _walk(path, node, data)
-    if found is None and not path.startswith(("/", ".")) and node.parents:
-        return follow(path, node.parents[0], data=data)
-    return found
-
-
-def _walk(path: str, node: Node, data: bool) -> Any:
-    *steps, last = path.split("/")
-    current: Any = node.getRoot() if path.startswith("/") else node
-    for step in steps:
-        current = _step(current, step)
-    name, dot, data_name = last.rpartition(".") if data else (last, "", "")
-    if data and (not dot or last in ("..", ".")):
-        return None
-    target = current if name in ("", ".") else _step(current, name)
-    return target.findData(data_name) if data and target is not None else target
-
-
-def explain(path: str, node: Node, *, data: bool = False) -> str:
-    """For messages: at which step a path breaks, and what there is instead."""
-    rest = path.removeprefix("@").strip()
-    current: Any = node.getRoot() if rest.startswith("/") else node
-    steps = rest.split("/")
-    wanted = ""
-    if data:
-        steps[-1], dot, wanted = steps[-1].rpartition(".")
-        if not dot:
-            return f"It names no Data: write '{path}.NAME'."
-    for step in steps:
-        found = _step(current, step)
-        if found is None:
-            return _explain_step(current, step)
-        current = found
-    return str(current.explain_data(wanted))
-
-
-def _explain_step(current: Any, step: str) -> str:
-    if not hasattr(current, "children"):
-        return f"{current.describe()} holds no objects, so '{step}' cannot be in it."
-    place = f"node '{current.getPathName()}'"
-    if step == "..":
-        return f"N{place[1:]} has no parent."
-    names = [entry.getName() for entry in (*current.objects, *current.children)]
-    return f"'{step}' is not in {place}. It holds: {', '.join(names) or 'nothing'}."
-
-
-def _step(node: Any, name: str) -> Any:
-    if node is None or not hasattr(node, "children"):
-        return None
-    if name in ("", "."):
-        return node
-    if name == "..":
-        return node.parents[0] if node.parents else None
-    return node.getObject(name, warning=False) or node.getChild(name, warning=False)

@@ -287,10 +287,10 @@ class Node(BaseNode, Context):
             for component in list(entry.objects):
                 for data in component._data.values():
                     data.follow_link(must=True)
-                for link in component._links.values():
-                    link.getLinkedBase()  # raises where it leads nowhere
                 component.init()
                 component._initialised = True
+                for link in component._links.values():
+                    link.check()
                 order.append(component)
         for entry in reversed(visited):
             for component in reversed(list(entry.objects)):

@@ -1,8 +1,9 @@
-"""The working folder while a scene is loaded: its own, as in SOFA."""
+"""What a scene finds while it is loaded, as in runSofa: its folder, and its name in sys.argv."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -28,18 +29,32 @@ def in_folder(folder: Path) -> Iterator[None]:
                 os.chdir(before)
 
 
+@contextmanager
+def as_in_runsofa(file: Path) -> Iterator[None]:
+    """Work in a scene's folder; the command line is the scene's name, as runSofa gives it.
+
+    A scene that reads sys.argv would take the arguments of this program for its own.
+    """
+    before, sys.argv = sys.argv, [file.stem]
+    try:
+        with in_folder(file.parent):
+            yield
+    finally:
+        sys.argv = before
+
+
 def from_its_folder(create: Callable[..., Any], file: Path) -> Callable[..., Any]:
-    """The same createScene, which works in the folder of its file.
+    """The same createScene, which finds what it finds in runSofa.
 
     A text among its arguments that names a file as seen from where it is called becomes the
     absolute path, so that `softctl run scenes/arm.py --set policy=arm.safetensors` finds it.
     """
-    folder = file.resolve().parent
+    file = file.resolve()
 
     @wraps(create)
     def create_there(*args: Any, **values: Any) -> Any:
         named = {name: _absolute(value) for name, value in values.items()}
-        with in_folder(folder):
+        with as_in_runsofa(file):
             return create(*args, **named)
 
     return create_there

@@ -42,8 +42,8 @@ def show_check(check: Any) -> None:
             table.add_row(lack.kind, escape(lack.name), escape(where), escape(lack.needs))
         console.print(table)
         _more(console, check.lacks)
-    told = {lack.text for lack in check.lacks}
-    others = [text for text in check.warnings if not any(entry in text for entry in told if entry)]
+    told = [lack.text for lack in check.lacks if lack.stops]
+    others = [text for text in check.warnings if not any(entry in text for entry in told)]
     for text in others[:_MOST]:
         console.print(f"[yellow]warning:[/] {escape(text)}")
     _more(console, others)

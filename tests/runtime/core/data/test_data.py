@@ -8,6 +8,7 @@ import pytest
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import types as data_types
+from sofa_softctl.runtime.helper.strictness import complaints
 
 
 class Sample(Component):
@@ -600,6 +601,58 @@ def test_a_broken_object_link_is_told_at_init_even_when_nobody_needs_it(root, So
         caught.value
     )
     assert "'mesh' is not in node '/body'. It holds: dofs, clamp." in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["@precond", "precond", "@.."])
+def test_a_solver_that_is_linked_to_in_vain_is_searched_in_the_node(
+    root, Sofa, beam, tolerant, given
+):
+    """SOFA v25.06: EulerImplicitSolver(linearSolver='@nowhere') takes the solver of its node."""
+    node = beam(root)
+    node.ode.linearSolver = given
+    line = here(-1)
+    with complaints() as found:
+        Sofa.Simulation.init(root)
+    assert [type(error) for error in found] == [LinkError]
+    assert f"{line}: 'linearSolver' of EulerImplicitSolver '/beam/ode' links to" in str(found[0])
+    assert node.ode.linearSolver.getLinkedBase() is None
+    Sofa.Simulation.animate(root, 0.01)
+    assert np.abs(node.dofs.velocity.array()).max() > 0.0
+
+
+def test_a_state_that_is_linked_to_in_vain_is_an_error_even_where_warnings_suffice(
+    root, Sofa, tolerant
+):
+    """SOFA v25.06 makes no such component either."""
+    root.addObject("MechanicalObject", name="dofs", position="0 0 0")
+    root.addObject("UniformMass", mstate="@dof", totalMass=1.0)
+    with pytest.raises(LinkError, match="'mstate' of UniformMass"):
+        Sofa.Simulation.init(root)
+
+
+def test_a_link_counts_back_from_the_object_that_has_it(root):
+    first = root.addObject("MechanicalObject", name="first", position="1 2 3")
+    second = root.addObject("MechanicalObject", name="second", position="@[-1].position")
+    mass = root.addObject("UniformMass", mstate="@[-2]", totalMass=1.0)
+    np.testing.assert_array_equal(second.position.value, [[1.0, 2.0, 3.0]])
+    first.position.value = [[4.0, 5.0, 6.0]]
+    np.testing.assert_array_equal(second.position.value, [[4.0, 5.0, 6.0]])
+    assert mass.mstate.getLinkedBase() is first
+
+
+@pytest.mark.parametrize("path", ["@[-3]", "@[1]", "@./[-1]", "@[-1]/..", "@[-1].name"])
+def test_a_link_that_counts_to_nothing_leads_nowhere(root, Sofa, path):
+    """'[-1]' stands at the beginning and alone, as in SOFA."""
+    root.addObject("MechanicalObject", name="dofs", position="0 0 0")
+    root.addObject("UniformMass", name="mass", mstate=path, totalMass=1.0)
+    with pytest.raises(LinkError, match=r"'mstate' of UniformMass '/mass' links to '@"):
+        Sofa.Simulation.init(root)
+
+
+def test_a_link_finds_a_node_before_an_object_of_the_same_name(root):
+    root.addObject("MechanicalObject", name="arm", position="0 0 0")
+    arm = root.addChild("arm")
+    assert root.addObject("UniformMass", totalMass=1.0).addLink("to", "@arm").getLinkedBase() is arm
 
 
 def test_an_object_link_to_another_kind_of_object_is_refused(root, Sofa, beam):
