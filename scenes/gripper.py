@@ -277,7 +277,7 @@ def grip(lift=40.0):
                 )
                 for axis, ends in motors.items()
             ),
-            *(Action(cable, 0.0, 15.0, rate=100.0, drive="displacement") for cable in cables),
+            *(Action(cable, 0.0, 15.0, 100.0, idle=0.0, drive="displacement") for cable in cables),
         ],
         reward=reward,
         success=lambda episode: height(episode) > 0.9 * lift,

@@ -136,11 +136,15 @@ def roll(near=20.0, far=50.0):
 
     def leaning(episode):
         """`turned` towards the side where the goal is."""
-        return np.clip(0.05 * ahead(episode), -1.0, 1.0) * turned(episode)
+        return np.clip(0.2 * ahead(episode), -1.0, 1.0) * turned(episode)
+
+    def there(episode):
+        return abs(ahead(episode)) < 3.0
 
     def reward(episode):
+        """What it came nearer, and something for each decision at the goal: it should stay."""
         before, episode.memory["ahead"] = episode.memory["ahead"], ahead(episode)
-        return 0.1 * (abs(before) - abs(episode.memory["ahead"]))
+        return 0.1 * (abs(before) - abs(episode.memory["ahead"])) + 0.05 * there(episode)
 
     def baseline(episode):
         """Inverse control that leads the centre to the goal."""
@@ -164,7 +168,7 @@ def roll(near=20.0, far=50.0):
         ],
         reward=reward,
         begin=begin,
-        success=lambda episode: abs(ahead(episode)) < 3.0,
+        success=there,
         limits=Limits(decisions=60, hold=4, settle=round(SETTLE / 0.01)),
         parameters={"policy": None},
         randomize={"start": (0.0, 180.0)},

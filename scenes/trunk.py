@@ -142,7 +142,7 @@ def reach(radius=30.0, lower=6.0):
             Observation("pulls", lambda e: e.action, 0.0, 8.0, "length"),
         ],
         action=[
-            Action(f"/trunk/{kind}_{side}/cable", 0.0, most, rate=60.0, drive="displacement")
+            Action(f"/trunk/{kind}_{side}/cable", 0.0, most, 60.0, idle=0.0, drive="displacement")
             for kind, most in (("long", 8.0), ("short", 4.0))
             for side in ("up", "left", "down", "right")
         ],
