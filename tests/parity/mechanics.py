@@ -310,6 +310,58 @@ def stepped(kind, mass="UniformMass", **values):
     return build
 
 
+def apart(kind, integrator="EulerImplicitSolver", alone=False, loop=None, **values):
+    """Two bodies, each with an integrator, and springs between them (or in one) above both."""
+
+    def build(root):
+        if loop is not None:
+            root.removeObject(root.getObject("DefaultAnimationLoop"))
+            root.addObject("MultiStepAnimationLoop", **loop)
+        root.dt = 0.01
+        root.gravity = [0.0, -9.81, 1.0]
+        for number, name in enumerate(("one", "two")):
+            node = root.addChild(name)
+            if integrator == "EulerImplicitSolver":
+                node.addObject(LDL[0], name="solver", **LDL[1])
+            node.addObject(integrator)
+            moving(node, "points", 3, 3 + 4 * number)
+        first, second = root.one.points.dofs, (root.one if alone else root.two).points.dofs
+        root.addObject(kind, object1=first.getLinkPath(), object2=second.getLinkPath(), **values)
+        return first
+
+    return build
+
+
+def pushed(solver):
+    """A scene of springs with forces from outside, which act in the first step alone."""
+
+    def build(root):
+        node = falling(root, solver)
+        child = moving(node, "points", 6, 3)
+        child.dofs.externalForce.value = [[1, 0, 0], [0, 0, 0], [5, -3, 2], *[[0, 0, 0]] * 3]
+        child.addObject("SpringForceField", **LISTED)
+        return child.dofs
+
+    return build
+
+
+def guided(kind, integrator="RungeKutta4Solver", loop=None, **values):
+    """A scene of the beam, of which two nodes are moved, with short steps."""
+
+    def build(root):
+        if loop is not None:
+            root.removeObject(root.getObject("DefaultAnimationLoop"))
+            root.addObject("MultiStepAnimationLoop", **loop)
+        solvers = [] if loop is None else [LDL]
+        dofs = beam(root, solvers, integrator=integrator, clamp=False)
+        root.dt = 2e-4 if loop is None else 0.01
+        root.beam.addObject("FixedProjectiveConstraint", indices=[0, 1])
+        root.beam.addObject(kind, indices=[14, 15], **values)
+        return dofs
+
+    return build
+
+
 LISTED = {
     "indices1": [0, 2, 3, 4],
     "indices2": [1, 5, 1, 0],
@@ -325,6 +377,8 @@ LISTED_BETWEEN = {
     "lengths": [1, 0.5, 0],
 }
 TETRAHEDRA = {"tetrahedra": [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5]]}
+MOVED_SOON = {"keyTimes": [0, 1e-3, 0.1], "movements": [[0, 0, 0], [1, 2, 1], [3, 0, 0]]}
+DRIVEN_SOON = {"keyTimes": [0, 1e-3, 0.1], "velocities": [[0, 0, 0], [100, 200, 99], [30, 0, 0]]}
 STRIP = {"triangles": [[0, 1, 2], [2, 1, 3], [2, 3, 4], [4, 3, 5]]}
 LDL = ("SparseLDLSolver", {"template": "CompressedRowSparseMatrixMat3x3d"})
 PCG = "PCGLinearSolver"
@@ -558,6 +612,28 @@ CASES = {
                 "initialLength": [0.5, 2.0],
             },
         ),
+    ),
+    "springs_between_integrators": apart("SpringForceField", **LISTED_BETWEEN),
+    "springs_between_explicit_integrators": apart(
+        "SpringForceField", integrator="RungeKutta4Solver", **LISTED_BETWEEN
+    ),
+    "springs_between_integrators_in_parts_of_a_step": apart(
+        "SpringForceField", loop={"integrationSteps": 2}, **LISTED_BETWEEN
+    ),
+    "springs_above_an_integrator": apart("SpringForceField", alone=True, **LISTED_BETWEEN),
+    "vector_springs_between_integrators": apart("VectorSpringForceField", stiffness=20),
+    "force_from_outside": pushed(LDL),
+    "moved_by_fourth_order": guided("LinearMovementProjectiveConstraint", **MOVED_SOON),
+    "moved_by_second_order": guided(
+        "LinearMovementProjectiveConstraint", integrator="RungeKutta2Solver", **MOVED_SOON
+    ),
+    "driven_by_fourth_order": guided("LinearVelocityProjectiveConstraint", **DRIVEN_SOON),
+    "moved_in_parts_of_a_step": guided(
+        "LinearMovementProjectiveConstraint",
+        integrator="EulerImplicitSolver",
+        loop={"integrationSteps": 3},
+        keyTimes=[0, 0.05, 0.5],
+        movements=[[0, 0, 0], [1, 2, 1], [3, 0, 0]],
     ),
     "minimal_residual": solved(("MinResLinearSolver", {"iterations": 9, "tolerance": 1e-9})),
     "minimal_residual_by_tolerance": solved(

@@ -156,6 +156,10 @@ class ForceField(Contribution):
     skew = False
     """Whether -df/dx is not symmetric."""
 
+    acts_alone: ClassVar[bool] = False
+    """Whether it acts also with no integrator above it, as a force from outside (see OuterForces).
+    """
+
     damps = False
     """Whether its matrix is a damping -df/dv instead of a stiffness; it enters A alone."""
 

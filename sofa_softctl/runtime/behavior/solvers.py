@@ -87,6 +87,10 @@ class MechanicalSystem:
         """Positions and velocities of mapped states from the independent ones."""
         raise NotImplementedError
 
+    def settle(self) -> None:
+        """Positions and velocities as its projective constraints want them, then `propagate`."""
+        raise NotImplementedError
+
     def propagate_free(self, h: float) -> None:
         """Free velocities of mapped states, and everyone's free position x + h v_free."""
         raise NotImplementedError

@@ -20,7 +20,9 @@ class MechanicalState(Component):
     position = Coords([], "Position of each node.", unit="length")
     velocity = Derivs([], "Velocity of each node.", unit="length/time")
     force = Derivs([], "Force on each node in the last step.", unit="force")
-    externalForce = Derivs([], "Unused.", unit="force")
+    externalForce = Derivs(
+        [], "Force from outside; it acts in one step, after which it is cleared.", unit="force"
+    )
     free_position = Coords([], "Position without constraints.", unit="length")
     free_velocity = Derivs([], "Velocity without constraints.", unit="length/time")
     rest_position = Coords([], "Position in which there is no elastic force.", unit="length")
@@ -88,6 +90,22 @@ class MechanicalState(Component):
     ) -> None:
         """out = position (or `start`) moved by h v; out may be the position itself."""
         self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
+
+    def outer_force(self) -> np.ndarray:
+        """externalForce with a row for each node, to add to."""
+        data = self._data["externalForce"]
+        given = data.get()
+        if len(given) != self.count:
+            rows = np.zeros((self.count, self.deriv_size))
+            rows[: len(given)] = given[: self.count]
+            data.set(rows)
+        return data.get()
+
+    def clear_outer_force(self) -> None:
+        """End what acted in this step."""
+        data = self._data["externalForce"]
+        if len(data.get()):
+            data.set(np.empty((0, self.deriv_size)))
 
     def resize(self, position: np.ndarray) -> None:
         """Start anew with these positions, unless it has as many already: a mapping says so."""

@@ -21,8 +21,9 @@ def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = 
 
     Raises:
         SceneError: A component's derivative is not known, a state is not of points, a force field
-            or mass has a damping of its own or acts on a mapped state.
+            or mass has a damping of its own or acts on a mapped state, or forces act from outside.
     """
+    loop.outer.refuse("derivatives of a step")
     system.solver.check_differentiable()
     for state in system.states:
         if state.kind.name != "Vec3":

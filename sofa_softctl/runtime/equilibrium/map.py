@@ -118,6 +118,7 @@ class EquilibriumMap:
         """The scene's time step [time]."""
         loop: Any = loop_of(root)
         loop.prepare()
+        loop.outer.refuse("equilibria")
         self.system = self._system(loop.systems)
         self.tangent = ExactTangent(self.system)
         self.rest = self._positions()

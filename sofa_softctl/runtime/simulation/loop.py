@@ -6,16 +6,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.errors import DivergedError, SceneError
+from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.behavior.collision import ContactDetection
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.clock import Clock
-from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.simulation.system import GraphSystem, place_follower
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.simulation.outer_forces import OuterForces
+from sofa_softctl.runtime.simulation.system import GraphSystem, place_follower, put_in_place
 
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
 """Categories of components that take part in a step only after their init()."""
@@ -25,7 +27,7 @@ class SteppingLoop(AnimationLoop):
     """A loop over the mechanical systems of its graph, which it finds again when that changed."""
 
     integrates: ClassVar[bool] = False
-    """Whether it sends IntegrateEndEvent."""
+    """Whether it integrates in place: springs act from outside, Lagrangian constraints do not."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
@@ -52,9 +54,12 @@ class SteppingLoop(AnimationLoop):
                 solver.attach(system)  # type: ignore[attr-defined]
                 self.systems.append(system)
         self._find_unmoved()
+        self.outer = OuterForces(self.root, self.systems, self.integrates)
+        if self.integrates:
+            self._say_idle_constraints()
         self.projective = [e for node in root.walk() for e in node.of("projective constraint")]
         if self._version < 0:  # once, at init
-            self.project()
+            put_in_place(self.projective)
         self.propagate()
         self.pipelines: list[ContactDetection] = []
         for entry in root.of("collision pipeline"):
@@ -63,12 +68,11 @@ class SteppingLoop(AnimationLoop):
             self.pipelines.append(entry)
         self._version = root.version
 
-    def project(self) -> None:
-        """Positions and velocities as the projective constraints want them, one after the other."""
-        for constraint in self.projective:
-            data = constraint.state._data
-            constraint.project_position(data["position"].get())
-            constraint.project_velocity(data["velocity"].get())
+    def settle(self) -> None:
+        """After the integrators: projective constraints, then mapped states; outer forces end."""
+        put_in_place(self.projective)
+        self.propagate()
+        self.outer.clear()
 
     def propagate(self) -> None:
         """Place mapped states where the independent ones say."""
@@ -88,20 +92,17 @@ class SteppingLoop(AnimationLoop):
                 if mapping.mechanical and id(mapping.child) not in moved:
                     self.unmoved_mappings.append(mapping)
             self.unmoved += [state for state in node.of("state") if id(state) not in moved]  # type: ignore[misc]
-            for entry in (*node.of("mass"), *node.of("force field")):
-                if id(entry.state) not in moved:  # type: ignore[attr-defined]
-                    complain(entry, self._idle(entry))
         for system in self.systems:
             system.check_drivers(moved)
 
-    @staticmethod
-    def _idle(entry: Any) -> SceneError:
-        """The fault of a mass or force field that moves nothing."""
-        error: SceneError = entry.fault(
-            f"acts on {entry.state.describe()}, but no time integrator moves it: add an "
-            "EulerImplicitSolver and a SparseLDLSolver to its node or above."
-        )
-        return error
+    def _say_idle_constraints(self) -> None:
+        idle = [entry for node in self.root.walk() for entry in node.of("constraint")]
+        if idle:
+            message.warning(
+                idle[0],
+                f"{describe(idle[0]._where)}: {idle[0].describe()} does nothing under "
+                f"{self.getClassName()}: add a FreeMotionAnimationLoop to the root.",
+            )
 
     def _check_initialised(self) -> None:
         for node in self.root.walk():
@@ -136,10 +137,7 @@ class SteppingLoop(AnimationLoop):
     def end(self, h: float) -> None:
         """End a step: mapped states, time, a check, and the controllers."""
         root = self.root
-        self.project()
-        self.propagate()
-        if self.integrates:
-            root.send(Event("IntegrateEndEvent"))
+        self.settle()
         root._data["time"].set(root._data["time"].get() + h)
         root._data["nbComputedSteps"].set(root._data["nbComputedSteps"].get() + 1)
         root.inherit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,11 @@ class GraphSystem(MechanicalSystem):
             )
             complain(self.solver, problem)
 
+    def settle(self) -> None:
+        """Positions and velocities as its projective constraints want them; followers follow."""
+        put_in_place(self.projective)
+        self.propagate()
+
     def check_drivers(self, moved: set[int]) -> None:
         """SceneError when a mapping has a driver among the states that another integrator moves."""
         own = {id(state) for state in self.all_states}
@@ -123,6 +129,10 @@ class GraphSystem(MechanicalSystem):
         self.force[:] = 0.0
         for state in self.mapped:
             state._data["force"].get()[:] = 0.0
+        for state in self.all_states:
+            if len(state._data["externalForce"].get()):
+                force = state._data["force"].get()
+                force += state.outer_force()
         for field in self.force_fields:
             field.add_force(self._vectors(field)[0])
         for mass in self.masses:
@@ -243,6 +253,14 @@ class GraphSystem(MechanicalSystem):
             position.touch()
             state._data["velocity"].touch()
         np.add(self.v_free, change, out=self.v)
+
+
+def put_in_place(constraints: Sequence[ProjectiveConstraint]) -> None:
+    """Positions and velocities as projective constraints want them, one after the other."""
+    for constraint in constraints:
+        data = constraint.state._data
+        constraint.project_position(data["position"].get())
+        constraint.project_velocity(data["velocity"].get())
 
 
 def place_follower(mapping: Mapping) -> None:

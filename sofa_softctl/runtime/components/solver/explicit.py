@@ -129,16 +129,29 @@ class CentralDifferenceSolver(ExplicitSolver):
 
 
 class RungeKuttaSolver(ExplicitSolver):
-    """Steps from several accelerations on the way."""
+    """Steps from several accelerations on the way.
+
+    Before each of them the projective constraints act on positions and velocities.
+    """
+
+    def start(self, h: float) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        """Positions, velocities and accelerations at the start of the step."""
+        self.add_separate_gravity(h)
+        self.system.settle()
+        return self._positions(), self.system.v.copy(), self.acceleration()
 
     def at(self, start: list[np.ndarray], v: np.ndarray, way: np.ndarray, h: float) -> np.ndarray:
-        """The acceleration at `start` moved by h times `way`, with the velocities v."""
+        """The acceleration at `start` moved by h times `way`, with the velocities v.
+
+        These become what the projective constraints make of them.
+        """
         system = self.system
         kept = system.v.copy()
         self._put(start)
         self.advance((way, h))
         system.v[:] = v
-        system.propagate()
+        system.settle()
+        v[:] = system.v
         a = self.acceleration()
         system.v[:] = kept
         self._put(start)
@@ -157,9 +170,8 @@ class RungeKutta2Solver(RungeKuttaSolver):
 
     def integrate(self, h: float) -> None:
         """See OdeSolver."""
-        self.add_separate_gravity(h)
-        start, v = self._positions(), self.system.v.copy()
-        middle = v + (h / 2.0) * self.acceleration()
+        start, v, first = self.start(h)
+        middle = v + (h / 2.0) * first
         a = self.at(start, middle, v, h / 2.0)
         self.advance((middle, h))
         self.system.v[:] = v + h * a
@@ -170,9 +182,7 @@ class RungeKutta4Solver(RungeKuttaSolver):
 
     def integrate(self, h: float) -> None:
         """See OdeSolver."""
-        self.add_separate_gravity(h)
-        start, v1 = self._positions(), self.system.v.copy()
-        a1 = self.acceleration()
+        start, v1, a1 = self.start(h)
         v2 = v1 + (h / 2.0) * a1
         a2 = self.at(start, v2, v1, h / 2.0)
         v3 = v1 + (h / 2.0) * a2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sofa_softctl.runtime.core.data.types import Bool, Int
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
+from sofa_softctl.runtime.simulation.system import place_follower
 
 
 class MultiStepAnimationLoop(SteppingLoop):
@@ -16,6 +17,7 @@ class MultiStepAnimationLoop(SteppingLoop):
     """
 
     aliases = ("MultiStepMasterSolver",)
+    integrates = True
 
     computeBoundingBox = Bool(True, "Unused: boxes are computed when somebody asks.")
     collisionSteps = Int(1, "Times that contacts are sought in a step.")
@@ -41,11 +43,17 @@ class MultiStepAnimationLoop(SteppingLoop):
         time.set(start + integrations * part - h)  # `end` adds h
         self.end(h)
 
+    def settle(self) -> None:
+        """See SteppingLoop: done after each integration."""
+        for mapping in self.unmoved_mappings:
+            place_follower(mapping)
+
     def _integrate(self, part: float) -> None:
         self.root.send(Event("IntegrateBeginEvent"))
+        self.outer.act()
         for system in self.systems:
+            system.update_fixed()
             system.solver.integrate(part)
-            for constraint in system.projective:
-                constraint.project_velocity(constraint.state._data["velocity"].get())
-        self.propagate()
+            system.settle()
+        self.outer.clear()
         self.root.send(Event("IntegrateEndEvent"))

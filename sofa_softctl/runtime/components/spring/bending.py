@@ -93,6 +93,7 @@ def shared_edges(elements: list[list[int]]) -> Iterator[tuple[int, int, int, int
 class TriangularBendingSprings(BendingSprings):
     """A spring between the opposite vertices of any two triangles that share an edge."""
 
+    acts_alone = False  # in SOFA it is no force between two objects
     elements_kind = "triangles"
     tiny = 1e-4
 

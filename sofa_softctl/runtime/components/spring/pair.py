@@ -24,6 +24,7 @@ class PairForceField(BlockForceField):
     """
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3")
+    acts_alone = True
 
     object1 = LinkType("First state; the node's own by default.", kind="state")
     object2 = LinkType("Second state; the node's own by default.", kind="state")

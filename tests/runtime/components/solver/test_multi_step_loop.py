@@ -45,3 +45,10 @@ def test_less_than_one_part_is_an_error(root):
     simulation.init(root)
     with pytest.raises(SceneError, match="takes 1 or more"):
         simulation.animate(root, 0.01)
+
+
+def test_lagrangian_constraints_do_nothing_and_it_says_so(root, caplog):
+    node = oscillator(root, "MultiStepAnimationLoop")
+    node.addObject("FixedLagrangianConstraint", indices=[0])
+    simulation.init(root)
+    assert "does nothing under MultiStepAnimationLoop" in caplog.text
