@@ -95,11 +95,8 @@ class Link:
     def getLinkedBases(self) -> list[Any]:
         """The objects at its ends; LinkError when one of its paths leads nowhere."""
         if not self.targets:
-            for path in self.path.split():
-                one = Link(self.type, self.owner)
-                one.path, one.where = path, self.where
-                self.targets.append(one._only_base())
-        return self.targets
+            self.targets = [self._end_of(path) for path in self.path.split()]
+        return [self._of_kind(target) for target in self.targets]
 
     def getLinkedBase(self, index: int = 0) -> Any:
         """The object at its end; None when no path was given, LinkError when it leads nowhere."""
@@ -113,7 +110,10 @@ class Link:
 
         The part of the graph may be hung elsewhere afterwards; the path is no longer right then.
         """
-        if not self.type.many and self.target is None and self.path:
+        if self.type.many:
+            found = [self.owner.resolve(path) for path in self.path.split()]
+            self.targets = [] if None in found else found
+        elif self.target is None and self.path:
             self.target = self.owner.resolve(self.path)
 
     def check(self) -> None:
@@ -134,19 +134,25 @@ class Link:
 
     def _only_base(self) -> Any:
         if self.target is None and self.path:
-            self.target = self.owner.resolve(self.path)
-            if self.target is None:
-                raise LinkError(
-                    f"{describe(self.where)}: '{self.type.name}' of {self.owner.describe()} links "
-                    f"to '{self.path}', which does not exist. {self.owner.explain_link(self.path)}"
-                )
-        if self.target is not None and self.type.kind:
+            self.target = self._end_of(self.path)
+        if self.target is not None:
             self.target = self._of_kind(self.target)
         return self.target
+
+    def _end_of(self, path: str) -> Any:
+        target = self.owner.resolve(path)
+        if target is None:
+            raise LinkError(
+                f"{describe(self.where)}: '{self.type.name}' of {self.owner.describe()} links to "
+                f"'{path}', which does not exist. {self.owner.explain_link(path)}"
+            )
+        return target
 
     def _of_kind(self, target: Any) -> Any:
         """The target, or the first fitting object of a node, as SOFA takes '@..' for one."""
         kind = self.type.kind
+        if not kind:
+            return target
         fits = target.of(kind) if hasattr(target, "of") else [target]
         if fits and fits[0].category == kind:
             return fits[0]

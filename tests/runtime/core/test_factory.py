@@ -170,7 +170,7 @@ def soft_robot(root, box):
     root.addObject("VisualGrid", size=100, nbSubdiv=10)
     root.addObject("DefaultVisualManagerLoop")
     root.addObject("AttachBodyButtonSetting", stiffness=10)
-    root.addObject("AddDataRepository", path="meshes")
+    root.addObject("AddDataRepository", path=".")
     root.gravity = "0 -9810 0"
     root.dt = 0.01
     root.addObject("FreeMotionAnimationLoop")

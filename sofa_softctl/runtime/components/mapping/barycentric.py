@@ -11,6 +11,7 @@ from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.regular_grid import RegularGridTopology
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
 from sofa_softctl.runtime.kernels.mapping.hexahedral import locate_in_hexahedra, trilinear
 
@@ -21,7 +22,8 @@ class BarycentricMapping(LinearMapping):
     Among several elements that contain a node the one in which it lies deepest carries it; a node
     outside all gets the element whose centroid is nearest, with weights outside [0, 1]. In
     hexahedra the eight weights are products of coordinates along the edges; in a
-    RegularGridTopology a node outside gets the nearest cell.
+    RegularGridTopology a node outside gets the nearest cell. Where there is no topology, nodes stay
+    where they are.
     """
 
     useRestPosition = Bool(False, "Find the elements in the rest position.")
@@ -31,16 +33,24 @@ class BarycentricMapping(LinearMapping):
     output_topology = LinkType("Unused.")
     mapper = LinkType("Unused: chosen by the topology.")
 
+    _carries = True
+    """Whether there is a topology."""
+
     def find_weights(self) -> None:
         """Find the element and the weights of each node.
 
         Raises:
-            SceneError: the driver has no elements, or a node is too far from all.
+            SceneError: the topology has no elements, or a node is too far from all.
         """
         parent, child = self.parent, self.child
         name = "rest_position" if self.useRestPosition.get() else "position"
         x, points = parent._data[name].get(), child._data[name].get()
         topology = self._find_topology(parent)
+        self._carries = topology is not None
+        if topology is None:
+            complain(self, self.fault(f"needs a topology beside {parent.describe()}."))
+            self.set_weights(np.empty((len(points), 0)), np.empty((len(points), 0)))
+            return
         tetrahedra = topology._data["tetrahedra"].get()
         hexahedra = topology._data["hexahedra"].get()
         if len(hexahedra) and not len(tetrahedra):
@@ -65,10 +75,11 @@ class BarycentricMapping(LinearMapping):
         weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
         self.set_weights(elements[best], weights)
 
-    def _find_topology(self, parent: Any) -> Topology:
+    def apply(self, x: np.ndarray, out: np.ndarray) -> None:
+        """See Mapping."""
+        if self._carries:
+            super().apply(x, out)
+
+    def _find_topology(self, parent: Any) -> Topology | None:
         found: Any = self._links["input_topology"].getLinkedBase()
-        if found is None:
-            found = parent._context.find_upward("topology")
-        if found is None:
-            raise self.fault(f"needs a topology beside {parent.describe()}.")
-        return found
+        return parent._context.find_upward("topology") if found is None else found

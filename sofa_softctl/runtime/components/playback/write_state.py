@@ -84,7 +84,7 @@ class WriteState(FileComponent):
         now = self.now
         if self.stopAt.get() and now > self._look:
             self._look_at_energy()
-        if not self._stopped and self._is_time(now):
+        if self._is_time(now):  # once more in the step that ends it, as in SOFA
             self._write(now)
 
     def _is_time(self, now: float) -> bool:

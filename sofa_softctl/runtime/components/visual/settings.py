@@ -8,6 +8,7 @@ from sofa_softctl.runtime.components.visual.inert import Inert
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Int, Real, Text, Texts, Vector
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class RequiredPlugin(Inert):
@@ -29,20 +30,30 @@ class RequiredPlugin(Inert):
 class _AddRepository(Inert):
     """A folder in which files are looked for."""
 
-    path = Text("", "Folder; a relative one is meant from the working folder.")
+    path = Text("", "Folder; a relative one is meant from the working folder, and made absolute.")
     paths = repository.data
+    _added = ""
+    """The folder, while files are looked for in it."""
 
     def added(self) -> None:
         """Let loaders look there."""
-        self.paths.addLastPath(str(Path(self.path.get()).absolute()))
+        folder = Path(self.path.get()).absolute()
+        if not folder.is_dir():
+            complain(self, self.fault(f"has the path '{folder}', which is no folder."))
+            return
+        self._added = str(folder)
+        self.path.set(self._added)
+        self.paths.addLastPath(self._added)
 
     def cleanup(self) -> None:
         """No longer look there."""
-        self.paths.removePath(str(Path(self.path.get()).absolute()))
+        self.paths.removePath(self._added)
 
 
 class AddDataRepository(_AddRepository):
     """A folder with data."""
+
+    aliases = ("AddResourceRepository",)  # as STLIB calls it; SOFA had that name once
 
 
 class AddPluginRepository(_AddRepository):

@@ -7,7 +7,7 @@ def test_the_main_header(root, graph):
     from stlib3.scene import MainHeader
 
     plugins = ["SoftRobots"]
-    assert MainHeader(root, [0.0, -9810.0, 0.0], 0.02, plugins, repositoryPaths=["meshes"]) is root
+    assert MainHeader(root, [0.0, -9810.0, 0.0], 0.02, plugins, repositoryPaths=["."]) is root
     assert (root.gravity.value.tolist(), root.dt.value) == ([0.0, -9810.0, 0.0], 0.02)
     assert graph(root) == [
         "VisualStyle VisualStyle",
@@ -110,7 +110,7 @@ def test_parts_of_a_scene_one_by_one(root, graph):
     from stlib3.scene import Scene
 
     scene = Scene(root)
-    assert scene.addSettings(repositoryPaths=["meshes"]) is root
+    assert scene.addSettings(repositoryPaths=["."]) is root
     assert scene.addModelling() is scene.addSimulation() is root
     assert "AddDataRepository AddResourceRepository0" in graph(root.Settings)
     assert graph(root.Simulation)[1] == "CGLinearSolver LinearSolver"

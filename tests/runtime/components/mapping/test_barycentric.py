@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.strictness import complaints
 from sofa_softctl.runtime.simulation import simulation
 from sofa_softctl.testing import check_mapping
 
@@ -107,10 +108,30 @@ def test_a_point_far_from_all_elements_is_an_error(carried, root):
         simulation.init(root)
 
 
-def test_no_topology_is_an_error(root, integrated):
-    node = integrated(root, "body", np.zeros((2, 3)))
-    child = node.addChild("points")
-    child.addObject("MechanicalObject", position=[[0, 0, 0]])
+@pytest.fixture
+def alone(root, integrated):
+    """A falling body, and points that are to follow it although it has no topology."""
+    body = integrated(root, "body", np.zeros((2, 3)))
+    body.addObject("UniformMass", totalMass=1.0)
+    child = body.addChild("points")
+    child.addObject("MechanicalObject", name="dofs", position=[[1, 2, 3]])
     child.addObject("BarycentricMapping")
+    return child.dofs
+
+
+def test_no_topology_is_an_error(root, alone):
     with pytest.raises(SceneError, match="needs a topology beside"):
         simulation.init(root)
+
+
+def test_points_of_no_topology_stay_where_warnings_suffice(root, alone, tolerant):
+    """SOFA v25.06: 'No input topology found', and a mapping that does nothing."""
+    root.gravity = [0.0, -10.0, 0.0]
+    with complaints() as found:
+        simulation.init(root)
+    assert "needs a topology beside" in str(found[0])
+    for _ in range(3):
+        simulation.animate(root)
+    assert root.body.dofs.position.value[0, 1] < 0.0
+    assert alone.position.value.tolist() == [[1.0, 2.0, 3.0]]
+    assert alone.velocity.value.tolist() == [[0.0, 0.0, 0.0]]

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper import repository
 from sofa_softctl.runtime.simulation import simulation
 
 
@@ -84,6 +86,24 @@ def test_loaders_look_where_a_scene_says(root, tmp_path):
     folder = root.addObject("AddDataRepository", path=str(tmp_path))
     assert len(root.addObject("MeshOBJLoader", filename="flat.obj").position) == 3
     folder.cleanup()
+
+
+def test_a_folder_of_a_scene_is_left_with_it(root, tmp_path, monkeypatch):
+    """Though the working folder is another one then."""
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes" / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 2 0\nf 1 2 3\n")
+    monkeypatch.chdir(tmp_path)
+    folder = root.addObject("AddResourceRepository", path="meshes")
+    assert folder.path.value == str(tmp_path / "meshes")
+    assert repository.data.findFile("flat.obj")
+    monkeypatch.chdir("/")
+    folder.cleanup()
+    assert not repository.data.findFile("flat.obj")
+
+
+def test_a_folder_that_is_none_is_told(root, tmp_path):
+    with pytest.raises(SceneError, match=f"has the path '{tmp_path}/no', which is no folder"):
+        root.addObject("AddDataRepository", path=str(tmp_path / "no"))
 
 
 def test_what_old_scenes_say_of_nodes_is_a_visual_style(root, caplog):

@@ -835,3 +835,14 @@ def test_a_link_can_lead_to_several_states(root):
         None,
     )
     assert link.getValueString() == "@/b @a"
+
+
+def test_links_stay_when_their_part_of_the_graph_is_hung_elsewhere(Sofa, root):
+    """A prefab is a root of its own while it is made: '@/a' leads somewhere only then."""
+    part = Sofa.Core.Node("part")
+    states = [part.addObject("MechanicalObject", name=name) for name in "ab"]
+    several = part.addObject("SubsetMultiMapping", input="@/a @/b").findLink("input")
+    one = part.addObject("UniformMass", mstate="@/b", totalMass=1.0).findLink("mstate")
+    root.addChild("holder").addChild(part)
+    assert several.getLinkedBases() == states
+    assert one.getLinkedBase() is states[1]
