@@ -86,6 +86,7 @@ def solid(
 
 
 COROTATIONAL = "TetrahedralCorotationalFEMForceField"
+HEXAHEDRA = "HexahedronFEMForceField"
 UPDATED = {"updateStiffnessMatrix": True}
 
 CASES = {
@@ -97,6 +98,27 @@ CASES = {
     "corotational_updated": solid(COROTATIONAL, **UPDATED),
     "corotational_polar_updated": solid(COROTATIONAL, method="polar", **UPDATED),
     "tetrahedra_polar_updated": solid("TetrahedronFEMForceField", method="polar", **UPDATED),
+    "hexahedra_small": solid(HEXAHEDRA, method="small"),
+    "hexahedra_large": solid(HEXAHEDRA),
+    "hexahedra_polar": solid(HEXAHEDRA, method="polar"),
+    "hexahedra_nearly_straight": solid(HEXAHEDRA, skew=2e-4),
+    "hexahedra_askew": solid(HEXAHEDRA, skew=0.15),
+    "hexahedra_askew_polar": solid(HEXAHEDRA, skew=0.15, method="polar"),
+    "hexahedra_by_products": solid(HEXAHEDRA, "CGLinearSolver", skew=0.1),
+    "hexahedra_of_moduli": solid(
+        HEXAHEDRA, youngModulus=[200.0, 600.0, 400.0], poissonRatio=[0.3, 0.1]
+    ),
+    "hexahedra_updated": solid(HEXAHEDRA, skew=0.15, **UPDATED),
+    "hexahedra_polar_updated": solid(HEXAHEDRA, method="polar", skew=0.15, **UPDATED),
+    "hexahedra_diagonal_mass": solid(
+        HEXAHEDRA, mass=("DiagonalMass", {"massDensity": 3e-6}), skew=0.15
+    ),
+    "hexahedra_matrix_mass": solid(
+        HEXAHEDRA, mass=("MeshMatrixMass", {"totalMass": 0.02}), skew=0.15
+    ),
+    "hexahedra_lumped_mass": solid(
+        HEXAHEDRA, mass=("MeshMatrixMass", {"massDensity": 3e-6, "lumping": True}), skew=0.15
+    ),
 }
 
 

@@ -43,6 +43,10 @@ __all__, __getattr__, __dir__ = public(
         "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
         "controller.without_devices": ["AnimationEditor", "CommunicationController"],
         "elasticity.fast_tetrahedral": ["FastTetrahedralCorotationalForceField"],
+        "elasticity.hexahedron_fem": [
+            "HexahedronFEMForceField",
+            "ParallelHexahedronFEMForceField",
+        ],
         "elasticity.parallel": ["ParallelTetrahedronFEMForceField"],
         "elasticity.tetrahedral_corotational": ["TetrahedralCorotationalFEMForceField"],
         "elasticity.tetrahedron_fem": ["TetrahedronFEMForceField"],

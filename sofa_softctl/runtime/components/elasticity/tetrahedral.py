@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
-from sofa_softctl.runtime.components.topology.base import Topology, topology_of
+from sofa_softctl.runtime.components.topology.base import linked_topology
 from sofa_softctl.runtime.components.topology.grid import cells_across
 from sofa_softctl.runtime.components.topology.hexa_to_tetra import mirrored, six_tetrahedra
 from sofa_softctl.runtime.core.link import LinkType
@@ -31,7 +31,10 @@ class TetrahedralForceField(ForceField):
         Raises:
             SceneError: no tetrahedra, a vertex that the state does not have, a flat tetrahedron.
         """
-        topology = self._find_topology()
+        topology = linked_topology(
+            self,
+            "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its node.",
+        )
         elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
         if self.cuts_hexahedra and not len(elements):
             cells, _ = mirrored(topology._data["hexahedra"].get(), cells_across(topology))
@@ -57,17 +60,6 @@ class TetrahedralForceField(ForceField):
             for name in ("position", "rest_position")
         )
         return int((now * rest <= 0.0).sum())
-
-    def _find_topology(self) -> Topology:
-        found: Any = self._links["topology"].getLinkedBase()
-        if found is None:
-            found = topology_of(self._context)
-        if found is None:
-            raise self.fault(
-                "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its "
-                "node."
-            )
-        return found
 
     def _check_volumes(self, elements: np.ndarray) -> None:
         x0 = self.state._data["rest_position"].get()

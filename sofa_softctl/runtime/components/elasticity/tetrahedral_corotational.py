@@ -14,8 +14,8 @@ class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
 
     Differences, as in SOFA: hexahedra are not cut into tetrahedra, and changes of youngModulus
     count from the next `reinit` on. Departures: rest positions are those at init; SOFA's small
-    reads them in every step. Von Mises stresses are of Green's strain; SOFA's mix two frames and are
-    divided by 36 times the volume of each element.
+    reads them in every step. Von Mises stresses are of Green's strain; SOFA's mix two frames and
+    are divided by 36 times the volume of each element.
 
     Source: SOFA's component of the same name.
     """

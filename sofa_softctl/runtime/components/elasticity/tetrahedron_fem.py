@@ -10,6 +10,7 @@ from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
+from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.helper import message
@@ -154,33 +155,16 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         return stresses.sofa_corotational_strain(F, rotations, frames)
 
     def _set_stiffness(self) -> None:
-        young = self._per_element("youngModulus")
-        poisson = self._per_element("poissonRatio")
-        if (young < 0.0).any() or not np.isfinite(young).all():
-            raise self.fault(f"needs youngModulus >= 0, got {young.min():g}.")
-        if (poisson < 0.0).any() or (poisson >= 0.5).any():
-            bad = poisson[(poisson < 0.0) | (poisson >= 0.5)][0]
-            raise self.fault(f"needs poissonRatio from 0 to below 0.5, got {bad:g}.")
+        young, poisson = elastic_moduli(self, len(self.elements))
         unit = self.volumes.copy()
         factors = self.localStiffnessFactor.get()
         if len(factors):
             count = len(young)
             unit *= factors[np.arange(count) * len(factors) // count]
-        lam = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
-        mu = 0.5 / (1.0 + poisson)
-        self.unit_stiffness = np.stack([lam, mu], axis=1) * unit[:, None]  # for E = 1
+        self.unit_stiffness = lame_parameters(poisson) * unit[:, None]  # for E = 1
         self.stiffness = self.unit_stiffness * young[:, None]
         self._young = young
         self._young_seen = self.youngModulus.getCounter()
-
-    def _per_element(self, name: str) -> np.ndarray:
-        """One value an element: those given, the first one for the rest."""
-        given = self._data[name].get()
-        if not len(given):
-            raise self.fault(f"needs at least one '{name}'.")
-        values = np.full(len(self.elements), given[0])
-        values[: len(given)] = given[: len(values)]
-        return values
 
     def reinit(self) -> None:
         """Take over youngModulus and poissonRatio."""

@@ -9,17 +9,21 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.components.mass.topological import TopologicalMass
+from sofa_softctl.runtime.components.topology.parts import EDGES_OF_HEXAHEDRON, EDGES_OF_QUAD
 from sofa_softctl.runtime.core.data.types import Bool, Reals
 
+_EDGES = {"hexahedra": EDGES_OF_HEXAHEDRON, "quads": EDGES_OF_QUAD}
+"""Of elements in which not every pair of nodes is an edge."""
 _MATRIX = ("matrix", "row_sums", "_entries")
 
 
 class MeshMatrixMass(TopologicalMass):
     """The consistent mass matrix of linear elements.
 
-    In a tetrahedron of mass m: m / 10 on the diagonal, m / 20 between two nodes; in a triangle
-    m / 6 and m / 12. Sizes are those at init, not at rest, as in SOFA. With `lumping` the rows are
-    summed onto the diagonal.
+    In an element of mass m an edge couples its nodes by half of what is on the diagonal: m / 10 in
+    a tetrahedron, m / 6 in a triangle, as by integration; m / 20 in a hexahedron and m / 8 in a
+    quad, where SOFA leaves out the diagonals. Sizes are those at init, not at rest, as in SOFA.
+    With `lumping` the rows are summed onto the diagonal.
     """
 
     vertexMass = Reals([], "Diagonal of the matrix.", unit="mass")
@@ -33,13 +37,14 @@ class MeshMatrixMass(TopologicalMass):
         """Assemble the matrix, by nodes."""
         self.on_rest = self.computeMassOnRest.get()  # type: ignore[misc]
         count = self.state.count
-        elements, masses = self.elements()
+        elements, masses, kind = self.elements()
         width = elements.shape[1]
-        share = masses / (width * (width + 1))  # an off-diagonal entry; the diagonal has twice it
+        shares = element_matrix(kind, width)
         rows = np.repeat(elements, width, axis=1).ravel()
         cols = np.tile(elements, (1, width)).ravel()
-        entries = (np.ones((width, width)) + np.eye(width)).ravel()[None, :] * share[:, None]
+        entries = shares.ravel()[None, :] * masses[:, None]
         self.matrix = sparse.csr_array((entries.ravel(), (rows, cols)), shape=(count, count))
+        self.matrix.eliminate_zeros()
         self.row_sums = self.matrix.sum(axis=1)[:, None]
         if self.lumping.get():
             self.matrix = sparse.diags_array(self.row_sums[:, 0], format="csr")
@@ -82,3 +87,14 @@ class MeshMatrixMass(TopologicalMass):
         stored = np.where(slots >= 0, slots, ~slots)
         for i in range(3):
             values[stored, i, i] += factor * self._entries
+
+
+def element_matrix(kind: str, width: int) -> np.ndarray:
+    """Mass matrix of an element of mass 1, by its nodes, shape (width, width)."""
+    matrix = np.ones((width, width)) + np.eye(width)
+    if kind in _EDGES:
+        matrix = 2.0 * np.eye(width)
+        for a, b in _EDGES[kind]:
+            matrix[a, b] = matrix[b, a] = 1.0
+    shares: np.ndarray = matrix / matrix.sum()
+    return shares

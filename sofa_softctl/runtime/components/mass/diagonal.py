@@ -26,7 +26,7 @@ class DiagonalMass(TopologicalMass, LumpedMass):
         if given.isSet() and len(given.get()) == count:
             self.masses = given.get()[:, None].copy()
             return
-        elements, masses = self.elements()
+        elements, masses, _ = self.elements()
         self.masses = np.zeros((count, 1))
         for i in range(elements.shape[1]):
             np.add.at(self.masses[:, 0], elements[:, i], masses / elements.shape[1])

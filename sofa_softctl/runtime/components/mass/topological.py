@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Mass
-from sofa_softctl.runtime.components.topology.base import Topology, topology_of
+from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
+from sofa_softctl.runtime.components.topology.hexa_to_tetra import PARTS as HEXAHEDRON
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
 
 
 class TopologicalMass(Mass):
-    """Mass in proportion to the size of the elements: tetrahedra, else triangles, else edges."""
+    """Mass in proportion to the size of the elements, of the highest dimension that there is.
+
+    Of two kinds of one dimension those with more sides count: hexahedra, or quads.
+    """
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
     massDensity = Reals([1.0], "Mass of a unit of volume, area or length.")
@@ -30,8 +35,8 @@ class TopologicalMass(Mass):
 
     on_rest: ClassVar[bool] = True
 
-    def elements(self) -> tuple[np.ndarray, np.ndarray]:
-        """Elements (m, 2 to 4) of the highest dimension, and the mass of each (m,).
+    def elements(self) -> tuple[np.ndarray, np.ndarray, str]:
+        """Elements (m, 2 to 8) of the highest dimension, the mass of each (m,), and their kind.
 
         Raises:
             SceneError: there is no topology or it has no elements, or the mass is not positive.
@@ -39,22 +44,15 @@ class TopologicalMass(Mass):
         if self.filename.isSet() and self.filename.get() != "unused":
             raise self.fault("does not read masses from a file: give massDensity or totalMass.")
         topology = self.find_topology()
-        for solid, parts in (("hexahedra", "tetrahedra"), ("quads", "triangles")):
-            if len(topology._data[solid].get()) and not len(topology._data["tetrahedra"].get()):
-                if solid == "hexahedra" or not len(topology._data[parts].get()):
-                    raise self.fault(
-                        f"does not spread mass over the {solid} of {topology.describe()}: use "
-                        f"UniformMass, or cut them into {parts} with a topological mapping."
-                    )
-        for name in ("tetrahedra", "triangles", "edges"):
-            found = topology.elements(name)
+        for kind in ("hexahedra", "tetrahedra", "quads", "triangles", "edges"):
+            found = topology.elements(kind)
             if len(found):
                 break
         else:
             raise self.fault(f"finds no elements in {topology.describe()}.")
         state = self.state._data
         points = state["rest_position" if self.on_rest else "position"].get()
-        sizes = element_sizes(points, found)
+        sizes = element_sizes(points, found, kind)
         density, total = self.massDensity, self.totalMass
         if density.isSet() and not total.isSet():
             rho = density.get()[0]
@@ -63,27 +61,37 @@ class TopologicalMass(Mass):
         if not rho > 0.0:
             raise self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
         total.set(float(rho * sizes.sum()))
-        return found, rho * sizes
+        return found, rho * sizes, kind
 
     def find_topology(self) -> Topology:
         """The linked topology, or that of the node."""
-        found = self._links["topology"].getLinkedBase()
-        if found is None:
-            found = topology_of(self._context)
-        if found is None:
-            raise self.fault(
-                "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its "
-                "node, or use UniformMass."
-            )
-        return found
+        return linked_topology(
+            self,
+            "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its node, "
+            "or use UniformMass.",
+        )
 
     def reinit(self) -> None:
         """Distribute the mass again."""
         self.init()
 
 
-def element_sizes(points: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Volume, area or length of tetrahedra, triangles or edges, shape (m,)."""
+_QUAD = [(0, 1, 2), (0, 2, 3)]
+_SIMPLICES: dict[str, Sequence[tuple[int, ...]]] = {"hexahedra": HEXAHEDRON, "quads": _QUAD}
+"""Into what SOFA cuts an element to find its size."""
+
+
+def element_sizes(points: np.ndarray, elements: np.ndarray, kind: str) -> np.ndarray:
+    """Volume, area or length of the elements of a kind, shape (m,)."""
+    if kind in _SIMPLICES:
+        parts = [elements[:, part] for part in _SIMPLICES[kind]]
+        total: np.ndarray = np.sum([_simplex_sizes(points, part) for part in parts], axis=0)
+        return total
+    return _simplex_sizes(points, elements)
+
+
+def _simplex_sizes(points: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Of tetrahedra, triangles or edges."""
     a = points[elements[:, 0]]
     sides = [points[elements[:, i]] - a for i in range(1, elements.shape[1])]
     if len(sides) == 3:

@@ -142,6 +142,7 @@ class MechanicalObject(MechanicalState):
         if self.useTopology.get() and self._context is not None and linked is None:
             topologies = list(self._context.of("topology"))
         for topology in topologies:
+            topology.make_ready()
             points: np.ndarray = topology._data["position"].get()
             if len(points):
                 return points

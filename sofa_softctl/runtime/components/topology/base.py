@@ -32,6 +32,12 @@ class Topology(Component):
         self.check_elements()
         self.derive()
 
+    def make_ready(self) -> None:
+        """Make vertices and elements, where the scene did not give them; once.
+
+        Asked for by what is initialised before the topology and reads it.
+        """
+
     def derive(self) -> None:
         """Fill in the kinds of elements that were not given, as SOFA does."""
         for kind in ("quads", "triangles", "edges"):
@@ -150,6 +156,26 @@ def topology_of(node: Node | None) -> Topology | None:
     while node is not None:
         found: list[Any] = node.of("topology")
         if found:
+            found[-1].make_ready()
             return found[-1]  # type: ignore[no-any-return]
         node = node.parents[0] if node.parents else None
     return None
+
+
+def linked_topology(component: Component, advice: str) -> Topology:
+    """The topology that the link `topology` leads to, or else that of the node.
+
+    Args:
+        component: Has the link.
+        advice: Said where there is none, after the component's name: what it needs.
+
+    Raises:
+        SceneError: there is none.
+    """
+    found: Any = component._links["topology"].getLinkedBase()
+    if found is None:
+        found = topology_of(component._context)
+    if found is None:
+        raise component.fault(advice)
+    found.make_ready()
+    return found  # type: ignore[no-any-return]

@@ -38,12 +38,26 @@ class GridTopology(MeshTopology):
         super().assign(values)
 
     def init(self) -> None:
-        """Make the grid."""
+        """Make the grid, and check it."""
+        self.make_ready()
+        self.check_elements()
+
+    _made = False
+
+    def make_ready(self) -> None:
+        """See Topology."""
+        if not self._made:
+            self._made = True
+            for data in self._data.values():
+                data.follow_link(must=True)
+            self.make()
+
+    def make(self) -> None:
+        """Make vertices and elements."""
         n = self.resolution()
         if self.computePointList.get():
             self._data["position"].set(self.points(_steps(n)))
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))
-        self.check_elements()
 
     def resolution(self) -> np.ndarray:
         """Vertices along each direction, shape (3,); where that makes no sense 2, as in SOFA."""

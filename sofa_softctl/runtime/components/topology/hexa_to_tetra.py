@@ -11,7 +11,7 @@ from sofa_softctl.runtime.components.topology.grid import cells_across
 from sofa_softctl.runtime.components.topology.topological_mapping import TopologicalMapping
 from sofa_softctl.runtime.core.data.types import Bool
 
-_PARTS = [(0, 5, 1, 6), (0, 1, 3, 6), (1, 3, 6, 2), (6, 3, 0, 7), (6, 7, 0, 5), (7, 5, 4, 0)]
+PARTS = [(0, 5, 1, 6), (0, 1, 3, 6), (1, 3, 6, 2), (6, 3, 0, 7), (6, 7, 0, 5), (7, 5, 4, 0)]
 """SOFA's six tetrahedra of a hexahedron."""
 _SWAPS = ([1, 0, 3, 2, 5, 4, 7, 6], [3, 2, 1, 0, 7, 6, 5, 4], [4, 5, 6, 7, 0, 1, 2, 3])
 """The hexahedron mirrored along its first, second and third direction."""
@@ -19,7 +19,7 @@ _SWAPS = ([1, 0, 3, 2, 5, 4, 7, 6], [3, 2, 1, 0, 7, 6, 5, 4], [4, 5, 6, 7, 0, 1,
 
 def six_tetrahedra(hexahedra: np.ndarray) -> np.ndarray:
     """Six tetrahedra of each hexahedron, one after the other, shape (6 m, 4)."""
-    return hexahedra[:, _PARTS].reshape(-1, 4)
+    return hexahedra[:, PARTS].reshape(-1, 4)
 
 
 def mirrored(hexahedra: np.ndarray, across: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +58,7 @@ class Hexa2TetraTopologicalMapping(TopologicalMapping):
         if self.swapping.get():
             cells, turned = mirrored(hexahedra, cells_across(source))
             found = six_tetrahedra(cells)
-            turned = np.repeat(turned, len(_PARTS))
+            turned = np.repeat(turned, len(PARTS))
             found[turned] = found[turned][:, [0, 1, 3, 2]]
         none = np.empty((0, 3), dtype=np.int64)
         return {"edges": none[:, :2], "triangles": none, "tetrahedra": found}

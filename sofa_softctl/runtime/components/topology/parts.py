@@ -11,7 +11,7 @@ _FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
 """In SOFA's order, normals pointing out of a tetrahedron of positive volume."""
 EDGES_OF_TRIANGLE = [(1, 2), (2, 0), (0, 1)]
 EDGES_OF_QUAD = [(1, 2), (2, 3), (3, 0), (0, 1)]
-_EDGES_OF_HEXAHEDRON = [
+EDGES_OF_HEXAHEDRON = [
     (0, 1), (0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (2, 6), (3, 7), (4, 5), (4, 7), (5, 6), (6, 7)
 ]  # fmt: skip
 QUADS_OF_HEXAHEDRON = [
@@ -75,7 +75,7 @@ OWNERS: dict[str, list[dict[str, Callable[[np.ndarray], np.ndarray]]]] = {
     "edges": [
         {
             "tetrahedra": _sorted_edges(_EDGES_OF_TETRAHEDRON),
-            "hexahedra": _sorted_edges(_EDGES_OF_HEXAHEDRON),
+            "hexahedra": _sorted_edges(EDGES_OF_HEXAHEDRON),
         },
         {
             "triangles": lambda elements: unique_parts(elements, EDGES_OF_TRIANGLE),

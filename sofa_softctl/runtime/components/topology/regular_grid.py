@@ -28,8 +28,8 @@ class RegularGridTopology(GridTopology):
         """See Base; the corners may be given as xmin, ymin, ... zmax."""
         super().assign(with_limits(values))
 
-    def init(self) -> None:
-        """Make the grid."""
+    def make(self) -> None:
+        """See GridTopology."""
         low, high = self.min.get(), self.max.get()
         n = self.n.get() if self.n.get().shape == (3,) else self.resolution()
         self._size = (high - low) / np.maximum(n - 1, 1)
@@ -38,7 +38,7 @@ class RegularGridTopology(GridTopology):
             self.p0.set(np.where(middle, 0.5 * (low + high), low))
         if self.cellWidth.get():
             self.n.set(np.ceil((high - low) / self.cellWidth.get()).astype(np.int64) + 1)
-        super().init()
+        super().make()
 
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The cell of each point, or the nearest one, and the coordinates there, 0 to 1 inside.

@@ -20,7 +20,7 @@ SMALL, LARGE, POLAR, SVD, GRADIENT = 0, 1, 2, 3, 4
 
 
 @njit
-def _edge_frame(a: np.ndarray, b: np.ndarray, c: np.ndarray, frame: np.ndarray) -> None:
+def edge_frame(a: np.ndarray, b: np.ndarray, c: np.ndarray, frame: np.ndarray) -> None:
     """Rows x = ab, z = x cross ac, y = z cross x, each of length one (method large)."""
     x0, x1, x2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     n = np.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
@@ -54,7 +54,7 @@ def _cofactors(m: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit
-def _polar(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> bool:
+def polar_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> bool:
     """q = the orthogonal factor of m by Newton's iteration, scaled until it is near.
 
     Converges quadratically; keeps a reflection when det(m) < 0. Source: Higham 1986.
@@ -199,12 +199,12 @@ def rest_frames(x0: np.ndarray, elements: np.ndarray, method: int, frames: np.nd
     for e in range(elements.shape[0]):
         t = elements[e]
         if method == LARGE:
-            _edge_frame(x0[t[0]], x0[t[1]], x0[t[2]], frames[e])
+            edge_frame(x0[t[0]], x0[t[1]], x0[t[2]], frames[e])
         elif method == SMALL or method == GRADIENT:
             frames[e] = np.eye(3)
         else:
             _edges(x0, t, edges)
-            _polar(edges, frames[e], work)
+            polar_factor(edges, frames[e], work)
 
 
 @njit
@@ -245,21 +245,21 @@ def rotate(
                     r[i, j] = 1.0 if i == j else 0.0
         else:
             if method == LARGE:
-                _edge_frame(x[t[0]], x[t[1]], x[t[2]], frame)
+                edge_frame(x[t[0]], x[t[1]], x[t[2]], frame)
             elif method == GRADIENT:
                 for i in range(3):
                     for j in range(3):
                         edges[j, i] = 0.0  # F^T
                         for a in range(1, 4):
                             edges[j, i] += (x[t[a], i] - x[t[0], i]) * gradients[e, a, j]
-                _polar(edges, frame, work)
+                polar_factor(edges, frame, work)
             else:
                 _edges(x, t, edges)
                 turned = method == SVD and _proper_frame(
                     x0, t, edges, frames0[e], rest, work, frame
                 )
                 if not turned:
-                    _polar(edges, frame, work)
+                    polar_factor(edges, frame, work)
             f0 = frames0[e]
             for i in range(3):
                 for j in range(3):

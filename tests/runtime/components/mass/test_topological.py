@@ -12,6 +12,12 @@ SHAPES = {
     "edges": ([[0, 0, 0], [3, 0, 0], [3, 4, 0]], [[0, 1], [1, 2]], 7.0),
     "triangles": ([[0, 0, 0], [3, 0, 0], [3, 4, 0], [0, 4, 0]], [[0, 1, 2], [0, 2, 3]], 12.0),
     "tetrahedra": ([[0, 0, 0], [3, 0, 0], [0, 4, 0], [0, 0, 5]], [[0, 1, 2, 3]], 10.0),
+    "quads": ([[0, 0, 0], [3, 0, 0], [3, 4, 0], [0, 4, 0]], [[0, 1, 2, 3]], 12.0),
+    "hexahedra": (
+        [[x, y, z] for z in (0, 5) for x, y in ((0, 0), (3, 0), (3, 4), (0, 4))],
+        [[0, 1, 2, 3, 4, 5, 6, 7]],
+        60.0,
+    ),
 }
 """Positions, elements and size of each kind."""
 
@@ -95,6 +101,16 @@ def test_tetrahedra_count_before_triangles(kind, massive):
     """The elements of the highest dimension carry the mass."""
     positions, elements, size = SHAPES["tetrahedra"]
     mass = massive(kind, positions, "tetrahedra", elements, massDensity=1.0)
+    mass.find_topology().triangles.value = [[0, 1, 2]]
+    mass.reinit()
+    assert mass.totalMass.value == pytest.approx(size)
+
+
+@both_masses
+def test_quads_count_before_triangles(kind, massive):
+    """SOFA's order."""
+    positions, elements, size = SHAPES["quads"]
+    mass = massive(kind, positions, "quads", elements, massDensity=1.0)
     mass.find_topology().triangles.value = [[0, 1, 2]]
     mass.reinit()
     assert mass.totalMass.value == pytest.approx(size)

@@ -56,12 +56,27 @@ def test_force_fields_act_on_the_last_topology_of_a_node(root):
     assert field.elements.tolist() == [[0, 1, 2, 4]]
 
 
-def test_masses_do_not_take_the_sides_of_hexahedra_for_a_surface(root):
-    root.addObject("RegularGridTopology", n=[2, 2, 2])
+def test_the_mass_of_a_grid_is_that_of_its_hexahedra(root):
+    """Not of its sides, inner ones among them: a node in the middle has the most."""
+    root.addObject("EulerImplicitSolver")
+    root.addObject("SparseLDLSolver")
+    root.addObject("RegularGridTopology", n=[3, 2, 2])
     root.addObject("MechanicalObject")
-    root.addObject("DiagonalMass", totalMass=1.0)
-    with pytest.raises(SceneError, match="does not spread mass over the hexahedra of"):
-        simulation.init(root)
+    mass = root.addObject("DiagonalMass", totalMass=16.0)
+    simulation.init(root)
+    assert mass.vertexMass.value == pytest.approx([1.0, 2.0, 1.0] * 4)
+
+
+def test_a_grid_is_ready_for_what_stands_before_it(root):
+    """As in SOFA, where a state and a mass may be added before the grid beside them."""
+    root.addObject("EulerImplicitSolver")
+    root.addObject("SparseLDLSolver")
+    state = root.addObject("MechanicalObject")
+    mass = root.addObject("MeshMatrixMass", massDensity=2.0)
+    root.addObject("RegularGridTopology", nx=2, ny=2, nz=3, max=[1, 1, 3])
+    simulation.init(root)
+    assert len(state.position.value) == 12
+    assert mass.totalMass.value == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,173 @@
+"""Corotational linear elasticity on hexahedra."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
+from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
+from sofa_softctl.runtime.components.topology.base import linked_topology
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.elasticity import corotational
+from sofa_softctl.runtime.kernels.elasticity import hexahedral as kernel
+
+_BY_REINIT = ("x0", "rest", "lame", "stiffness", "method_number")
+
+
+class HexahedronFEMForceField(ForceField):
+    """Linear elasticity in the rotated frame of each hexahedron, with trilinear shape functions.
+
+    The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
+    state's rest_position at init and `reinit`, at which youngModulus and poissonRatio count too.
+
+    Source: Nesme, Payan, Faure 2005; SOFA's component of the same name.
+    """
+
+    methods: ClassVar[dict[str, int]] = {
+        "small": corotational.SMALL,
+        "large": corotational.LARGE,
+        "polar": corotational.POLAR,
+    }
+    """The kernels' number of each method."""
+
+    topology = LinkType(
+        "Topology that holds the hexahedra; the node's own by default.", kind="topology"
+    )
+    method = Choice(
+        "large",
+        "How an element's rotation is found: none, mean edges, or polar decomposition of them.",
+        choices=("large", "polar", "small"),
+    )
+    youngModulus = Reals(
+        [5000.0],
+        "Young's modulus; one for all, or one an element (a missing entry is the first).",
+        unit="pressure",
+    )
+    poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
+    updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
+    initialPoints = Vectors(3, [], "Rest shape.", unit="length", auto_link=False)
+    gatherPt = Int(0, "Unused.")
+    gatherBsize = Int(0, "Unused.")
+    drawing = Bool(True, "Draw the elements.")
+    drawPercentageOffset = Real(0.15, "Size of the drawn elements.")
+
+    def init(self) -> None:
+        """Prepare the elements.
+
+        Raises:
+            SceneError: no hexahedra, hexahedra without volume, or moduli out of range.
+        """
+        self.elements = self.find_elements()
+        count = len(self.elements)
+        self.frames = np.empty((count, 3, 3))
+        self._pairs = kernel.element_pairs(self.elements)
+        self.reinit()
+
+    def find_elements(self) -> np.ndarray:
+        """The hexahedra, shape (m, 8).
+
+        Raises:
+            SceneError: there are none, or one has a vertex that the state does not have.
+        """
+        topology = linked_topology(
+            self,
+            "needs hexahedra: add a RegularGridTopology, a HexahedronSetTopologyContainer or a "
+            "MeshTopology to its node.",
+        )
+        elements = np.ascontiguousarray(topology._data["hexahedra"].get())
+        if not len(elements):
+            raise self.fault(f"finds no hexahedra in {topology.describe()}.")
+        if elements.max() >= self.state.count:
+            raise self.fault(
+                f"has a hexahedron with vertex {elements.max()}, but {self.state.describe()} has "
+                f"{self.state.count} nodes."
+            )
+        return elements
+
+    def reinit(self) -> None:
+        """Take over the rest position, method, youngModulus and poissonRatio.
+
+        Raises:
+            SceneError: hexahedra without volume, or moduli out of range.
+        """
+        x0 = self.state._data["rest_position"].get()
+        self.x0 = x0.copy()
+        self.initialPoints.set(self.x0.copy())
+        self._check_volumes()
+        self.method_number = self.methods[self.method.get()]
+        young, poisson = elastic_moduli(self, len(self.elements))
+        self.lame = lame_parameters(poisson) * young[:, None]
+        kernel.rotate(self.x0, self.elements, self.method_number, self.frames)
+        self.rest = np.empty((len(self.elements), 8, 3))
+        kernel.local_rest(self.x0, self.elements, self.frames, self.rest)
+        self.stiffness = np.empty((len(self.elements), 24, 24))
+        self._set_stiffness(self.x0)
+        self._rotate()
+
+    def _check_volumes(self) -> None:
+        sizes = kernel.signed_sizes(self.x0, self.elements)
+        spans = np.ptp(self.x0[self.elements], axis=1).max(axis=1)
+        flat = np.abs(sizes) <= 1e-12 * spans**3
+        if flat.any():
+            first = int(np.flatnonzero(flat)[0])
+            raise self.fault(
+                f"has {int(flat.sum())} of {len(flat)} hexahedra without volume, first "
+                f"hexahedra[{first}] = {self.elements[first].tolist()}. Repair the mesh: a flat "
+                "hexahedron has no stiffness."
+            )
+
+    def _set_stiffness(self, x: np.ndarray) -> None:
+        """Stiffness of the shape x in the present frames."""
+        kernel.element_stiffness(x, self.elements, self.frames, self.lame, self.stiffness)
+
+    def _rotate(self) -> None:
+        x = self.state._data["position"].get()
+        kernel.rotate(x, self.elements, self.method_number, self.frames)
+        if self.updateStiffnessMatrix.get():
+            self._set_stiffness(x)
+
+    def inverted_elements(self) -> int:
+        """See ForceField."""
+        now = kernel.signed_sizes(self.state._data["position"].get(), self.elements)
+        return int((now * kernel.signed_sizes(self.x0, self.elements) <= 0.0).sum())
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component: what `reinit` changes, by making it anew."""
+        return {name: vars(self)[name] for name in _BY_REINIT}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        for name in _BY_REINIT:
+            setattr(self, name, snapshot[name])
+
+    def reset(self) -> None:
+        """Back to the rotations of the initial state."""
+        self._rotate()
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        self._rotate()
+        x = self.state._data["position"].get()
+        kernel.add_force(x, self.elements, self.frames, self.rest, self.stiffness, force)
+
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """See Contribution."""
+        kernel.add_product(v, self.elements, self.frames, self.stiffness, factor, out)
+
+    def pairs(self) -> Pairs:
+        """See Contribution."""
+        return self._pairs
+
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        """See Contribution."""
+        kernel.add_matrix(self.frames, self.stiffness, factor, slots.reshape(-1, 36), values)
+
+
+class ParallelHexahedronFEMForceField(HexahedronFEMForceField):
+    """HexahedronFEMForceField, under its name in SOFA's plugin MultiThreading; one processor."""
+
+    nbThreads = Int(0, "Unused.")
+    taskSchedulerType = Text("_default", "Unused.")
