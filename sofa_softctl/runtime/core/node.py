@@ -63,6 +63,9 @@ _OLD_FLAGS = (
 _MEANINGLESS = ("depend", "showBoundingTree")
 """What old scenes say of nodes and no version of SOFA reads any more; it warns, and goes on."""
 
+DEEPEST = 300
+"""Nodes below one another; Python's own calls would not follow many more."""
+
 PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
 """Names that SofaPython3 refuses for nodes and components: they are attributes of both."""
 
@@ -84,6 +87,7 @@ class Node(BaseNode, Context):
         self.parents: NodeIterator[Node] = NodeIterator(_no_removal)
         self._initialised = False
         self.version = 0  # of the root: how often the graph changed
+        self._names: set[str] = set()  # that objects and children came with
         self._controllers: tuple[int, list[Controller]] = (-1, [])
         flags = {flag: values.pop(flag) for flag in _OLD_FLAGS if flag in values}
         unread = [word for word in _MEANINGLESS if values.pop(word, None) is not None]
@@ -155,7 +159,7 @@ class Node(BaseNode, Context):
         name = component.getName()
         if not name:
             component.setName(self._free_name(component.getClassName()))
-        elif self.getObject(name, warning=False) is not None:
+        elif name in self._names and self.getObject(name, warning=False) is not None:
             message.warning(
                 self,
                 f"{describe(scene_line())}: there already is an object named '{name}'; links and "
@@ -163,6 +167,7 @@ class Node(BaseNode, Context):
             )
         component._context = self
         self.objects.append(component)
+        self._names.add(component.getName())
         self._changed()
         for data in component._data.values():
             data.follow_link()
@@ -188,7 +193,7 @@ class Node(BaseNode, Context):
             raise SceneError(
                 f"{describe(scene_line())}: addChild takes a name or a node, got {child!r}."
             )
-        if any(entry is node for entry in self.children):
+        if any(entry is self for entry in node.parents):
             problem = f"node '{self.getPathName()}' holds '{node.getName()}' already."
             complain(self, SceneError(f"{describe(scene_line())}: {problem}"))
             return node
@@ -197,12 +202,18 @@ class Node(BaseNode, Context):
                 f"{describe(scene_line())}: node '{self.getPathName()}' cannot hold "
                 f"'{node.getName()}', which is above it."
             )
-        if self.getChild(node.getName(), warning=False) is not None:
+        if self._depth() >= DEEPEST:
+            raise SceneError(
+                f"{describe(scene_line())}: nodes are nested more than {DEEPEST} deep."
+            )
+        name = node.getName()
+        if name in self._names and self.getChild(name, warning=False) is not None:
             message.warning(
                 self,
-                f"{describe(scene_line())}: there already is a child named '{node.getName()}'; "
-                "links and scripts find the first one.",
+                f"{describe(scene_line())}: there already is a child named '{name}'; links and "
+                "scripts find the first one.",
             )
+        self._names.add(name)
         node.parents.append(self)
         self.children.append(node)
         node.inherit()
@@ -322,6 +333,13 @@ class Node(BaseNode, Context):
         while node.parents:
             node = node.parents[0]
         return node
+
+    def _depth(self) -> int:
+        """Number of nodes above this one."""
+        node, depth = self, 0
+        while node.parents:
+            node, depth = node.parents[0], depth + 1
+        return depth
 
     def getRootContext(self) -> Node:
         """The node without parents above this one."""

@@ -13,7 +13,7 @@ from typing import Any
 from xml.parsers import expat
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.core.node import DEEPEST, Node
 from sofa_softctl.runtime.helper import repository
 from sofa_softctl.runtime.helper.scene_folder import in_folder
 from sofa_softctl.runtime.helper.source_line import at_line, describe
@@ -46,54 +46,46 @@ class Element:
     """Whether it is the root of a file: paths within are relative to that file's folder."""
 
 
-def read_xml(path: Path, above: tuple[Path, ...] = ()) -> Element:
+def read_xml(path: Path) -> Element:
     """The elements of an XML scene, with what it includes.
-
-    Args:
-        path: The file.
-        above: Files that include it.
 
     Raises:
         SceneError: a file is not there, or no XML, or does not start with a node, or includes
             itself.
     """
     path = path.resolve()
-    if path in above:
-        chain = " includes ".join(f"'{file.name}'" for file in (*above[above.index(path) :], path))
-        raise SceneError(f"'{path}' includes itself: {chain}.")
-    root = _parse(path, (*above, path))
-    root.starts_file = True
-    if root.kind != "Node" and not above:
-        raise SceneError(f"'{path}' starts with <{root.kind}>; a scene starts with <Node>.")
-    return root
+    root = _parse(path)
+    if root.kind != "Node":
+        where = describe((str(path), root.line))
+        raise SceneError(f"{where}: it starts with <{root.kind}>; a scene starts with <Node>.")
+    return _with_includes(root, (path,))
 
 
-def _parse(path: Path, files: tuple[Path, ...]) -> Element:
+def _parse(path: Path) -> Element:
     try:
         # Comments may hold '--', which XML forbids and SOFA takes.
         content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), path.read_bytes())
     except OSError as error:
         raise SceneError(f"'{path}' cannot be read ({error.strerror}).") from error
     parser = expat.ParserCreate()
+    skipped = content[: len(content) - len(content.lstrip())].count(b"\n")
     outer = Element("", "", {}, path, 0)
     stack = [outer]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        stack.append(_element(tag, attributes, path, parser.CurrentLineNumber))
+        element = _element(tag, attributes, path, skipped + parser.CurrentLineNumber)
+        stack[-1].children.append(element)
+        stack.append(element)
 
-    def end(tag: str) -> None:
-        done = stack.pop()
-        if done.kind == "include":
-            done = _included(done, files)
-        _put(stack[-1], done)
-
-    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartElementHandler, parser.EndElementHandler = start, lambda tag: stack.pop()
     try:
         parser.Parse(content.strip(), True)
     except expat.ExpatError as error:
-        line = content[: len(content) - len(content.lstrip())].count(b"\n") + error.lineno
-        raise SceneError(f"{describe((str(path), line))}: no XML: {error}.") from error
-    return outer.children[0]
+        where = describe((str(path), skipped + error.lineno))
+        raise SceneError(f"{where}: no XML: {expat.ErrorString(error.code)}.") from error
+    (root,) = outer.children
+    root.starts_file = True
+    return root
 
 
 def _element(tag: str, attributes: dict[str, str], path: Path, line: int) -> Element:
@@ -126,6 +118,26 @@ def _merge(into: Element, other: Element) -> None:
             _merge(found, child)
 
 
+def _with_includes(element: Element, files: tuple[Path, ...], depth: int = 0) -> Element:
+    """The same element, in which included files stand in place of <include>.
+
+    Args:
+        element: One of the last of the files.
+        files: The files, each of which includes the next.
+        depth: Elements around it in its file.
+    """
+    if depth > DEEPEST:
+        where = describe((str(element.file), element.line))
+        raise SceneError(f"{where}: nodes are nested more than {DEEPEST} deep.")
+    children, element.children = element.children, []
+    for child in children:
+        if child.kind == "include":
+            _put(element, _included(child, files))
+        else:
+            _put(element, _with_includes(child, files, depth + 1))
+    return element
+
+
 def _included(include: Element, files: tuple[Path, ...]) -> Element:
     """The root of an included file, with the include's attributes in place of its own."""
     where = describe((str(include.file), include.line))
@@ -134,7 +146,12 @@ def _included(include: Element, files: tuple[Path, ...]) -> Element:
     found = beside if beside.is_file() else Path(repository.data.getFile(name))
     if not name or not found.is_file():
         raise SceneError(f"{where}: <include> of '{name}': there is no such file.")
-    root = read_xml(found, files)
+    found = found.resolve()
+    if found in files:
+        circle = (*files[files.index(found) :], found)
+        chain = " includes ".join(f"'{file.name}'" for file in circle)
+        raise SceneError(f"{where}: '{found.name}' includes itself: {chain}.")
+    root = _with_includes(_parse(found), (*files, found))
     root.name = include.name or root.name
     for attribute, value in include.values.items():
         owner, mark, data = attribute.rpartition("__")

@@ -61,14 +61,16 @@ def test_an_xml_scene_can_be_a_part_of_another(load, root):
     ("text", "error", "message"),
     [
         ("<Node>\n<A>", SceneError, r"scene\.scn:2: no XML: no element found"),
-        ("<Scene/>", SceneError, r"starts with <Scene>; a scene starts with <Node>"),
+        ("\n<Scene/>", SceneError, r"scn:2: it starts with <Scene>; a scene starts with <Node>"),
         (
             "<Node>\n<include href='a.xml'/></Node>",
             SceneError,
             r"scn:2: <include> of 'a\.xml': there",
         ),
         ("<Node>\n\n<Nothing/></Node>", UnknownComponentError, r"scn:3: .*no component 'Nothing'"),
-        ("<Node><include href='scene.scn'/></Node>", SceneError, r"scene\.scn' includes itself"),
+        ("\n<Node>\n<include href='scene.scn'/></Node>", SceneError, r"scn:3: .* includes itself"),
+        ("<Node>\n" * 400 + "</Node>" * 400, SceneError, r"scn:302: nodes are nested more than"),
+        ("<Node>\n<Object name='a'/></Node>", SceneError, r"scn:2: '' names no component"),
     ],
 )
 def test_what_is_wrong_in_an_xml_scene_is_told(load, text, error, message):

@@ -151,8 +151,8 @@ class Data:
         while ancestor is not None:
             if ancestor is self:
                 raise SceneError(
-                    f"{describe(scene_line())}: '{self.getName()}' of {self.owner.describe()} "
-                    "would follow itself: the links go round in a circle."
+                    f"{describe(scene_line() or self.where)}: '{self.getName()}' of "
+                    f"{self.owner.describe()} would follow itself: the links go round in a circle."
                 )
             ancestor = ancestor._parent
         self._parent, self._seen, self._link = parent, -1, None
