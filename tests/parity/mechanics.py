@@ -15,7 +15,7 @@ STEPS = 20
 
 PLUGINS = """AnimationLoop Constraint.Lagrangian.Correction Constraint.Lagrangian.Model
     Constraint.Lagrangian.Solver Constraint.Projective LinearSolver.Direct LinearSolver.Iterative
-    LinearSolver.Preconditioner LinearSystem Mapping.Linear Mapping.NonLinear Mass
+    LinearSolver.Preconditioner LinearSystem MechanicalLoad Mapping.Linear Mapping.NonLinear Mass
     ODESolver.Backward ODESolver.Forward SolidMechanics.FEM.Elastic SolidMechanics.Spring
     StateContainer Topology.Container.Constant Topology.Container.Dynamic
     Topology.Container.Grid"""
@@ -640,6 +640,98 @@ CASES = {
         ("MinResLinearSolver", {"iterations": 90, "tolerance": 1e-2})
     ),
 }
+
+
+LOADS = {
+    "constant": ("ConstantForceField", {"forces": [[1, 2, 3]], "indices": [0, 3]}),
+    "constant_shared": ("ConstantForceField", {"totalForce": [1, 2, 3]}),
+    "linear": (
+        "LinearForceField",
+        {
+            "points": [0, 2],
+            "force": 2.0,
+            "times": [0, 0.05, 0.15],
+            "forces": [[0, 0, 0], [9, 5, 1], [1, 1, 20]],
+        },
+    ),
+    "plane": ("PlaneForceField", {"normal": [0, 1, 0.2], "d": 1.2, "stiffness": 90, "damping": 2}),
+    "plane_at_most": (
+        "PlaneForceField",
+        {"normal": [0, 1, 0], "d": 1.2, "stiffness": 90, "damping": 2, "maxForce": 3},
+    ),
+    "plane_both_sides": (
+        "PlaneForceField",
+        {"normal": [0, 1, 0], "d": 1.2, "stiffness": 90, "bilateral": True, "localRange": [1, 3]},
+    ),
+    "sphere": (
+        "SphereForceField",
+        {"center": [1, 1, 1], "radius": 1.1, "stiffness": 90, "damping": 2},
+    ),
+    "ellipsoid": (
+        "EllipsoidForceField",
+        {"center": [1, 1, 1], "vradius": [1, 1.3, 0.9], "stiffness": 90, "damping": 2},
+    ),
+    "ellipsoid_inward": (
+        "EllipsoidForceField",
+        {"center": [1, 1, 1], "vradius": [0.6, 0.5, 0.7], "stiffness": -90, "damping": 2},
+    ),
+    "cone": (
+        "ConicalForceField",
+        {"coneHeight": [1, 1, 1], "coneAngle": 20, "stiffness": 50, "damping": 1},
+    ),
+    "damped": ("UniformVelocityDampingForceField", {"dampingCoefficient": 3}),
+    "damped_implicitly": (
+        "UniformVelocityDampingForceField",
+        {"dampingCoefficient": 3, "implicit": True, "rayleighStiffness": 0.3},
+    ),
+    "damped_by_directions": (
+        "DiagonalVelocityDampingForceField",
+        {"dampingCoefficient": [[1, 2, 3], [3, 0, 1]]},
+    ),
+    "triangles": ("TrianglePressureForceField", {"pressure": [1, 2, 3], "triangleList": [0, 2]}),
+    "triangles_by_stress": (
+        "TrianglePressureForceField",
+        {
+            "cauchyStress": "1 2 4 2 3 5 4 5 6",
+            "triangleList": [0, 2],
+            "useConstantForce": False,
+        },
+    ),
+    "quads": ("QuadPressureForceField", {"pressure": [1, 2, 3], "quadList": [0]}),
+    "edges": ("EdgePressureForceField", {"pressure": [1, 2, 3], "edgeIndices": [0, 2]}),
+    "edges_along_normals": (
+        "EdgePressureForceField",
+        {"p_intensity": [3.0], "binormal": [0, 0, 1], "edgeIndices": [0, 2]},
+    ),
+    "surface": ("SurfacePressureForceField", {"pressure": 5.0}),
+    "surface_of_quads": ("SurfacePressureForceField", {"pressure": 5.0}),
+    "surface_that_pulses": (
+        "SurfacePressureForceField",
+        {"pressure": 5.0, "pulseMode": True, "pressureLowerBound": 1.0, "pressureSpeed": 60.0},
+    ),
+    "surface_of_a_volume": (
+        "SurfacePressureForceField",
+        {"pressure": 5.0, "volumeConservationMode": True, "defaultVolume": 2.0},
+    ),
+    "surface_by_direction": (
+        "SurfacePressureForceField",
+        {"pressure": 5.0, "mainDirection": [1, 0, 0]},
+    ),
+}
+LOADED = {
+    "triangles": STRIP,
+    "quads": {"quads": [[0, 1, 3, 2], [2, 3, 5, 4]]},
+    "surface_of_quads": {"quads": [[0, 1, 3, 2], [2, 3, 5, 4]]},
+    "edges": {"edges": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]},
+    "surface": STRIP,
+}
+"""Meshes by the begin of a load's name."""
+NOT_SYMMETRIC = ("ellipsoid", "surface")  # where SOFA's direct solver takes one half of the matrix
+for load, field in LOADS.items():
+    mesh = LOADED.get(load) or LOADED.get(load.split("_")[0])
+    CASES[f"load_{load}"] = sprung(CG, field, mesh=mesh)
+    if not load.startswith(NOT_SYMMETRIC):
+        CASES[f"load_{load}_by_factors"] = sprung(LDL, field, mesh=mesh)
 
 
 def run(Sofa, name, steps=STEPS):

@@ -14,7 +14,8 @@ class EdgePressureForceField(ElementPressure):
     """`pressure` times length at rest on edges, half of it on each end.
 
     Without a pressure: p_intensity times length at rest along the edges' normals, binormal x edge,
-    at the positions of the last step, as in SOFA. The edges are those of `edgeIndices`, or `edges`,
+    at the positions of the last step, as in SOFA, whose k-th force there has the length of the
+    topology's k-th edge, whichever is chosen. The edges are those of `edgeIndices`, or `edges`,
     or those that lie between the planes normal . x = dmin and dmax.
     """
 
@@ -37,6 +38,8 @@ class EdgePressureForceField(ElementPressure):
         self._edges = self.chosen("edges", self._numbers(), "edgeIndices")
         a, b = (self.rest()[self._edges[:, i]] for i in range(2))
         self._lengths = np.linalg.norm(b - a, axis=1)
+        first = self.find_topology().elements("edges")[: len(self._edges)]
+        self._first_lengths = np.linalg.norm(np.subtract(*self.rest()[first.T]), axis=1)
         along_normals = len(self.p_intensity.get()) and not self.pressure.get().any()
         if along_normals and not self.binormal.get().any():
             raise self.fault(
@@ -70,7 +73,7 @@ class EdgePressureForceField(ElementPressure):
         given = self.p_intensity.get()
         numbers = np.arange(len(self._edges))
         intensity = given[np.where(numbers < len(given), numbers, 0)]
-        forces: np.ndarray = normal * (intensity * self._lengths)[:, None]
+        forces: np.ndarray = normal * (intensity * self._first_lengths)[:, None]
         return forces
 
     def add_force(self, force: np.ndarray) -> None:

@@ -60,11 +60,13 @@ class ElementPressure(ForceWithoutStiffness):
 class TrianglePressureForceField(ElementPressure):
     """`pressure` times area at rest on the triangles of `triangleList`.
 
-    With useConstantForce=False instead cauchyStress (xx, xy, yy, xz, yz, zz) times the area vector
-    of the present positions; the step's matrix does not know of it, as in SOFA.
+    With useConstantForce=False instead cauchyStress times the area vector of the present positions;
+    the step's matrix does not know of it, as in SOFA.
     """
 
-    cauchyStress = Vector(6, [0.0] * 6, "Stress as a symmetric matrix.", unit="pressure")
+    cauchyStress = Vector(
+        9, [0.0] * 9, "Stress, row by row; of the matrix the lower half counts.", unit="pressure"
+    )
     triangleList = Integers([], "Numbers of the triangles.")
     useConstantForce = Bool(True, "Take the pressure and the area at rest.")
     trianglePressureMap = Text("", "Unused.", linkable=False)
@@ -91,8 +93,8 @@ class TrianglePressureForceField(ElementPressure):
         if self.useConstantForce.get():
             self.share(force, self._triangles, self.pressure.get() * self._areas[:, None])
             return
-        xx, xy, yy, xz, yz, zz = self.cauchyStress.get()
-        stress = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        lower = np.tril(self.cauchyStress.get().reshape(3, 3))
+        stress = lower + np.tril(lower, -1).T
         x = self.state._data["position"].get()
         a, b, c = (x[self._triangles[:, i]] for i in range(3))
         self.share(force, self._triangles, np.cross(b - a, c - a) / 2.0 @ stress)

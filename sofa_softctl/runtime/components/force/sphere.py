@@ -44,7 +44,8 @@ class EllipsoidForceField(ShapeForceField):
 
     With u = x - c, v = |u / r| - 1 and g = u / r^2 by coordinates: f = -|stiffness| v g / |g| where
     v has the sign that stiffness says, and a force of damping times |v| against the velocity. The
-    stiffness that the step uses is SOFA's, which is not quite the derivative.
+    stiffness that the step uses is SOFA's, which is not quite the derivative and not symmetric: a
+    direct solver takes its symmetric part, SOFA's takes one half of it.
     """
 
     center = Vector(3, [0.0, 0.0, 0.0], "Centre c.", unit="length")

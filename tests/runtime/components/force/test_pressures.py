@@ -32,7 +32,7 @@ def test_the_area_is_that_at_rest_and_pressure_and_list_may_change(body, force_o
 def test_a_stress_acts_on_the_area_as_it_is(body, force_of):
     field = body(
         "TrianglePressureForceField", SQUARE, mesh={"triangles": TRIANGLES}, triangleList=[0, 1],
-        cauchyStress=[1, 2, 3, 4, 5, 6], useConstantForce=False,
+        cauchyStress=[1, 2, 4, 2, 3, 5, 4, 5, 6], useConstantForce=False,
     )  # fmt: skip
     assert force_of(field).sum(axis=0) == pytest.approx([6 * 4, 6 * 5, 6 * 6])
     field.state.position.value = 2 * SQUARE
@@ -57,18 +57,19 @@ def test_edges_have_a_pressure_by_their_length(body, force_of):
 
 
 def test_edges_have_a_pressure_along_their_normal(body, force_of):
-    """binormal x edge: z x y = -x; and the positions of the force are those of the last call."""
+    """binormal x edge: z x y = -x; the positions of the force are those of the last call, and its
+    length is 2, that of the topology's first edge: SOFA's."""
     mesh = {"edges": [[0, 1], [1, 2]]}
     field = body(
         "EdgePressureForceField", SQUARE, mesh=mesh, p_intensity=[2], binormal=[0, 0, 1],
         edges=[[1, 2]],
     )  # fmt: skip
     assert force_of(field) == pytest.approx(
-        np.array([[0, 0, 0], [-3, 0, 0], [-3, 0, 0], [0, 0, 0]])
+        np.array([[0, 0, 0], [-2, 0, 0], [-2, 0, 0], [0, 0, 0]])
     )
     field.state.position.value = SQUARE[:, [1, 0, 2]]
-    assert force_of(field)[1] == pytest.approx([-3, 0, 0])
-    assert force_of(field)[1] == pytest.approx([0, 3, 0])
+    assert force_of(field)[1] == pytest.approx([-2, 0, 0])
+    assert force_of(field)[1] == pytest.approx([0, 2, 0])
 
 
 SURFACE = "SurfacePressureForceField"
