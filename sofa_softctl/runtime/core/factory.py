@@ -187,10 +187,9 @@ def take_over_source(component: Component) -> None:
     for name, data in component._data.items():
         if name in skipped or data.isSet() or not data.type.auto_link or data.type.read_only:
             continue
-        source = next(
-            (found for entry in (name, *data.type.aliases) if (found := loader.findData(entry))),
-            None,
-        )
+        names = (name, *data.type.aliases)
+        sources = (loader.findData(entry) for entry in names)
+        source = next((found for found in sources if found is not None), None)  # may be empty yet
         if source is not None:
             data.setParent(source)
 

@@ -121,3 +121,13 @@ def test_a_tube_needs_frames(root):
     child.addObject("Edge2QuadTopologicalMapping", radius=1.0, nbPointsOnEachCircle=4)
     with pytest.raises(SceneError, match="needs frames beside .* template='Rigid3'"):
         simulation.init(root)
+
+
+def test_a_container_takes_over_what_a_grid_makes_later(root):
+    """A Data that is still empty is a Data."""
+    root.addObject("RegularGridTopology", name="grid", n=[3, 2, 2])
+    child = root.addChild("child")
+    found = child.addObject("HexahedronSetTopologyContainer", src="@../grid")
+    simulation.init(root)
+    assert found.hexahedra.value.tolist() == root.grid.hexahedra.value.tolist()
+    assert len(found.hexahedra.value) == 2
