@@ -1,5 +1,6 @@
 """Scenes that are wrong: each gives a message with its line, status 1, and no traceback of ours."""
 
+import io
 import re
 import subprocess
 import sys
@@ -501,3 +502,13 @@ def test_a_real_process_ends_with_status_1_and_the_message_on_stderr(tmp_path):
     assert done.returncode == 1
     assert re.fullmatch(r"Backend: embedded runtime \(semantics of SOFA v.*\)\n", done.stdout)
     assert f"{path}:2: the embedded runtime has no component 'Mass'." in done.stderr
+
+
+def test_a_scene_that_waits_for_keys_is_told_of_at_its_line(softctl, tmp_path, monkeypatch):
+    """Where standard input is no keyboard; click alone would say 'Aborted.'."""
+    path = tmp_path / "scene.py"
+    path.write_text("def createScene(root):\n    input('Go?')\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    status, _, err = softctl("run", path)
+    assert status == 1
+    assert f"{path}:2: the scene waits for input from the keyboard, and there is none." in err

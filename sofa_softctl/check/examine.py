@@ -8,6 +8,7 @@ writes the result as JSON to the file that its argument names; `check_scenes` ca
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections import Counter
@@ -175,6 +176,7 @@ def main() -> None:
     find_backend(order.pop("backend"))
     load_files([Path(file) for file in order.pop("plugins")])
     output.write_text(json.dumps(examine(**order).to_dict()), encoding="utf-8")
+    os._exit(0)  # threads that the scene has left may go on for ever
 
 
 if __name__ == "__main__":

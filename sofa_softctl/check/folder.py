@@ -127,7 +127,8 @@ def _process(order: dict[str, Any], running: set[subprocess.Popen[bytes]]) -> Sc
             return SceneCheck.from_dict(json.loads(output.read_text(encoding="utf-8")))
         except OSError:
             last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-            text = f"The process ended with status {status}"
+            by = signal.Signals(-status).name if status < 0 else f"status {status}"
+            text = f"The process ended with {by}"
             error = f"{text}: {last[0]}" if last else f"{text}."
             return SceneCheck(path, error=error, lacks=[Lack("process", "ended", "", error)])
 

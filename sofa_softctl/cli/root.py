@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from sofa_softctl._internal.interrupt import stopped_by
-from sofa_softctl.errors import DeviceError
+from sofa_softctl.errors import DeviceError, SceneError
 from sofa_softctl.status import ExitStatus
 
 
@@ -28,6 +28,16 @@ class Commands(TyperGroup):
                 " ".join([f"Stopped by {by}.", *getattr(stopped, "__notes__", ())]), err=True
             )
             raise typer.Exit(ExitStatus.of_stop(by)) from None
+        except EOFError as ended:  # click would only say "Aborted."
+            from sofa_softctl.plugins import user_frames
+            from sofa_softctl.runtime.helper.source_line import describe
+
+            if not (frames := user_frames(ended)):
+                raise
+            where = describe((frames[-1].filename, frames[-1].lineno or 0))
+            raise SceneError(
+                f"{where}: the scene waits for input from the keyboard, and there is none."
+            ) from ended
 
 
 def _robot_failed(stopped: BaseException) -> DeviceError | None:

@@ -82,7 +82,7 @@ def test_data_and_values_alone_do_not_stop_a_scene(check):
         ("def createScene(root):\n    input('Go?')\n", "It waits for input from the keyboard"),
         ("def createScene(root):\n    exit(3)\n", "SystemExit: 3"),
         ("def createScene(root):\n    while True: pass\n", r"It was not done after 5 s\."),
-        ("import os\nos.abort()\n", "The process ended with status -6"),
+        ("import os\nos.abort()\n", "The process ended with SIGABRT"),
         ("def createScene(root):\n    1 / 0\n", "ZeroDivisionError: division by zero"),
         ("print 'hello'\n", "SyntaxError: Missing parentheses"),
         (
@@ -127,6 +127,12 @@ def test_a_scene_that_waits_for_ever_is_ended_at_its_line(tmp_path, wait):
     path.write_text(HANGING.format(wait=wait))
     found = examine(str(path), steps=1, seconds=1.0, parameters={}, with_stand_ins=False)
     assert (found.error, found.where) == ("It was not done after 1 s.", f"{path}:9")
+
+
+def test_a_thread_that_a_scene_leaves_behind_does_not_hold_the_check(check):
+    sleeping = "threading.Thread(target=time.sleep, args=(600,)).start()\n"
+    found = check(f"import threading, time\n{sleeping}{BODY}")
+    assert found.runs, found.error
 
 
 STUBBORN = """

@@ -135,6 +135,7 @@ class Node(BaseNode, Context):
             component = kind
             if values:
                 component.assign(values)
+            _check_free(component)
         self._hold(component)
         return component
 
@@ -149,12 +150,6 @@ class Node(BaseNode, Context):
             raise SceneError(
                 f"{describe(scene_line())}: {type(component).__name__} is not ready to be added: "
                 "its __init__ must first call Sofa.Core.Controller.__init__(self, *args, **kwargs)."
-            )
-        holder = component._context
-        if holder is not None and any(entry is component for entry in holder.objects):
-            raise SceneError(
-                f"{describe(scene_line())}: {component.describe()} already is in node "
-                f"'{holder.getPathName()}'; remove it there first."
             )
         name = component.getName()
         if not name:
@@ -513,6 +508,16 @@ class Node(BaseNode, Context):
 
 def _no_removal(parent: Node) -> None:
     raise SceneError("A node leaves a parent by that parent's removeChild, or by detachFromGraph.")
+
+
+def _check_free(component: Any) -> None:
+    """SceneError for an object that a node holds already."""
+    holder = getattr(component, "_context", None)
+    if holder is not None and any(entry is component for entry in holder.objects):
+        raise SceneError(
+            f"{describe(scene_line())}: {component.describe()} already is in node "
+            f"'{holder.getPathName()}'; remove it there first."
+        )
 
 
 def _check_name(name: Any) -> None:
