@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d+")
+_LARGEST = 2**63 - 1
+_MOST = 10**8
+"""Numbers of one range; a slip such as 0-9999999999 would fill the memory."""
 _SPAN = re.compile(r"(-?\d+)(?:-(-?\d+))?(?:-(-?\d+))?")
 _HEX = re.compile("#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 COLORS = {
@@ -111,17 +115,29 @@ def number(word: str) -> float:
     return 0.0 if found is None else float(found[0])
 
 
+def whole_number(word: str) -> int:
+    """The whole number with which a text begins, as SOFA reads it; 0 where there is none."""
+    found = _WHOLE.match(word.strip())
+    return 0 if found is None else max(min(int(found[0]), _LARGEST), -_LARGEST)
+
+
 def first_numbers(value: Any) -> np.ndarray:
-    """The numbers of a value up to the first that cannot be read whole, shape (n,)."""
-    found = []
+    """The numbers of a value up to the first that cannot be read to its end, shape (n,)."""
+    return np.array([float(digits) for digits in _first(value, _NUMBER)])
+
+
+def first_whole_numbers(value: Any) -> np.ndarray:
+    """The whole numbers of a value up to the first that cannot be read to its end, shape (n,)."""
+    return np.array([whole_number(digits) for digits in _first(value, _WHOLE)], dtype=np.int64)
+
+
+def _first(value: Any, pattern: re.Pattern[str]) -> Iterator[str]:
     for word in words(value):
-        match = _NUMBER.match(word)
-        if match is None:
-            break
-        found.append(float(match[0]))
-        if match.end() < len(word):
-            break
-    return np.array(found)
+        match = pattern.match(word)
+        if match is not None:
+            yield match[0]
+        if match is None or match.end() < len(word):
+            return
 
 
 def rows(array: np.ndarray, width: int) -> np.ndarray:
@@ -159,6 +175,8 @@ def span(word: str) -> range:
     step = (1 if first <= last else -1) if found[3] is None else int(found[3])
     if step == 0:
         raise ValueError(f"the step of '{word}' is 0")
+    if max(abs(first), abs(last)) > _LARGEST or abs(last - first) > _MOST * abs(step):
+        raise ValueError(f"'{word}' is too large, or a range of more than {_MOST} numbers")
     if (last - first) * step < 0:
         first, last = last, first  # as SOFA does
     return range(first, last + (1 if step > 0 else -1), step)
@@ -169,7 +187,7 @@ def span_or_number(word: str) -> Iterable[int]:
     try:
         return span(word)
     except ValueError:
-        return [int(number(word))]
+        return [whole_number(word)]
 
 
 def color(value: Any) -> np.ndarray:

@@ -118,7 +118,7 @@ class Bool(DataType):
         text = reading.text(value)
         if text[:1] in "tTfF" and text:
             return text[0] in "tT"
-        return present if not text[:1].isdigit() else bool(int(reading.number(text)))
+        return present if not text[:1].isdigit() else bool(reading.whole_number(text))
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -150,7 +150,7 @@ class Int(DataType):
 
     def salvage(self, value: Any, owner: Any, present: Any) -> int:
         """The number with which it begins, without its fraction; 0 where there is none."""
-        return int(reading.number(reading.text(value)))
+        return reading.whole_number(reading.text(value))
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
@@ -436,8 +436,7 @@ class Elements(DataType):
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
         """The numbers before the first that cannot be read, in whole elements."""
-        numbers = reading.first_numbers(value).astype(np.int64)
-        return reading.whole_rows(numbers, self.width)
+        return reading.whole_rows(reading.first_whole_numbers(value), self.width)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""

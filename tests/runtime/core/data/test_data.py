@@ -1,6 +1,7 @@
 """Data: what texts and values become, what is refused and where, views, links and parents."""
 
 import inspect
+import math
 
 import numpy as np
 import pytest
@@ -180,6 +181,11 @@ AS_SOFA = [
     ("points", "1 2 3 4", [[1.0, 2.0, 3.0]]),
     ("points", [[1, 2, 3, 4]] * 3, np.reshape([1.0, 2, 3, 4] * 3, (4, 3))),
     ("triangles", "0 1 2 3", [[0, 1, 2]]),
+    ("count", "1e999", 1),
+    ("count", math.inf, 0),
+    ("indices", "1e999 99999999999999999999", [1, 2**63 - 1]),
+    ("indices", "0-9999999999", [0]),
+    ("triangles", "0 1 2e99", [[0, 1, 2]]),
 ]
 """What SOFA makes of a value that it cannot read whole: the first part, or what was there."""
 
