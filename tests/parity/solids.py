@@ -1,4 +1,4 @@
-"""Small scenes of solid bodies of tetrahedra and hexahedra, whose motion in SOFA is recorded.
+"""Small scenes of solid bodies and of strings of edges, whose motion in SOFA is recorded.
 
 `python tests/parity/solids.py [names]` remakes records/solids.npz with the real SOFA v25.06 on the
 Python path.
@@ -13,7 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = os.path.join(HERE, "records", "solids.npz")
 STEPS = 20
 
-PLUGINS = """AnimationLoop Constraint.Lagrangian.Correction Constraint.Lagrangian.Solver
+PLUGINS = """AnimationLoop Constraint.Lagrangian.Correction Constraint.Lagrangian.Model
+    Constraint.Lagrangian.Solver
     Constraint.Projective IO.Mesh LinearSolver.Direct LinearSolver.Iterative
     Mapping.Linear Mapping.NonLinear Mass ODESolver.Backward SolidMechanics.FEM.Elastic
     SolidMechanics.Spring StateContainer Topology.Container.Constant Topology.Container.Dynamic
@@ -85,6 +86,45 @@ def solid(
     return build
 
 
+def string(solver="SparseLDLSolver", template="Vec3d", held=False, alpha=0.0, **values):
+    """A scene of a chain whose edges are springs, or are held by multipliers; it falls and turns.
+
+    Some edges begin stretched, some pressed together.
+    """
+
+    def build(root):
+        root.dt = 0.01
+        root.gravity = [0.0, -9.81, 1.0]
+        if held:
+            root.addObject("GenericConstraintSolver", maxIterations=2000, tolerance=1e-14)
+        node = root.addChild("string")
+        node.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=alpha)
+        if solver == "CGLinearSolver":
+            node.addObject(solver, iterations=15, tolerance=1e-9, threshold=1e-30)
+        else:
+            node.addObject(solver, template="CompressedRowSparseMatrixMat3x3d")
+        if held:
+            node.addObject("GenericConstraintCorrection")
+        points = np.array([[0.1 * i, 0.02 * (i % 2), 0.0] for i in range(6)])
+        turn = [[0.0, 0.0, 0.0, 1.0]] if template == "Rigid3d" else [[]]
+        points = [[*point, *turn[0]] for point in points.tolist()]
+        edges = [[i, i + 1] for i in range(5)] + [[0, 2]]
+        node.addObject("MeshTopology", name="edges", edges=edges)
+        node.addObject("MechanicalObject", name="dofs", template=template, position=points)
+        node.addObject("UniformMass", totalMass=0.3)
+        node.addObject("FixedProjectiveConstraint", indices=[0])
+        child = node.addChild("lengths")
+        child.addObject("MechanicalObject", name="dofs", template="Vec1d")
+        child.addObject("DistanceMapping", topology="@../edges", **values)
+        if held:
+            child.addObject("UniformLagrangianConstraint", template="Vec1d", iterative=True)
+        else:
+            child.addObject("RestShapeSpringsForceField", template="Vec1d", stiffness=[200.0])
+        return node.dofs
+
+    return build
+
+
 COROTATIONAL = "TetrahedralCorotationalFEMForceField"
 HEXAHEDRA = "HexahedronFEMForceField"
 UPDATED = {"updateStiffnessMatrix": True}
@@ -119,6 +159,16 @@ CASES = {
     "hexahedra_lumped_mass": solid(
         HEXAHEDRA, mass=("MeshMatrixMass", {"massDensity": 3e-6, "lumping": True}), skew=0.15
     ),
+    "string": string(),
+    "string_exact": string(geometricStiffness="Exact"),
+    "string_without_stiffness": string(geometricStiffness="None"),
+    "string_by_products": string("CGLinearSolver"),
+    "string_of_rest_lengths": string(restLengths=[0.09, 0.11, 0.1, 0.12, 0.08, 0.2]),
+    "string_of_distances": string(computeDistance=True, applyRestPosition=True),
+    "string_damped": string(alpha=0.05, restLengths=[0.09, 0.11, 0.1, 0.12, 0.08, 0.2]),
+    "string_of_bodies": string(template="Rigid3d"),
+    "string_held": string(held=True),
+    "velocities_held": string(held=True),
 }
 
 
@@ -128,7 +178,11 @@ def run(Sofa, name, steps=STEPS):
     root.addObject(
         "RequiredPlugin", pluginName=[f"Sofa.Component.{plugin}" for plugin in PLUGINS.split()]
     )
-    root.addObject("DefaultAnimationLoop")
+    if name.endswith("_held"):
+        first = name.startswith("velocities")
+        root.addObject("FreeMotionAnimationLoop", solveVelocityConstraintFirst=first)
+    else:
+        root.addObject("DefaultAnimationLoop")
     state = CASES[name](root)
     Sofa.Simulation.init(root)
     positions = []

@@ -37,6 +37,9 @@ class LagrangianConstraint(SingleStateComponent):
     inverse_role: ClassVar[InverseRole | None] = None
     """Role of its rows in inverse control; None: they are solved forward."""
 
+    by_velocity: ClassVar[bool] = False
+    """Whether its violation / dt is the velocity that it lacks, to be where it shall be next."""
+
     constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
     endTime = Real(-1.0, "Time from which on the constraint no longer acts; -1: never.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ class MechanicalState(Component):
     free_velocity = Derivs([], "Velocity without constraints.", unit="length/time")
     rest_position = Coords([], "Position in which there is no elastic force.", unit="length")
 
+    find_rows: Callable[[MechanicalState], Any] | None = None
+    """Gives the directions of the constraint rows on it; known where there are constraints."""
     lam: np.ndarray
     """J^T lambda of the last step, shape (count, deriv_size)."""
 

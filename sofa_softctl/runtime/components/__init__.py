@@ -98,6 +98,7 @@ __all__, __getattr__, __dir__ = public(
         ],
         "loader.sphere_loader": ["SphereLoader"],
         "mapping.barycentric": ["BarycentricMapping"],
+        "mapping.distance": ["DistanceMapping"],
         "mapping.identity": ["IdentityMapping"],
         "mapping.rigid": ["RigidMapping"],
         "mapping.subset": ["SubsetMapping"],

@@ -113,6 +113,7 @@ class UniformLagrangianConstraint(NodeRows):
 
     aliases = ("UniformConstraint",)
     acts_on = ("Vec1",)
+    by_velocity = True
 
     iterative = Bool(True, "Each row by itself; False: not supported.")
     constrainToRestPos = Bool(False, "Hold them at the rest position, not at zero.")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.solvers import (
     ConstraintCorrection,
     ConstraintSolver,
     MechanicalSystem,
 )
+from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
@@ -28,7 +30,9 @@ class FreeMotionAnimationLoop(SteppingLoop):
     correction with what stands in lambda then, AnimateEnd.
     """
 
-    solveVelocityConstraintFirst = Bool(False, "Not supported: only False.")
+    solveVelocityConstraintFirst = Bool(
+        False, "Violations and W are of velocities; with UniformLagrangianConstraint alone."
+    )
     parallelCollisionDetectionAndFreeMotion = Bool(False, "Unused.")
     parallelODESolving = Bool(False, "Unused.")
     computeBoundingBox = Bool(True, "Unused.")
@@ -42,8 +46,6 @@ class FreeMotionAnimationLoop(SteppingLoop):
 
     def init(self) -> None:
         """Add the default constraint solver when the scene has none, as SOFA does."""
-        if self.solveVelocityConstraintFirst.get():
-            raise self.fault("does not support solveVelocityConstraintFirst=True.")
         assert self._context is not None
         linked = self._links["constraintSolver"].getLinkedBase()
         if not self._context.of("constraint solver") and linked is None:
@@ -62,6 +64,9 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 corrections.append((correction, system))
         self._check_corrected([correction for correction, _ in corrections])
         self.problem = ConstraintProblem(self.root, self.systems, corrections)
+        for system in self.systems:
+            for state in system.all_states:
+                state.find_rows = self._rows_on
         self.solver.attach(self.problem)
 
     def _check_free_motion(self) -> None:
@@ -128,6 +133,8 @@ class FreeMotionAnimationLoop(SteppingLoop):
         problem.contacts = [entry for pipeline in self.pipelines for entry in pipeline.contacts]
         clock.lap("collision")
         problem.build(self.root._data["time"].get())
+        if self.solveVelocityConstraintFirst.get():
+            self._scale_to_velocities(problem)
         clock.lap("constraint rows and W")
         self.root.send(Event("BuildConstraintSystemEndEvent"))
         clock.lap("controllers")
@@ -140,6 +147,49 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self._store_lambda(problem, h)
         clock.lap("correction")
         self.end(h)
+
+    def _scale_to_velocities(self, problem: ConstraintProblem) -> None:
+        """Divide W and delta_free by dt; the multipliers, and so the motion, stay the same.
+
+        Raises:
+            SceneError: A constraint of which that is not true in SOFA.
+        """
+        for constraint in problem.active:
+            if not constraint.by_velocity:
+                raise self.fault(
+                    f"does not support solveVelocityConstraintFirst=True with "
+                    f"{constraint.describe()}: leave it out."
+                )
+        dt = self.root._data["dt"].get()
+        problem.W /= dt
+        problem.delta_free /= dt
+
+    def _rows_on(self, state: MechanicalState) -> sparse.csr_matrix:
+        """Directions of all rows of this step on a state, shape (rows, numbers of its velocity).
+
+        On a mapped state those of its own constraints.
+        """
+        problem = self.problem
+        row, node = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        direction = np.zeros((0, 3))
+        assert problem is not None
+        for system in self.systems:
+            start, rows = system.offset.get(id(state)), problem.rows.get(id(system))
+            if start is not None and rows is not None:
+                own = (rows.node >= start) & (rows.node < start + state.block_count)
+                row, node = rows.row[own], rows.node[own] - start
+                direction = rows.direction[own]
+        if not any(id(state) in system.offset for system in self.systems):
+            for first, where, entries in problem.given:
+                if where is state:
+                    row = np.concatenate([row, entries.row + first])
+                    node = np.concatenate([node, entries.node])
+                    direction = np.concatenate([direction, entries.direction])
+        places = (np.repeat(row, 3), (3 * node[:, None] + np.arange(3)).ravel())
+        shape = (problem.count, 3 * state.block_count)
+        found = sparse.coo_matrix((direction.ravel(), places), shape=shape).tocsr()
+        found.eliminate_zeros()
+        return found[:, : state.count * state.deriv_size]
 
     def _store_lambda(self, problem: ConstraintProblem, h: float) -> None:
         for system in self.systems:

@@ -16,6 +16,7 @@ from sofa_softctl.runtime.core.data.types import (
     Derivs,
     Int,
     Real,
+    SparseMatrix,
     Text,
     Vector,
 )
@@ -42,7 +43,7 @@ class MechanicalObject(MechanicalState):
     reset_position = Coords([], "Position to which `reset` returns.", unit="length")
     reset_velocity = Derivs([], "Velocity to which `reset` returns.", unit="length/time")
     derivX = Derivs([], "Unused.")
-    constraint = Text("", "Unused.", linkable=False)
+    constraint = SparseMatrix("Directions of the constraint rows of this step, of each number.")
     mappingJacobian = Text("", "Unused.", linkable=False)
     size = Int(0, "Number of nodes.")
     reserve = Int(0, "Unused.")
@@ -105,6 +106,11 @@ class MechanicalObject(MechanicalState):
                 rest.get()[:, :3] *= self.restScale.get()
         self._transform("", "rotation2", "translation2")
         self._start()
+
+    def update_outputs(self) -> None:
+        """The constraint rows of the present step; see Base."""
+        if self.find_rows is not None:
+            self._data["constraint"].set(self.find_rows(self))
 
     def _start(self) -> None:
         """Set what follows from positions and velocities."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, overload
 
 import numpy as np
+import scipy.sparse as sparse
 
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
@@ -450,3 +451,22 @@ class Elements(DataType):
 def _spelt(value: Any) -> str:
     """A number or text as SOFA writes it: 1.0 is 1."""
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+class SparseMatrix(DataType):
+    """A sparse matrix that its owner computes when it is read; SOFA's MatrixDeriv."""
+
+    def __init__(self, help: str) -> None:
+        super().__init__(None, help, computed=True, linkable=False)
+
+    def initial(self, owner: Any) -> Any:
+        """See DataType."""
+        return sparse.csr_matrix((0, 0))
+
+    def convert(self, value: Any, owner: Any) -> Any:
+        """See DataType."""
+        raise ValueError("computed")
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "is computed"
