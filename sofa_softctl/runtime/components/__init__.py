@@ -41,7 +41,8 @@ __all__, __getattr__, __dir__ = public(
         "constraint.unilateral_plane": ["UnilateralPlaneConstraint"],
         "controller.data_variation_limiter": ["DataVariationLimiter"],
         "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
-        "controller.without_devices": ["AnimationEditor", "CommunicationController"],
+        "controller.animation_editor": ["AnimationEditor"],
+        "controller.communication_controller": ["CommunicationController"],
         "elasticity.fast_tetrahedral": ["FastTetrahedralCorotationalForceField"],
         "elasticity.hexahedron_fem": [
             "HexahedronFEMForceField",

@@ -18,7 +18,7 @@ class SurfacePressureForceField(BlockForceField):
     With pulseMode the pressure runs up and down between pressureLowerBound and `pressure` by
     pressureSpeed; with volumeConservationMode it is divided by the volume relative to
     defaultVolume. The step's stiffness is that of the triangles, without mainDirection; where the
-    surface is open its matrix is not symmetric, and a direct solver takes the symmetric part, SOFA's
+    surface is open its matrix is not symmetric: a direct solver takes its symmetric part, SOFA's
     takes one half of it.
     """
 

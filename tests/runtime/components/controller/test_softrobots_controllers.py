@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.core.event import key_pressed
 from sofa_softctl.runtime.simulation import simulation
 
 
@@ -57,9 +58,76 @@ def test_a_network_is_not_there_but_its_data_are(root, caplog):
         root.addObject("CommunicationController", nbDataField=2, data3=[1])
 
 
-def test_an_animation_editor_moves_nothing(root):
-    root.addObject("MechanicalObject", name="dofs", position=[[1, 2, 3]])
-    root.addObject("AnimationEditor", maxKeyFrame=100, load=True, filename="a.txt", dx=0.1)
+FRAMES = """Type: Vec3d
+Number of frame: 5
+Number of effector: 1
+KeyFrames: 0 4
+0 0 0
+1 0 0
+2 0 0
+4 0 0
+8 0 0
+"""
+
+
+@pytest.fixture
+def edited(root, tmp_path, monkeypatch):
+    """A node with a file of frames beside it, and where it is after each of some steps."""
+    (tmp_path / "frames.txt").write_text(FRAMES)
+    monkeypatch.chdir(tmp_path)
+
+    def run(steps, keys=(), **values):
+        root.addObject("MechanicalObject", name="dofs", position=[[7, 0, 0]])
+        root.addObject("AnimationEditor", name="editor", filename="frames.txt", **values)
+        simulation.init(root)
+        seen = []
+        for step in range(steps):
+            if step in keys:
+                root.send(key_pressed("M"))
+            simulation.animate(root, 0.01)
+            seen.append(root.dofs.position.value[0, 0])
+        return seen
+
+    return run
+
+
+def test_the_first_frame_of_a_file_counts_without_a_key(edited):
+    assert edited(3) == [0, 0, 0]
+
+
+def test_a_key_plays_the_frames_and_pauses(edited):
+    assert edited(6, keys=(1, 3), frameTime=0.01) == [0, 1, 2, 2, 2, 2]
+
+
+def test_frames_last_their_time_and_begin_anew(edited):
+    """Of 0.02 in steps of 0.01: two steps each; after the last key frame the first one."""
+    seen = edited(12, keys=(0,), frameTime=0.02, loop=True)
+    assert seen == [0, 1, 1, 2, 2, 4, 4, 8, 8, 0, 0, 1]
+
+
+def test_frames_go_on_by_displacement_without_a_key(edited):
+    """Frames at 0 1 2 4 8 by 1.5: 1 is the last one before 1.5, 2 the last one before 2.5; then
+    SoftRobots counts 3, twice 1.5, and 4 is not so far: the last frame comes."""
+    assert edited(4, dx=1.5) == [1, 2, 8, 8]
+
+
+def test_a_file_that_is_not_to_be_read_moves_nothing(edited):
+    assert edited(2, load=False) == [7, 7]
+
+
+def test_a_missing_file_of_frames_moves_nothing_and_it_says_so(root, caplog):
+    root.addObject("MechanicalObject", name="dofs", position=[[7, 0, 0]])
+    root.addObject("AnimationEditor", filename="nowhere.txt")
     simulation.init(root)
-    simulation.animateNSteps(root, 3, 0.01)
-    assert root.dofs.position.value.tolist() == [[1, 2, 3]]
+    simulation.animate(root, 0.01)
+    assert root.dofs.position.value.tolist() == [[7, 0, 0]]
+    assert "no file" in caplog.text and "it moves nothing" in caplog.text
+
+
+def test_frames_of_other_nodes_are_a_fault(root, tmp_path):
+    path = tmp_path / "frames.txt"
+    path.write_text(FRAMES)
+    root.addObject("MechanicalObject", position=[[0, 0, 0], [1, 0, 0]])
+    root.addObject("AnimationEditor", filename=str(path))
+    with pytest.raises(SceneError, match="frames of 1 nodes, but there are 2"):
+        simulation.init(root)

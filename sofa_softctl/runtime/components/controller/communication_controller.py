@@ -1,4 +1,4 @@
-"""SoftRobots' controllers that need a network or a keyboard: accepted, and they say so."""
+"""CommunicationController (SoftRobots): there is no network here, and it says so."""
 
 from __future__ import annotations
 
@@ -47,21 +47,3 @@ class CommunicationController(Inert):
             f"{describe(self._where)}: {self.describe()} exchanges nothing: the embedded runtime "
             "has no network. Write a Python controller that does, or use SOFA.",
         )
-
-
-class AnimationEditor(Inert):
-    """Moves the state of its node along frames that somebody makes and plays with keys in SOFA.
-
-    There are no keys here, so that nothing moves.
-    """
-
-    maxKeyFrame = Int(150, "Unused: most frames.")
-    filename = Text("animation.txt", "Unused: file of the frames.")
-    loop = Bool(False, "Unused.")
-    load = Bool(True, "Unused.")
-    dx = Real(0.0, "Unused.", unit="length")
-    frameTime = Real(0.01, "Unused.", unit="time")
-    drawTimeline = Bool(True, "Unused.")
-    drawSize = Real(0.1, "Unused.")
-    drawTrajectory = Bool(False, "Unused.")
-    cursor = Int(0, "Frame.")
