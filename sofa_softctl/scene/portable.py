@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.loader import arguments_of
-from sofa_softctl.scene.rollout.recipe import Recipe, remember_recipe
+from sofa_softctl.scene.rollout.recipe import Recipe, has_recipe, remember_recipe
 
 Create = TypeVar("Create", bound=Callable[..., Any])
 
@@ -44,7 +44,8 @@ def parameters_from_argv(create: Create) -> Create:
 
     @functools.wraps(create)
     def createScene(root: Any, *args: Any, **values: Any) -> Any:
-        if not args and not values and _is_run_by_runsofa(create):
+        given = args or values or has_recipe(root)  # a root that we have made ourselves
+        if not given and _is_run_by_runsofa(create):
             values = arguments_of(create, dict(map(_parameter, sys.argv[1:])))
             remember_recipe(root, Recipe(createScene, values))
         return create(root, *args, **values)

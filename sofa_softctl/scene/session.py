@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from sofa_softctl.errors import RecordError, SceneError, SoftctlError
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import COMPLETE, INTERRUPTED
 from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.runtime.helper.scene_folder import command_line_of
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
@@ -79,7 +80,8 @@ class Session:
         try:
             hint = f"'softctl check {self.name}' lists all."
             with strict_start(self.backend.Sofa, strict), gathered_warnings(hint):
-                self._load(scene)
+                with nullcontext() if callable(scene) else command_line_of(Path(scene)):
+                    self._load(scene)
                 if add is not None:
                     add(self.root)
                 self._start()

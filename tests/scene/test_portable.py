@@ -11,6 +11,7 @@ from sofa_softctl.scene import portable
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.portable import add_constraint_solver
 from sofa_softctl.scene.rollout.recipe import recipe_of
+from sofa_softctl.scene.session import Session
 
 SCENE = """
 from sofa_softctl import parameters_from_argv
@@ -54,6 +55,19 @@ def test_another_programs_command_line_is_none_of_the_scenes_business(create, ro
     monkeypatch.setattr(sys, "argv", ["train.py", "path=eight"])
     create(root)
     assert root.got.value == "circle 25.0 3"
+
+
+def test_a_session_gives_a_scene_its_name_as_command_line_and_knows_how_it_was_made(
+    create, tmp_path, monkeypatch
+):
+    """As runSofa without --argv; afterwards the command line is that of the program again."""
+    path = tmp_path / "robot.py"
+    path.write_text(SCENE + "    import sys\n    assert sys.argv == ['robot'], sys.argv\n")
+    monkeypatch.setattr(sys, "argv", ["softctl", "run", "robot.py"])
+    with Session(path) as session:
+        assert session.root.got.value == "circle 25.0 3"
+        assert recipe_of(session.root).create is session._create
+    assert sys.argv == ["softctl", "run", "robot.py"]
 
 
 def test_given_values_come_first(create, root, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a scene finds while it is loaded, as in runSofa: its folder, and its name in sys.argv."""
+"""What a scene finds while it is loaded, as in runSofa: its folder, its name in sys.argv."""
 
 from __future__ import annotations
 
@@ -30,31 +30,30 @@ def in_folder(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def as_in_runsofa(file: Path) -> Iterator[None]:
-    """Work in a scene's folder; the command line is the scene's name, as runSofa gives it.
+def command_line_of(file: Path) -> Iterator[None]:
+    """Within it, the command line is a scene's name, as runSofa gives it without --argv.
 
     A scene that reads sys.argv would take the arguments of this program for its own.
     """
     before, sys.argv = sys.argv, [file.stem]
     try:
-        with in_folder(file.parent):
-            yield
+        yield
     finally:
         sys.argv = before
 
 
 def from_its_folder(create: Callable[..., Any], file: Path) -> Callable[..., Any]:
-    """The same createScene, which finds what it finds in runSofa.
+    """The same createScene, which works in the folder of its file.
 
     A text among its arguments that names a file as seen from where it is called becomes the
     absolute path, so that `softctl run scenes/arm.py --set policy=arm.safetensors` finds it.
     """
-    file = file.resolve()
+    folder = file.resolve().parent
 
     @wraps(create)
     def create_there(*args: Any, **values: Any) -> Any:
         named = {name: _absolute(value) for name, value in values.items()}
-        with as_in_runsofa(file):
+        with in_folder(folder):
             return create(*args, **named)
 
     return create_there

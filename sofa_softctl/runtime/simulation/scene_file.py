@@ -11,7 +11,7 @@ from typing import Any
 from sofa_softctl._internal.suggestions import files_like
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.scene_folder import as_in_runsofa, from_its_folder
+from sofa_softctl.runtime.helper.scene_folder import from_its_folder, in_folder
 
 PYTHON = (".py", ".pyscn", ".py3", ".py3scn")
 XML = (".scn", ".xml")
@@ -40,7 +40,7 @@ def import_scene(path: str | Path) -> ModuleType:
             f"'{given}' is no scene: Python (.py, .pyscn) with createScene(root), or XML (.scn, "
             ".xml)."
         )
-    with as_in_runsofa(path):
+    with in_folder(path.parent):
         module: Any = _import(path)
     if not callable(getattr(module, "createScene", None)):
         raise SceneError(f"'{given}' has no function createScene(root).")

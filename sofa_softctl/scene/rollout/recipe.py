@@ -65,16 +65,21 @@ def remember_recipe(root: Any, recipe: Recipe) -> None:
     root.__dict__[_KEY] = recipe
 
 
+def has_recipe(root: Any) -> bool:
+    """Whether it is known how a root was made."""
+    return isinstance(getattr(root, "__dict__", {}).get(_KEY), Recipe)
+
+
 def recipe_of(root: Any) -> Recipe:
     """Recipe of a scene.
 
     Raises:
         SceneError: nobody knows.
     """
-    found = getattr(root, "__dict__", {}).get(_KEY)
-    if not isinstance(found, Recipe):
+    if not has_recipe(root):
         raise SceneError("it is not known how the scene was made: run it with a Session")
-    return found
+    recipe: Recipe = root.__dict__[_KEY]
+    return recipe
 
 
 def written(recipe: Recipe) -> Written:
