@@ -143,10 +143,13 @@ _CLASSES = {
 }
 """SOFA took the old name until v20.06."""
 
-RENAMED: dict[str, str] = _TAKEN | _ALIASES | _CLASSES
+_DRAWN = {"OglGrid": "VisualGrid", "OglLineAxis": "LineAxis"}
+"""SOFA had both until v23.06, with the same Data."""
+
+RENAMED: dict[str, str] = _TAKEN | _ALIASES | _CLASSES | _DRAWN
 """Old names, and the names of the same classes now."""
 
-ERRORS_IN_SOFA: frozenset[str] = frozenset(_ALIASES) | frozenset(_CLASSES)
+ERRORS_IN_SOFA: frozenset[str] = frozenset(_ALIASES | _CLASSES | _DRAWN)
 """Those of them with which SOFA v25.06 makes no component."""
 
 REMOVED: dict[str, str] = {
@@ -181,8 +184,6 @@ REMOVED: dict[str, str] = {
         "It is no class of SOFA: write the loader of the kind of file, such as "
         "MeshOBJLoader, MeshVTKLoader, MeshGmshLoader or MeshSTLLoader."
     ),
-    "OglGrid": "SOFA removed it in v23.06: write VisualGrid.",
-    "OglLineAxis": "SOFA removed it in v23.06: write LineAxis.",
     "PointConstraint": "SOFA removed it in v22.06.",
     "PointLocalMinDistanceFilter": (
         "SOFA removed it in v21.12: LocalMinDistance filters by itself."

@@ -16,6 +16,7 @@ from sofa_softctl.runtime.core.renamed import ELSEWHERE, ERRORS_IN_SOFA, REMOVED
         ("TTriangleModel", "TriangleCollisionModel"),
         ("ExplicitEuler", "EulerExplicitSolver"),
         ("AttachBodyButton", "AttachBodyButtonSetting"),
+        ("OglGrid", "VisualGrid"),
     ],
 )
 def test_an_old_name_leads_to_the_new_one(old, new):

@@ -24,6 +24,7 @@ from sofa_softctl.runtime.components.softrobots_inverse.inverse_contacts import 
 )
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.status import Status
 
 _PER_ROW = {
@@ -88,12 +89,16 @@ class QPInverseProblemSolver(ConstraintSolver):
         """
         super().attach(problem)
         for constraint in problem.constraints:
-            if constraint.inverse_role is None:
-                raise constraint.fault(
-                    "cannot be combined with QPInverseProblemSolver: it is neither actuator, nor "
-                    "effector, nor equality. Use an actuator or equality instead, such as "
-                    "CableActuator or SurfacePressureEquality."
-                )
+            if constraint.inverse_role is not None:
+                continue
+            why = "it is neither actuator, nor effector, nor equality. Use one of these instead, "
+            example = "such as CableActuator or SurfacePressureEquality."
+            if "valueType" not in constraint._data:
+                text = f"cannot be combined with QPInverseProblemSolver: {why}{example}"
+                raise constraint.fault(text)
+            # SoftRobots' own; SOFA leaves their role in the QP uninitialised
+            text = f"does nothing beside QPInverseProblemSolver: {why}{example}"
+            complain(constraint, constraint.fault(text))
         self._names = {id(entry): entry.getPathName() for entry in problem.constraints}
         self._name = {"qpOASES": "daqp", "proxQP": "proxqp"}.get(
             self.qpSolver.get(), self.qpSolver.get()
@@ -132,7 +137,9 @@ class QPInverseProblemSolver(ConstraintSolver):
                 continue
             start = constraint._data["constraintIndex"].get()
             rows = slice(start, start + constraint.row_count)
-            constraint.store_inverse(problem.lam[rows], delta[rows])  # type: ignore[attr-defined]
+            forward = constraint.inverse_role is None  # its multiplier is zero
+            name = "store" if forward else "store_inverse"
+            getattr(constraint, name)(problem.lam[rows], delta[rows])
             if constraint._data.get("applyForce") and not constraint._data["applyForce"].get():
                 problem.lam[rows] = 0.0
         self.solution = solution

@@ -180,8 +180,22 @@ def test_a_reset_brings_back_the_first_pressure(cube, root, run):
 
 
 def test_a_given_pressure_among_sought_ones_is_told(cube):
-    with pytest.raises(SceneError, match="cannot be combined with QPInverseProblemSolver"):
+    with pytest.raises(SceneError, match="does nothing beside QPInverseProblemSolver"):
         cube(actuator(), goal(1.0), ("SurfacePressureConstraint", {"quads": QUADS}))
+
+
+def test_a_given_pressure_among_sought_ones_has_no_multiplier(tolerant, cube, root, run):
+    """As in SOFA, whose plugin gives its row no part: the goal is reached as without it."""
+    given = ("SurfacePressureConstraint", {"quads": QUADS, "value": [3.0]})
+    chamber, _, other = cube(actuator(), goal(1.03), given)
+    run(root, 1)
+    assert chamber.volumeGrowth.value == pytest.approx(0.03, rel=1e-2)
+    assert other.pressure.value == 0.0
+
+
+def test_other_constraints_among_sought_efforts_are_an_error(tolerant, cube):
+    with pytest.raises(SceneError, match="cannot be combined with QPInverseProblemSolver"):
+        cube(actuator(), goal(1.03), ("FixedLagrangianConstraint", {"indices": [0]}))
 
 
 def test_the_length_of_a_cable_reaches_its_goal(cube, root, run):
