@@ -17,7 +17,7 @@ ABSENT = {
     "Sofa.Helper.StdVector": "the examples append to Python's lists",
     "Sofa.Node": "SOFA has it neither: the examples mean Sofa.Core.Node",
     "Sofa.SofaDeformable.SpringForceField": "there is no SpringForceField in this version",
-    "Sofa.SofaLinearSystem.": "there is no MatrixLinearSystem: the linear solvers have A(), b(), x()",
+    "Sofa.SofaLinearSystem.": "it has no classes to import; MatrixLinearSystem has A(), b(), x()",
     "Sofa.Types.CompressedRowSparseMatrix": "the examples read the value of other Data",
 }
 """Names, or beginnings of names, that an example may use and that are missing."""

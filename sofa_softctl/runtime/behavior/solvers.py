@@ -162,6 +162,11 @@ class LinearSolver(Component):
 
     category: ClassVar[str] = "linear solver"
 
+    system: MechanicalSystem
+    """Whose matrix it has; known after `attach`."""
+    factors: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """m, k and h of the last `set_matrix`."""
+
     def attach(self, system: MechanicalSystem) -> None:
         """Take charge of the matrix of `system`."""
         raise NotImplementedError

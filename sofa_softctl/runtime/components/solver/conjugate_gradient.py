@@ -39,7 +39,7 @@ class CGLinearSolver(LinearSolver):
     def attach(self, system: MechanicalSystem) -> None:
         """See LinearSolver."""
         self.system = system
-        self._factors = (0.0, 0.0, 0.0)
+        self.factors = (0.0, 0.0, 0.0)
         self._matrix: SystemMatrix | None = None
         self._first = True
         self._b = np.zeros((system.size, 3))
@@ -47,11 +47,11 @@ class CGLinearSolver(LinearSolver):
 
     def set_matrix(self, m: float, k: float, h: float) -> None:
         """See LinearSolver."""
-        self._factors = (m, k, h)
+        self.factors = (m, k, h)
 
     def _product(self, v: np.ndarray) -> np.ndarray:
         out = np.zeros_like(v)
-        self.system.add_product(out, v, *self._factors)
+        self.system.add_product(out, v, *self.factors)
         self.system.project(out)
         return out
 
@@ -116,7 +116,7 @@ class CGLinearSolver(LinearSolver):
         """The matrix of the last step, assembled for the asking, shape (3 n, 3 n)."""
         if self._matrix is None:
             self._matrix = SystemMatrix(self.system)
-        self._matrix.assemble(*self._factors)
+        self._matrix.assemble(*self.factors)
         return sparse.csr_matrix(self._matrix.pattern.to_csr(self._matrix.values))
 
     def b(self) -> np.ndarray:

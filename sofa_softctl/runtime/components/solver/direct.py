@@ -25,7 +25,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
     parallelInverseProduct = Bool(False, "Unused.")
-    orderingMethod = Text("", "Unused: the ordering is chosen by the solver.")
+    orderingMethod = LinkType("Unused: the ordering is chosen by the solver.")
     precomputeSymbolicDecomposition = Bool(True, "Unused: it always is.")
     L_nnz = Int(0, "Unused.")
     saveMatrixToFile = Bool(False, "Unused.")
@@ -56,6 +56,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     def set_matrix(self, m: float, k: float, h: float) -> None:
         """See LinearSolver."""
+        self.factors = (m, k, h)
         held: np.ndarray = np.all(self.system.identity, axis=1)
         if not np.array_equal(held, self._held):
             self._held = held

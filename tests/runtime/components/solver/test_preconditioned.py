@@ -103,7 +103,9 @@ def test_a_preconditioner_alone_solves_no_constraints(root, beam):
 
 def test_a_matrix_without_a_part_is_refused(root):
     root.addObject("MatrixLinearSystem", assembleStiffness=False)
-    with pytest.raises(SceneError, match="has assembleStiffness=False; here the matrix is always"):
+    with pytest.raises(
+        SceneError, match="has assembleStiffness=False; here a solver's matrix is always"
+    ):
         simulation.init(root)
 
 
