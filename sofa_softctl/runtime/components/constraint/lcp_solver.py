@@ -27,8 +27,8 @@ class LCPConstraintSolver(GenericConstraintSolver):
     displayTime = Bool(False, "Unused.")
     initial_guess = Bool(True, "Unused: it starts from zero.")
     build_lcp = Bool(True, "Unused: W is always built.")
-    minW = Real(0.0, "Unused.")
-    maxF = Real(0.0, "Unused.")
+    minW = Real(0.0, "Not supported: only 0.", unit="length/force")
+    maxF = Real(0.0, "Not supported: only 0.", unit="force")
     multi_grid = Bool(False, "Unused.")
     multi_grid_levels = Int(2, "Unused.")
     merge_method = Int(0, "Unused.")
@@ -40,6 +40,16 @@ class LCPConstraintSolver(GenericConstraintSolver):
     showCellWidth = Real(0.0, "Unused.")
     showTranslation = Text("", "Unused.")
     showLevelTranslation = Text("", "Unused.")
+
+    def init(self) -> None:
+        """Check that no contact shall be left out or cut.
+
+        Raises:
+            SceneError: minW or maxF is given.
+        """
+        for name in ("minW", "maxF"):
+            if self._data[name].get():
+                raise self.fault(f"does not support '{name}': leave it out.")
 
     def attach(self, problem: ConstraintSystem) -> None:
         """Check that there are contacts alone.

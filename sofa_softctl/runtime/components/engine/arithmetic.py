@@ -104,7 +104,7 @@ class AverageCoord(Engine):
     inputs = ("indices", "vecId")
 
     indices = Integers([], "Which nodes; all by default.")
-    vecId = Int(1, "Unused: the positions.")
+    vecId = Int(1, "Not supported: only 1, the positions.")
     average = Coords([], "Their average, one value.", computed=True)
 
     @property
@@ -112,6 +112,16 @@ class AverageCoord(Engine):
         """Numbers in a position of the node's state."""
         state = self._state()
         return 3 if state is None else int(state.coord_size)
+
+    def init(self) -> None:
+        """Check that positions are asked for.
+
+        Raises:
+            SceneError: other vectors are.
+        """
+        if self.vecId.get() != 1:
+            raise self.fault(f"takes vecId=1 alone, the positions; got {self.vecId.get()}.")
+        super().init()
 
     def sources(self) -> list[Data]:
         """See Engine."""

@@ -25,7 +25,7 @@ class Topology(Component):
     quads = Elements(4, [], "Quadrilaterals.")
     tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
     hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
-    filename = Text("", "Unused: load with a loader and src='@loader'.", aliases=("fileTopology",))
+    filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 
     def init(self) -> None:
         """Check that every element names vertices that exist, then list what can be derived."""

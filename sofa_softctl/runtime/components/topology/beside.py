@@ -73,8 +73,19 @@ class TriangleSetGeometryAlgorithms(EdgeSetGeometryAlgorithms):
     drawColorTriangles = Color([0.3, 0.5, 0.8, 1.0], "Color of the triangles.")
     drawNormals = Bool(False, "Draw the normals of the triangles.")
     drawNormalLength = Real(10.0, "Length of the normals that are drawn.")
-    recomputeTrianglesOrientation = Bool(False, "Unused: triangles keep their winding.")
-    flipNormals = Bool(False, "Unused: triangles keep their winding.")
+    recomputeTrianglesOrientation = Bool(
+        False, "Not supported: only False; triangles keep their winding."
+    )
+    flipNormals = Bool(False, "Unused without recomputeTrianglesOrientation.")
+
+    def init(self) -> None:
+        """Say that triangles keep their winding, where they shall not."""
+        if self.recomputeTrianglesOrientation.get():
+            problem = (
+                "does not support recomputeTrianglesOrientation=True: triangles keep their "
+                "winding. Turn them in the mesh, or with flipNormals=True of the loader."
+            )
+            complain(self, self.fault(problem))
 
 
 class QuadSetGeometryAlgorithms(EdgeSetGeometryAlgorithms):

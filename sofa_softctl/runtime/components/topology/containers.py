@@ -26,6 +26,9 @@ class TopologyContainer(Topology):
 
     def init(self) -> None:
         """Let go of elements of other kinds, then see Topology."""
+        if self.filename.get():
+            problem = "reads no 'filename', in SOFA neither: add a loader, and src='@loader' here."
+            complain(self, self.fault(problem))
         for kind in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
             data = self._data[kind]
             if kind in self.kinds or not len(data.get()):

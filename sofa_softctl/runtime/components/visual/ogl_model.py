@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.drawn import DrawnModel
-from sofa_softctl.runtime.components.loader import mesh_loader
+from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import (
@@ -28,13 +28,6 @@ from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import rotation_zyx
 
-_LOADERS = {
-    "obj": "MeshOBJLoader",
-    "stl": "MeshSTLLoader",
-    "vtk": "MeshVTKLoader",
-    "vtu": "MeshVTKLoader",
-    "msh": "MeshGmshLoader",
-}
 _FACTORS = ("GL_ZERO", "GL_ONE", "GL_SRC_ALPHA", "GL_ONE_MINUS_SRC_ALPHA")
 
 
@@ -126,14 +119,8 @@ class VisualModel(DrawnModel):
             self._data[name].set(np.full(3, neutral))
 
     def _load(self) -> None:
-        name = self.filename.get()
-        known = _LOADERS.get(name.rpartition(".")[2].lower())
         try:
-            if known is None:
-                raise self.fault(f"reads meshes of kinds {', '.join(_LOADERS)}, got '{name}'.")
-            loader = getattr(mesh_loader, known)(filename=name)
-            loader._context, loader._data["filename"].where = self._context, self.filename.where
-            loader.load()
+            loader = loaded(self, self.filename)
         except SceneError as error:
             complain(self, error)
             return

@@ -124,3 +124,10 @@ def test_other_nodes_than_in_the_last_step_start_from_zero(Sofa, root):
     height = body.dofs.position.value[:, 2]
     assert abs(height[1]) < 1e-12  # held
     assert abs(height[0] + 1e-4) < 1e-12  # g dt^2: falls for one step
+
+
+@pytest.mark.parametrize("name", ["minW", "maxF"])
+def test_contacts_are_neither_left_out_nor_cut(root, name):
+    root.addObject("LCPConstraintSolver", **{name: 1.0})
+    with pytest.raises(SceneError, match=f"does not support '{name}'"):
+        simulation.init(root)

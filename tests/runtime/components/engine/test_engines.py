@@ -239,6 +239,8 @@ def test_differences_sums_norms_and_averages(engine, root):
     root.addObject("MechanicalObject", position=POINTS)
     average = engine("AverageCoord", name="a", indices=[0, 2])
     assert average.average.array()[0] == pytest.approx((POINTS[0] + POINTS[2]) / 2)
+    with pytest.raises(SceneError, match="takes vecId=1 alone, the positions; got 2"):
+        engine("AverageCoord", name="b", vecId=2)
 
 
 def test_a_grid_of_cells_fills_its_box(engine):

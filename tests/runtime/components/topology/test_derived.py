@@ -131,3 +131,11 @@ def test_a_container_takes_over_what_a_grid_makes_later(root):
     simulation.init(root)
     assert found.hexahedra.value.tolist() == root.grid.hexahedra.value.tolist()
     assert len(found.hexahedra.value) == 2
+
+
+def test_triangles_that_shall_be_wound_anew_are_a_fault(root):
+    """SOFA turns them, and pressures on them act the other way."""
+    root.addObject("TriangleSetTopologyContainer", position=[[0] * 3] * 3, triangles=[[0, 1, 2]])
+    root.addObject("TriangleSetGeometryAlgorithms", recomputeTrianglesOrientation=True)
+    with pytest.raises(SceneError, match="triangles keep their winding"):
+        simulation.init(root)
