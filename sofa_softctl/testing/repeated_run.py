@@ -65,10 +65,15 @@ def values_of(session: Session) -> Values:
     """Every Data of the scene now."""
     owners = [owner for node in session.nodes() for owner in (node, *node.objects)]
     return {
-        data.getPathName(): data.get().copy() if isinstance(data.get(), np.ndarray) else data.get()
-        for owner in owners
-        for data in owner._data.values()
+        data.getPathName(): _kept(data.get()) for owner in owners for data in owner._data.values()
     }
+
+
+def _kept(value: Any) -> Any:
+    """A value that the next step does not change; sparse matrices as arrays."""
+    if hasattr(value, "toarray"):
+        return value.toarray()
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _compare(first: list[Values], again: list[Values], expected: str, hint: str) -> None:

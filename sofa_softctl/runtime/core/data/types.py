@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, overload
 
 import numpy as np
-import scipy.sparse as sparse
 
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
@@ -454,19 +453,23 @@ def _spelt(value: Any) -> str:
 
 
 class SparseMatrix(DataType):
-    """A sparse matrix that its owner computes when it is read; SOFA's MatrixDeriv."""
+    """A sparse matrix that its owner computes when it is read; None while there is none.
+
+    SOFA's MatrixDeriv.
+    """
 
     def __init__(self, help: str) -> None:
         super().__init__(None, help, computed=True, linkable=False)
 
-    def initial(self, owner: Any) -> Any:
+    def convert(self, value: Any, owner: Any) -> None:
         """See DataType."""
-        return sparse.csr_matrix((0, 0))
-
-    def convert(self, value: Any, owner: Any) -> Any:
-        """See DataType."""
-        raise ValueError("computed")
+        if value is not None and value != "":
+            raise ValueError("computed")
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
         return "is computed"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return "" if value is None else str(value)
