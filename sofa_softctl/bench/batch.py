@@ -34,7 +34,7 @@ LOOPS = {
     "loops of softctl run": """
         length = ["--steps", str(steps)] if steps else ["--duration", str(duration)]
         sets = [part for name in parameters for part in ("--set", f"{name}={parameters[name]}")]
-        command = [sys.executable, "-m", "sofa_softctl.cli", "run", scene, "--quiet", *sets]
+        command = [sys.executable, "-P", "-m", "sofa_softctl.cli", "run", scene, "--quiet", *sets]
         subprocess.run([*command, *(length if steps or duration else [])], check=False)
 """,
 }

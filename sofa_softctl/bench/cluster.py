@@ -167,7 +167,7 @@ def _workers(address: str, count: int, threads: int, seconds: float) -> Iterator
 @contextmanager
 def _process(module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A Python process that prints nothing, and ends with the block."""
-    command = [sys.executable, "-m", module, *arguments]
+    command = [sys.executable, "-P", "-m", module, *arguments]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
         try:

@@ -105,7 +105,7 @@ def _process(order: dict[str, Any], running: set[subprocess.Popen[bytes]]) -> Sc
     path = order["path"]
     with tempfile.TemporaryDirectory(prefix="softctl-") as folder:
         output, said = Path(folder) / "check.json", Path(folder) / "stderr.txt"
-        command = [sys.executable, "-m", "sofa_softctl.check.examine"]
+        command = [sys.executable, "-P", "-m", "sofa_softctl.check.examine"]
         with said.open("wb") as stderr:
             process = subprocess.Popen(
                 [*command, json.dumps(order | {"output": str(output)})],

@@ -240,3 +240,10 @@ def test_the_packages_own_scenes_lack_nothing():
     folder = Path(__file__).parents[2] / "scenes"
     for found in check_scenes([folder / "finger.py", folder / "trunk.py"], steps=1):
         assert (found.runs, found.lacks, found.warnings) == (True, [], [])
+
+
+def test_files_of_the_current_folder_are_not_modules_of_the_check(check, tmp_path, monkeypatch):
+    """Python's -m would take them for the standard library's."""
+    (tmp_path / "xml.py").write_text("raise SystemExit('not the xml of Python')")
+    monkeypatch.chdir(tmp_path)
+    assert check(BODY).runs

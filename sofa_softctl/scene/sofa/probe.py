@@ -46,7 +46,7 @@ class SofaProbe:
 
 def probe() -> SofaProbe:
     """Import SOFA, load its plugins, read an array and do a step, in another process."""
-    command = [sys.executable, "-X", "faulthandler", "-m", "sofa_softctl.scene.sofa.probe"]
+    command = [sys.executable, "-X", "faulthandler", "-P", "-m", "sofa_softctl.scene.sofa.probe"]
     try:
         done = subprocess.run(
             command,
