@@ -45,6 +45,10 @@ class ConstraintProblem(ConstraintSystem):
                 raise entry.state.fault(
                     "holds constraints, but no time integrator (ODE solver) moves it."
                 )
+        self.forget()
+
+    def forget(self) -> None:
+        """Be as before the first step: without rows."""
         self.W = np.zeros((0, 0))
         self.delta_free = np.zeros(0)
         self.lam = np.zeros(0)

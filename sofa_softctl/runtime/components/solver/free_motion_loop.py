@@ -69,6 +69,12 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 state.find_rows = self._rows_on
         self.solver.attach(self.problem)
 
+    def reset(self) -> None:
+        """Forget the constraints of the last step."""
+        super().reset()
+        if self.problem is not None:
+            self.problem.forget()
+
     def _check_free_motion(self) -> None:
         for system in self.systems:
             if not system.solver.has_free_motion:
