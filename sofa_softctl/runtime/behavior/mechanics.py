@@ -213,9 +213,13 @@ class ProjectiveConstraint(SingleStateComponent):
         """Which scalar degrees of freedom no force moves in this step, bool (n, deriv_size)."""
         raise NotImplementedError
 
-    def in_matrix(self) -> np.ndarray:
-        """Rows of the system matrix that are identity in this step, bool (n, deriv_size)."""
-        return self.fixed()
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
+        """Rows of the system matrix that are identity in this step, bool (n, deriv_size).
+
+        Args:
+            fixed: What `fixed` has just said, shape (n, deriv_size); by default the same rows.
+        """
+        return fixed
 
     def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
         """Change forces or changes of velocity, besides what `fixed` clears.

@@ -206,8 +206,9 @@ class GraphSystem(MechanicalSystem):
             state = constraint.state
             if id(state) in self.offset:
                 held, rows = self.part(self.fixed, state), self.part(self.identity, state)
-                held |= constraint.fixed()
-                rows |= constraint.in_matrix()
+                fixed = constraint.fixed()
+                held |= fixed
+                rows |= constraint.in_matrix(fixed)
 
     def project(self, vector: np.ndarray) -> None:
         """See MechanicalSystem."""

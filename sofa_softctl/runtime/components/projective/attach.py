@@ -122,7 +122,7 @@ class AttachProjectiveConstraint(NodeConstraint):
         """See ProjectiveConstraint."""
         return self.mask(False) if self.twoWay.get() else self._held(self._pairs()[1])
 
-    def in_matrix(self) -> np.ndarray:
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         """See ProjectiveConstraint."""
         return self.mask(False) if self.twoWay.get() else self._held(self.nodes())
 

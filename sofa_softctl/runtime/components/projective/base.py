@@ -61,7 +61,7 @@ class NodeConstraint(ProjectiveConstraint):
         """See ProjectiveConstraint."""
         return self.mask()
 
-    def in_matrix(self) -> np.ndarray:
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         """See ProjectiveConstraint."""
         return self.mask(self.matrix_rows)
 

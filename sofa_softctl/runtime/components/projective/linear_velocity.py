@@ -65,9 +65,9 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         """See ProjectiveConstraint."""
         return self.mask(self._now() is not None)
 
-    def in_matrix(self) -> np.ndarray:
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         """See ProjectiveConstraint."""
-        return self.fixed()
+        return fixed
 
     def _axes(self) -> np.ndarray:
         given = self.coordinates.get()

@@ -143,7 +143,7 @@ class PointProjectiveConstraint(NodeConstraint):
         """See NodeConstraint."""
         return np.arange(self.state.count) if self.fixAll.get() else super().nodes()
 
-    def in_matrix(self) -> np.ndarray:
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         """See ProjectiveConstraint; fixAll does not count, as in SOFA."""
         rows = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
         rows[super().nodes()] = True
@@ -208,9 +208,9 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         mask[:, 3:] = False
         return mask
 
-    def in_matrix(self) -> np.ndarray:
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         """See ProjectiveConstraint."""
-        return self.fixed()
+        return fixed
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint: it stays."""
