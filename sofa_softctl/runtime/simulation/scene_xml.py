@@ -17,8 +17,12 @@ from sofa_softctl.runtime.core.node import DEEPEST, Node
 from sofa_softctl.runtime.helper import repository
 from sofa_softctl.runtime.helper.scene_folder import in_folder
 from sofa_softctl.runtime.helper.source_line import at_line, describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_TAG = re.compile(rb"<\w(?:[^\"'<>]|\"[^\"]*\"|'[^']*')*>")
+_VALUE = re.compile(rb"\"[^\"]*\"|'[^']*'")
+_AMPERSAND = re.compile(rb"&(?!#?\w+;)")
 _GROUPS = ("Group", "_Group_")
 """Names of an included root of which only the content counts."""
 _MERGED = "_Merge_"
@@ -63,8 +67,7 @@ def read_xml(path: Path) -> Element:
 
 def _parse(path: Path) -> Element:
     try:
-        # Comments may hold '--', which XML forbids and SOFA takes.
-        content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), path.read_bytes())
+        content = _as_xml(path.read_bytes())
     except OSError as error:
         raise SceneError(f"'{path}' cannot be read ({error.strerror}).") from error
     parser = expat.ParserCreate()
@@ -81,11 +84,28 @@ def _parse(path: Path) -> Element:
     try:
         parser.Parse(content.strip(), True)
     except expat.ExpatError as error:
-        where = describe((str(path), skipped + error.lineno))
-        raise SceneError(f"{where}: no XML: {expat.ErrorString(error.code)}.") from error
+        where, ended = describe((str(path), skipped + error.lineno)), stack == [outer]
+        if not (ended and outer.children):
+            raise SceneError(f"{where}: no XML: {expat.ErrorString(error.code)}.") from error
+        unread = SceneError(f"{where}: the root node ends before this line, the rest is not read.")
+        complain(path.name, unread)
     (root,) = outer.children
     root.starts_file = True
     return root
+
+
+def _as_xml(content: bytes) -> bytes:
+    """The text of a file in XML's strict form; its lines stay where they are.
+
+    SOFA takes what XML forbids: '--' in comments, '<' and '&' in values, values without a space
+    after them.
+    """
+    content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), content)
+    return _TAG.sub(lambda tag: _VALUE.sub(_escaped, tag[0]), content)
+
+
+def _escaped(value: re.Match[bytes]) -> bytes:
+    return _AMPERSAND.sub(b"&amp;", value[0].replace(b"<", b"&lt;")) + b" "
 
 
 def _element(tag: str, attributes: dict[str, str], path: Path, line: int) -> Element:

@@ -3,6 +3,7 @@
 import pytest
 
 from sofa_softctl.errors import SceneError, UnknownComponentError
+from sofa_softctl.runtime.helper.strictness import strict
 from sofa_softctl.scene.session import Session
 
 SCENE = """<?xml version="1.0"?>
@@ -76,6 +77,22 @@ def test_an_xml_scene_can_be_a_part_of_another(load, root):
 def test_what_is_wrong_in_an_xml_scene_is_told(load, text, error, message):
     with pytest.raises(error, match=message):
         load(text)
+
+
+def test_text_that_only_strict_xml_forbids_is_read(load):
+    root = load("""<Node name="arm" ><!-- one -- two -->
+        <Visual3DText text="<1> &amp; 2 & 3"name='shown' />
+        <MechanicalObject name="one"position="1 2 3"/></Node>
+    """)
+    assert root.one.position.value.tolist() == [[1.0, 2.0, 3.0]]
+    assert root.shown.text.value == "<1> & 2 & 3"
+
+
+def test_what_follows_the_root_node_is_not_read(load, caplog):
+    with strict(False):
+        root = load("<Node><Node name='a'/></Node>\n</Node>")
+    assert [child.getName() for child in root.children] == ["a"]
+    assert "scene.scn:2: the root node ends before this line" in caplog.text
 
 
 def test_an_included_file_is_a_node_of_its_name_or_of_the_includes(load, included):
