@@ -185,12 +185,12 @@ def take_over_source(component: Component) -> None:
         )
     skipped = ("name", "template", "printLog", "listening", "tags", "src", "type", "filename")
     for name, data in component._data.items():
-        if name in skipped or data.isSet() or not data.type.auto_link or data.type.read_only:
+        if name in skipped or data.isSet() or data.type.read_only:
             continue
         names = (name, *data.type.aliases)
         sources = (loader.findData(entry) for entry in names)
         source = next((found for found in sources if found is not None), None)  # may be empty yet
-        if source is not None:
+        if source is not None and source.type.auto_link:
             data.setParent(source)
 
 

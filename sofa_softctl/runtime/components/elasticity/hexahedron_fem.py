@@ -48,7 +48,7 @@ class HexahedronFEMForceField(ForceField):
     )
     poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
-    initialPoints = Vectors(3, [], "Rest shape.", unit="length", auto_link=False)
+    initialPoints = Vectors(3, [], "Rest shape.", unit="length")
     gatherPt = Int(0, "Unused.")
     gatherBsize = Int(0, "Unused.")
     drawing = Bool(True, "Draw the elements.")

@@ -58,7 +58,7 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
     localStiffnessFactor = Reals([], "Factors of Young's modulus, spread over the elements.")
     updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
-    initialPoints = Vectors(3, [], "Rest shape.", unit="length", auto_link=False)
+    initialPoints = Vectors(3, [], "Rest shape.", unit="length")
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
     plasticMaxThreshold = Real(0.0, "Plasticity: not supported, only 0.")

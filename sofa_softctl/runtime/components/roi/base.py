@@ -33,7 +33,7 @@ class RegionOfInterest(Component):
     category: ClassVar[str] = "region"
     inputs: ClassVar[tuple[str, ...]] = ()
 
-    position = Vectors(3, [], "Points to look at.", unit="length", auto_link=False)
+    position = Vectors(3, [], "Points to look at.", unit="length")
     edges = Elements(2, [], "Edges to look at.")
     triangles = Elements(3, [], "Triangles to look at.")
     quads = Elements(4, [], "Quads to look at.")

@@ -17,7 +17,7 @@ class PlaneROI(RegionOfInterest):
     inputs: ClassVar[tuple[str, ...]] = ("plane",)
 
     position = Vectors(
-        3, [], "Points to look at.", unit="length", auto_link=False, aliases=("rest_position",)
+        3, [], "Points to look at.", unit="length", aliases=("rest_position",)
     )
     plane = Vectors(10, [], "Three corners and the depth of each parallelogram.", unit="length")
     drawBoxes = Bool(False, "Draw the region.", aliases=("isVisible",))

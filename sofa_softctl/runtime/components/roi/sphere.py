@@ -14,7 +14,7 @@ class SphereROI(RegionOfInterest):
     inputs = ("centers", "radii", "direction", "normal", "edgeAngle", "triAngle")
 
     position = Vectors(
-        3, [], "Points to look at.", unit="length", auto_link=False, aliases=("rest_position",)
+        3, [], "Points to look at.", unit="length", aliases=("rest_position",)
     )
     centers = Vectors(3, [], "Centre of each sphere.", unit="length")
     radii = Reals([], "Radius of each sphere; one for all.", unit="length")

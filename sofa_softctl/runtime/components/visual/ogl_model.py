@@ -76,7 +76,7 @@ class VisualModel(DrawnModel):
     quads = Elements(4, [], "Quadrilaterals.")
     vertPosIdx = Integers([], "Unused: position of each of `vertices`.")
     vertNormIdx = Integers([], "Unused: normal of each of `vertices`.")
-    filename = Text("", "Mesh file.", aliases=("fileMesh",), auto_link=False)
+    filename = Text("", "Mesh file.", aliases=("fileMesh",))
     texturename = Text("", "Picture on the surface.", aliases=("textureFilename",))
     translation = Vector(3, [0.0, 0.0, 0.0], "Translation at init.", unit="length")
     rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree")

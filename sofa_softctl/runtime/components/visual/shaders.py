@@ -57,7 +57,7 @@ class OglShaderDefineMacro(OglShaderElement):
 class OglTexture(OglShaderElement):
     """A texture."""
 
-    filename = Text("", "Picture.", aliases=("textureFilename",), auto_link=False)
+    filename = Text("", "Picture.", aliases=("textureFilename",))
     textureUnit = Int(1, "Unused.")
     enabled = Bool(True, "Use it.")
     repeat = Bool(False, "Unused.")

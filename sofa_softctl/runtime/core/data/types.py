@@ -48,7 +48,7 @@ class DataType:
         self.read_only = read_only or computed
         self.computed = computed  # brought up to date by owner.update_outputs()
         self.required = required
-        self.auto_link = auto_link  # whether src="@loader" fills it
+        self.auto_link = auto_link  # whether src="@..." of others takes it over
         self.linkable = linkable  # whether a text that starts with @ is a link
         self.may_be_nan = False
         self.name = ""

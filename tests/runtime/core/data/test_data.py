@@ -572,6 +572,21 @@ def test_src_of_a_loader_fills_a_topology(root, tmp_path):
     assert mesh.position.value.shape == (3, 3)
 
 
+def test_src_does_not_take_over_how_a_loader_places_its_mesh(root, tmp_path):
+    (tmp_path / "one.obj").write_text("v 1 0 0\nv 2 0 0\nv 1 1 0\nf 1 2 3\n")
+    placing = {"translation": [10.0, 0.0, 0.0], "rotation": [0.0, 0.0, 90.0], "scale": 2.0}
+    root.addObject("MeshOBJLoader", name="loader", filename=str(tmp_path / "one.obj"), **placing)
+    state = root.addObject("MechanicalObject", src="@loader")
+    region = root.addObject("BoxROI", src="@loader", box=[9.0, 1.0, -1.0, 11.0, 3.0, 1.0])
+    root.init()
+    assert state.position.value.round(12).tolist() == [
+        [10.0, 2.0, 0.0],
+        [10.0, 4.0, 0.0],
+        [8.0, 2.0, 0.0],
+    ]
+    assert region.indices.toList() == [0]
+
+
 # -- links to objects ----------------------------------------------------------------------------
 
 
