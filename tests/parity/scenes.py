@@ -13,6 +13,7 @@ if HERE not in sys.path:
 import bodies  # noqa: E402
 import contacts  # noqa: E402
 import hyperelastic  # noqa: E402
+import surfaces  # noqa: E402
 
 
 def box(nx, ny, nz, size, hollow=()):
@@ -264,11 +265,12 @@ CASES = {
 }
 """Scene and its parameters, by name."""
 CASES |= bodies.CASES | {"bodies_joined": (bodies.joined, {"box": box})} | contacts.cases(box)
-CASES |= hyperelastic.cases(box)
+CASES |= hyperelastic.cases(box) | surfaces.cases(box)
 
 INVERSE = (
     *("inflated_to_a_goal", "inflated_to_a_volume", "inflated_within_limits", "stiffened"),
     *(name for name, (create, _) in bodies.CASES.items() if create is bodies.inverse),
+    *surfaces.INVERSE,
 )
 """Those whose records need the plugin SoftRobots.Inverse."""
 

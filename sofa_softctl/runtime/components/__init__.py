@@ -140,6 +140,7 @@ __all__, __getattr__, __dir__ = public(
         "softrobots_inverse.cable_effector": ["CableEffector", "CableSensor"],
         "softrobots_inverse.effectors": ["BarycentricCenterEffector", "PositionEffector"],
         "softrobots_inverse.force_point": ["ForcePointActuator"],
+        "softrobots_inverse.force_surface": ["ForceSurfaceActuator"],
         "softrobots_inverse.joint": ["JointActuator"],
         "softrobots_inverse.pressure": [
             "SurfacePressureActuator",

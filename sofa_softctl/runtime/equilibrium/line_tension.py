@@ -27,6 +27,7 @@ class LineTension(ForceField):
 
     def init(self) -> None:
         """Make room for the cable's geometry."""
+        self.cable.check_differentiable()
         self.points = self.cable.indices.get()
         if len(np.unique(self.points)) != len(self.points):
             raise self.cable.fault("passes a point twice: give each of its 'indices' once.")

@@ -32,10 +32,9 @@ class CableEffector(CableModel):
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
-        state, points, length = self.state._data, self.indices.get(), self.cableLength.get()
-        motion = state["free_position"].get()[points] - state["position"].get()[points]
+        length = self.cableLength.get()
         goal = near_goal(self, self.desiredLength.get(), length)
-        return np.array([np.vdot(self.directions, motion) + goal - length])
+        return np.array([self.free_motion() + goal - length])
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Take over the distance to the goal."""

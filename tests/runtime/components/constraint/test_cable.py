@@ -163,7 +163,6 @@ def test_reset_brings_back_length_force_and_displacement(cables, root, run):
         ({"indices": []}, "needs at least one point in 'indices'"),
         ({"indices": [0, 4]}, "has 'indices' up to 4, but there are 4 nodes"),
         ({"hasPullPoint": False}, "needs at least two points in 'indices' when hasPullPoint"),
-        ({"method": "sphere"}, "does not support method 'sphere', only 'point'"),
     ],
 )
 def test_a_cable_that_is_none_is_an_error(values, message, cables):

@@ -1,0 +1,196 @@
+"""ForceSurfaceActuator."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
+from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Reals, Vectors
+from sofa_softctl.runtime.helper.strictness import complain
+
+
+class ForceSurfaceActuator(LagrangianConstraint):
+    """Forces on a surface: one row for each sphere, on the nodes whose rest positions are in it.
+
+    A node at the distance s from the centre of a sphere of radius r gets the force
+    lambda (1 - s / r) along the sphere's direction, by default along the normal of the surface in
+    the sphere. delta is the motion that the force makes in the step; after it the centre goes on
+    by delta along the direction, so that other nodes may be in the sphere then.
+
+    Source: SoftRobots.Inverse's ForceSurfaceActuator. Limits hold for each row; SOFA has them for
+    the first one alone, and reads beyond its memory for the others.
+    """
+
+    inverse_role = InverseRole.ACTUATOR
+
+    centers = Vectors(
+        3, [], "Centre of each sphere, moved on by delta in each step.", unit="length"
+    )
+    radii = Reals([], "Radius of each sphere, or one for all.", unit="length")
+    directions = Vectors(3, [], "Direction of each force; the normals if not as many.")
+    updateNormals = Bool(False, "Take the normals of each step, not those at the start.")
+    triangles = Elements(3, [], "Triangles of the surface; those of the topology by default.")
+    quads = Elements(4, [], "Quads of the surface; those of the topology by default.")
+    position = Vectors(3, [], "Where the nodes are at rest; by default the state's rest position.")
+    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
+    maxForceVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of force")
+    minDisplacement = Real(0.0, "Least delta.", unit="length")
+    maxDisplacement = Real(0.0, "Greatest delta.", unit="length")
+    applyForce = Bool(True, "False: seek, but do not apply.")
+    force = Reals([0.0], "lambda of the last step.", unit="lambda of force", read_only=True)
+    displacement = Reals([], "delta of the last step.", unit="length", read_only=True)
+    drawForces = Bool(False, "Draw the forces.")
+    drawSpheres = Bool(False, "Draw the spheres.")
+    drawSurfaces = Bool(False, "Draw the surface in the spheres.")
+    visuScale = Real(0.1, "Size of what is drawn.")
+
+    def init(self) -> None:
+        """Check surface and spheres, once the state has nodes.
+
+        Raises:
+            SceneError: no surface, one with a vertex that does not exist, or a radius of zero.
+        """
+        self._start = self.centers.get().copy()
+        self._along_normals = len(self.directions.get()) != len(self._start)
+        if self.state.count:  # an IdentityMapping that comes later may bring the nodes
+            self._check()
+
+    def bwdInit(self) -> None:
+        """Check nodes that a mapping has brought."""
+        if not hasattr(self, "_shares"):
+            self._check()
+
+    def reinit(self) -> None:
+        """Check again, and start from the spheres as they are now."""
+        self._start = self.centers.get().copy()
+        self._check()
+
+    def _check(self) -> None:
+        self._take_surface()
+        self._check_radii()
+        self._find_nodes()
+        self._set_directions()
+        if not self.row_count:
+            complain(self, self.fault("does nothing without 'centers' of its spheres."))
+        for sphere in np.flatnonzero(~self._inside.any(axis=1)):
+            problem = (
+                f"does nothing at {self.centers.get()[sphere].tolist()}: no node is within the "
+                f"radius of {self.radii.get()[sphere]:g}."
+            )
+            complain(self, self.fault(problem))
+
+    def _find_nodes(self) -> None:
+        centers, radii = self.centers.get(), self.radii.get()
+        distance = np.linalg.norm(self.position.get()[None] - centers[:, None], axis=2)
+        self._inside = distance < radii[:, None]  # (spheres, nodes)
+        self._row, self._nodes = np.nonzero(self._inside)
+        self._shares = 1.0 - distance[self._row, self._nodes] / radii[self._row]
+
+    def _take_surface(self) -> None:
+        if not len(self.triangles.get()) and not len(self.quads.get()):
+            topology = topology_of(self._context)
+            if topology is None:
+                raise self.fault(
+                    "has no surface: give 'triangles' or 'quads', or add a MeshTopology with them "
+                    "to its node."
+                )
+            for name in ("triangles", "quads"):
+                self._data[name].set(topology.elements(name).copy())
+        if not len(self.position.get()):
+            self.position.set(self.state._data["rest_position"].get().copy())
+        count = len(self.position.get())
+        if count != self.state.count:
+            raise self.fault(
+                f"has {count} points in 'position', but {self.state.describe()} has "
+                f"{self.state.count} nodes."
+            )
+        for name in ("triangles", "quads"):
+            elements = self._data[name].get()
+            if len(elements) and (elements.min() < 0 or elements.max() >= count):
+                wrong = elements.max() if elements.max() >= count else elements.min()
+                raise self.fault(
+                    f"has '{name}' with vertex {wrong}, but {self.state.describe()} has {count} "
+                    "nodes."
+                )
+
+    def _check_radii(self) -> None:
+        radii, count = self.radii.get(), self.row_count
+        if len(radii) not in (1, count):
+            problem = f"has {len(radii)} 'radii' for {count} centers: all get the first, or 1."
+            complain(self, self.fault(problem))
+        if len(radii) != count:
+            radii = np.full(count, radii[0] if len(radii) else 1.0)
+            self.radii.set(radii)
+        if (radii <= 0.0).any():
+            raise self.fault(f"needs positive 'radii', got {radii.min():g}.")
+
+    def _set_directions(self) -> None:
+        given = self._normals() if self._along_normals else self.directions.get()
+        lengths = np.linalg.norm(given, axis=1, keepdims=True)
+        self.directions.set(given / np.where(lengths == 0.0, 1.0, lengths))
+
+    def _normals(self) -> np.ndarray:
+        """Sum of the areas of the elements in each sphere along their normals, (spheres, 3)."""
+        x = self.state._data["position"].get()
+        total = np.zeros((self.row_count, 3))
+        for name in ("triangles", "quads"):
+            elements = self._data[name].get()[:, :3]  # of quads, too, as in SOFA
+            a, b, c = (x[elements[:, corner]] for corner in range(3))
+            touched = self._inside[:, elements].any(axis=2)  # (spheres, elements)
+            total += touched @ np.cross(b - a, c - a)
+        return total
+
+    @property
+    def row_count(self) -> int:
+        """See LagrangianConstraint."""
+        return len(self.centers.get())
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        self._find_nodes()
+        if self._along_normals and self.updateNormals.get():
+            self._set_directions()
+        directions = self.directions.get()[self._row] * self._shares[:, None]
+        return self._row, self._nodes, directions
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint: without the force there is no motion that it makes."""
+        return np.zeros(self.row_count)
+
+    def limit(self, name: str, unset: float) -> float:
+        """A limit that a scene may leave unset."""
+        data = self._data[name]
+        return data.get() if data.isSet() else unset
+
+    def limits(self) -> dict[str, float | np.ndarray]:
+        """Bounds of this step, by the names of InverseProblem."""
+        least, most = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
+        return {
+            "effort_min": least,
+            "effort_max": most,
+            # from outside its limits lambda comes back at once, as the limits are never exceeded
+            "effort_previous": np.clip(self._last_force(), least, most),
+            "effort_rate": self.limit("maxForceVariation", math.inf),
+            "displacement_min": self.limit("minDisplacement", -math.inf),
+            "displacement_max": self.limit("maxDisplacement", math.inf),
+        }
+
+    def _last_force(self) -> np.ndarray:
+        last = self.force.get()
+        return last if len(last) == self.row_count else np.zeros(self.row_count)
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and the motion."""
+        self.force.set(lam.copy())
+        self.displacement.set(delta.copy())
+        self.centers.set(self.centers.get() + self.directions.get() * delta[:, None])
+
+    def reset(self) -> None:
+        """Back to the state after init."""
+        self.force.set(np.zeros(self.row_count))
+        self.displacement.set(np.empty(0))
+        self.centers.set(self._start.copy())
