@@ -101,6 +101,7 @@ __all__, __getattr__, __dir__ = public(
         "mapping.barycentric": ["BarycentricMapping"],
         "mapping.distance": ["DistanceMapping"],
         "mapping.identity": ["IdentityMapping"],
+        "mapping.matrix_mapper": ["MechanicalMatrixMapper"],
         "mapping.rigid": ["RigidMapping"],
         "mapping.subset": ["SubsetMapping"],
         "mapping.subset_multi": ["SubsetMultiMapping"],

@@ -17,10 +17,11 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Text, Texts, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.made import made_mesh
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 from sofa_softctl.runtime.mesh.normals import vertex_normals
-from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.split import split, split_edges
 from sofa_softctl.runtime.mesh.subelements import attached, with_subelements
 
@@ -236,6 +237,21 @@ class MeshOBJLoader(MeshLoader):
     vertPosIdx = Texts([], "Unused.")
     vertNormIdx = Texts([], "Unused.")
 
+    def parse(self, path: str) -> Mesh:
+        """See MeshLoader; nothing, as in SOFA, where the file is one of another loader."""
+        try:
+            return super().parse(path)
+        except MeshError:
+            other = SUFFIXES.get(os.path.splitext(path)[1].lower(), self.kind)
+            if other == self.kind or not os.path.exists(path):
+                raise
+            problem = (
+                f"reads OBJ files alone, and nothing from '{self.filename.get()}'; as in SOFA the "
+                f"mesh is empty. Use {_LOADER_OF[other]}."
+            )
+            complain(self, self.fault(problem))
+            return Mesh(np.empty((0, 3)))
+
 
 class MeshGmshLoader(MeshLoader):
     """Gmsh files."""
@@ -267,3 +283,7 @@ class GIDMeshLoader(MeshLoader):
     """Meshes of GiD, of one kind of elements."""
 
     kind = "gid"
+
+
+_LOADER_OF = {loader.kind: loader.__name__ for loader in MeshLoader.__subclasses__()}
+"""Name of the loader of each kind of file."""

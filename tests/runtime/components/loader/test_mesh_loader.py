@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.strictness import complaints
 
 SQUARE = "v 0 0 0\nv 9 9 9\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 3 4 5\n"
 """A quad, and a second point that belongs to nothing."""
@@ -17,6 +18,21 @@ def loader(root, tmp_path):
         return root.addObject(kind, filename=str(path), **values)
 
     return make
+
+
+def test_a_file_of_another_loader_is_an_empty_mesh(loader, tolerant):
+    """As in SOFA, which finds no line that it knows."""
+    with complaints() as found:
+        assert not len(loader(text="solid x\nendsolid x\n", suffix="stl").position.value)
+    assert "reads OBJ files alone, and nothing from" in str(found[0])
+    assert "Use MeshSTLLoader." in str(found[0])
+
+
+def test_a_damaged_file_is_an_error_whatever_it_is_called(loader, tolerant):
+    with pytest.raises(SceneError, match="expected lines 'v x y z', got none"):
+        loader(text="solid x\nendsolid x\n")
+    with pytest.raises(SceneError, match="there is no such mesh file"):
+        loader(suffix="stl").filename.value = "nothing.stl"
 
 
 def test_points_of_no_element_may_be_left_out(loader):
