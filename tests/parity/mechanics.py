@@ -525,6 +525,18 @@ CASES = {
     "constraint_fixes_bodies": constrained(
         "FixedLagrangianConstraint", alone=True, template="Rigid3d", indices=[0, 2]
     ),
+    "constraint_slides": constrained(
+        "SlidingLagrangianConstraint", sliding_point=0, axis_1=1, axis_2=2
+    ),
+    "constraint_slides_on_an_obstacle": constrained(
+        "SlidingLagrangianConstraint", other="obstacle", sliding_point=0, axis_1=1, axis_2=2
+    ),
+    "constraint_slides_the_other_way": constrained(
+        "SlidingLagrangianConstraint", other="obstacle", sliding_point=0, axis_1=2, axis_2=1
+    ),
+    "constraint_slides_between_ends": constrained(
+        "SlidingLagrangianConstraint", other="obstacle", sliding_point=2, axis_1=0, axis_2=1
+    ),
     "constraint_stops": jointed("StopperLagrangianConstraint", index=0, min=-0.05, max=0.5),
     "explicit": stepped("EulerExplicitSolver"),
     "explicit_positions_first": stepped("EulerExplicitSolver", symplectic=False),

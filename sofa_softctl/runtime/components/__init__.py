@@ -36,6 +36,7 @@ __all__, __getattr__, __dir__ = public(
         "constraint.joint": ["JointConstraint"],
         "constraint.lcp_solver": ["LCPConstraintSolver"],
         "constraint.position": ["PositionConstraint"],
+        "constraint.sliding": ["SlidingLagrangianConstraint"],
         "constraint.stopper": ["StopperLagrangianConstraint"],
         "constraint.surface_pressure": ["SurfacePressureConstraint"],
         "constraint.unilateral_plane": ["UnilateralPlaneConstraint"],

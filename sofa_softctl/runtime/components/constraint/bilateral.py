@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, StateRows
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.components.constraint.pair import PairConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Derivs, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
@@ -144,7 +144,7 @@ class UniformLagrangianConstraint(NodeRows):
         return free.copy()
 
 
-class BilateralLagrangianConstraint(NodeRows):
+class BilateralLagrangianConstraint(PairConstraint, NodeRows):
     """Holds each node second_point of object2 at first_point of object1, plus rest_vector.
 
     Of bodies also the rotation, or with keepOrientationDifference place and rotation as they are to
@@ -155,8 +155,6 @@ class BilateralLagrangianConstraint(NodeRows):
     acts_on = ("Vec3", "Rigid3")
     aliases = ("BilateralInteractionConstraint",)
 
-    object1 = LinkType("First state; the node's own by default.", kind="state")
-    object2 = LinkType("Second state; the node's own by default.", kind="state")
     first_point = Integers([], "Nodes of the first state.")
     second_point = Integers([], "Nodes of the second state, one for each.")
     rest_vector = Derivs([], "From the first to the second node of each pair.", unit="length")
@@ -169,27 +167,6 @@ class BilateralLagrangianConstraint(NodeRows):
     derivative = Bool(False, "Unused.")
     topology1 = LinkType("Unused: the mesh does not change.")
     topology2 = LinkType("Unused: the mesh does not change.")
-
-    @cached_property
-    def state(self) -> MechanicalState:  # type: ignore[override]
-        """The first state."""
-        return self._object("object1")
-
-    @cached_property
-    def second(self) -> MechanicalState:
-        """The second state."""
-        return self._object("object2")
-
-    @property
-    def states(self) -> list[MechanicalState]:
-        """See LagrangianConstraint."""
-        return [self.state, self.second]
-
-    def _object(self, name: str) -> MechanicalState:
-        found: Any = self._links[name].getLinkedBase() or self._find_state()
-        if found is None or found.kind.name not in self.acts_on:
-            raise self.fault(f"needs a MechanicalObject of points or bodies as '{name}'.")
-        return found  # type: ignore[no-any-return]
 
     def init(self) -> None:
         """The states may come later."""

@@ -1,0 +1,39 @@
+"""Base class of constraints between nodes of two states."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.link import LinkType
+
+
+class PairConstraint(LagrangianConstraint):
+    """Acts on the states to which object1 and object2 lead; they may be one."""
+
+    object1 = LinkType("First state; the node's own by default.", kind="state")
+    object2 = LinkType("Second state; the node's own by default.", kind="state")
+
+    @cached_property
+    def state(self) -> MechanicalState:  # type: ignore[override]
+        """The first state."""
+        return self._object("object1")
+
+    @cached_property
+    def second(self) -> MechanicalState:
+        """The second state."""
+        return self._object("object2")
+
+    @property
+    def states(self) -> list[MechanicalState]:
+        """See LagrangianConstraint."""
+        return [self.state, self.second]
+
+    def _object(self, name: str) -> MechanicalState:
+        found: Any = self._links[name].getLinkedBase() or self._find_state()
+        if found is None or found.kind.name not in self.acts_on:
+            kinds = " or ".join(self.acts_on)
+            raise self.fault(f"needs a MechanicalObject of template {kinds} as '{name}'.")
+        return found  # type: ignore[no-any-return]
