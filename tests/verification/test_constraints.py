@@ -10,6 +10,7 @@ import pytest
 import scipy.optimize
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.strictness import strict
 from sofa_softctl.runtime.simulation import simulation
 
 PULL = np.array([0.7, -3.0, 6.0])
@@ -558,3 +559,17 @@ def test_a_state_without_a_correction_is_an_error(root, pulled):
     root.particles.removeObject(root.particles.correction)
     with pytest.raises(SceneError, match="has no constraint correction for .*/particles/dofs'"):
         simulation.init(root)
+
+
+def test_a_state_without_a_correction_stays_where_it_is(root, pulled, run):
+    """As in SOFA: its velocity stays too, and neither gravity nor the cable moves it."""
+    pulled({"value": 0.1})
+    root.particles.removeObject(root.particles.correction)
+    root.particles.dofs.velocity.value = [[1.0, 2.0, 3.0]] * len(root.particles.dofs.position)
+    position, velocity = (
+        root.particles.dofs.getData(name).array().copy() for name in ("position", "velocity")
+    )
+    with strict(False):
+        run(root, 3)
+    assert (root.particles.dofs.position.array() == position).all()
+    assert (root.particles.dofs.velocity.array() == velocity).all()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sofa_softctl.runtime.core.data.reading import attribute
+
 _SPELLINGS = {"translation": "d", "rotation": "r", "scale3d": "s"}
 
 
@@ -15,5 +17,5 @@ def spelt_out(values: Mapping[str, Any]) -> dict[str, Any]:
         keys = [f"{letter}{axis}" for axis in "xyz"]
         if any(key in found for key in keys):
             unset = 1.0 if name == "scale3d" else 0.0
-            found[name] = [float(found.pop(key, unset)) for key in keys]
+            found[name] = [attribute(found.pop(key, unset)) for key in keys]
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -55,7 +56,7 @@ class Mesh:
         rotation_degrees: tuple[float, float, float] | np.ndarray = (0.0, 0.0, 0.0),
         translation: tuple[float, float, float] | np.ndarray = (0.0, 0.0, 0.0),
     ) -> Mesh:
-        """The mesh as SOFA's loaders place it: scaled, then rotated, then translated.
+        """The mesh scaled, then rotated, then translated.
 
         Args:
             scale3d: Factor along each axis.
@@ -63,19 +64,37 @@ class Mesh:
             translation: Displacement [scene length].
 
         Returns:
-            A mesh with x' = Rz Ry Rx diag(scale3d) x + translation. Where all three are neutral,
-            the coordinates keep every bit. A mirroring scale leaves the winding as it is.
+            A mesh with x' = Rz Ry Rx diag(scale3d) x + translation. A mirroring scale leaves the
+            winding as it is.
         """
-        x = self.positions * np.asarray(scale3d, dtype=np.float64)  # (n, 3)
-        if np.any(rotation_degrees):
-            x = x @ rotation_zyx(rotation_degrees).T
-        return replace(self, positions=x + np.asarray(translation, dtype=np.float64))
+        matrix = rotation_zyx(rotation_degrees) * np.asarray(scale3d, dtype=np.float64)
+        return self.mapped(matrix, np.asarray(translation, dtype=np.float64))
+
+    def mapped(self, matrix: np.ndarray, translation: np.ndarray) -> Mesh:
+        """The mesh with x' = matrix x + translation, shapes (3, 3) and (3,)."""
+        return replace(self, positions=times(matrix, self.positions) + translation)
+
+
+def times(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The matrix (3, 3) times each point (..., 3), summed in the order of SOFA, to the last bit."""
+    x, y, z = points[..., :1], points[..., 1:2], points[..., 2:]
+    product: np.ndarray = x * matrix[:, 0] + y * matrix[:, 1] + z * matrix[:, 2]
+    return product
 
 
 def rotation_zyx(degrees: tuple[float, float, float] | np.ndarray) -> np.ndarray:
-    """The rotation matrix Rz Ry Rx of three angles [degrees], shape (3, 3)."""
-    (sx, sy, sz), (cx, cy, cz) = np.sin(np.radians(degrees)), np.cos(np.radians(degrees))
-    rx = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
-    ry = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
-    rz = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
-    return np.asarray(rz @ ry @ rx)
+    """The rotation matrix Rz Ry Rx of three angles [degrees], shape (3, 3).
+
+    By way of the quaternion, as SOFA: the last bits are the same.
+    """
+    halves = [float(angle) * math.pi / 180.0 / 2 for angle in degrees]
+    (cx, cy, cz), (sx, sy, sz) = map(math.cos, halves), map(math.sin, halves)
+    x, y = sx * cy * cz - cx * sy * sz, cx * sy * cz + sx * cy * sz
+    z, w = cx * cy * sz - sx * sy * cz, cx * cy * cz + sx * sy * sz
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (z * x + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (z * z + x * x), 2 * (y * z - x * w)],
+            [2 * (z * x - y * w), 2 * (y * z + x * w), 1 - 2 * (y * y + x * x)],
+        ]
+    )

@@ -14,12 +14,13 @@ import numpy as np
 from sofa_softctl.errors import MeshError, SceneError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Text, Texts, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.made import made_mesh
-from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, rotation_zyx, times
 from sofa_softctl.runtime.mesh.normals import vertex_normals
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.split import split, split_edges
@@ -68,7 +69,9 @@ class MeshLoader(Component):
     translation = Vector(3, [0.0] * 3, "Translation.", unit="length", auto_link=False)
     rotation = Vector(3, [0.0] * 3, "Angles about x, y and z.", unit="degree", auto_link=False)
     scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False)
-    scale = Vector(1, [1.0], "The same scale along all axes.", auto_link=False)
+    scale = Vector(
+        1, [1.0], "Scale along all axes, in single precision as in SOFA.", auto_link=False
+    )
     transformation = Vector(
         16,
         np.eye(4).ravel(),
@@ -166,14 +169,26 @@ class MeshLoader(Component):
         return read_mesh(path, self.kind)
 
     def _placed(self, mesh: Mesh) -> Mesh:
+        matrix, translation = self._placing()
+        if (matrix == np.eye(3)).all() and not translation.any():
+            return mesh
+        placed, inverse = mesh.mapped(matrix, translation), _inverse(matrix)
+        if inverse is None:
+            return placed
+        # SOFA places it when it is read, takes that back at init, and places it again. The bits
+        # lost so decide which nodes lie in a region whose side is a face of the mesh.
+        return placed.mapped(inverse, times(-inverse, translation)).mapped(matrix, translation)
+
+    def _placing(self) -> tuple[np.ndarray, np.ndarray]:
+        """Matrix (3, 3) and translation (3,)."""
         matrix = self.transformation.get().reshape(4, 4)
         if (matrix != np.eye(4)).any():
-            return replace(mesh, positions=mesh.positions @ matrix[:3, :3].T + matrix[:3, 3])
-        scale = self.scale3d.get() * self.scale.get()[0]
+            return matrix[:3, :3], matrix[:3, 3]
+        scale = self.scale3d.get() * attribute(self.scale.get()[0])
         place = [scale, self.rotation.get(), self.translation.get()]
         if not np.isfinite(place).all():
             raise self.fault(f"has no finite scale, scale3d, rotation and translation: {place}.")
-        return mesh.transformed(scale, self.rotation.get(), self.translation.get())
+        return rotation_zyx(self.rotation.get()) * scale, self.translation.get()
 
     def _split(self, mesh: Mesh) -> Mesh:
         """The mesh as `volumes_split` asks for.
@@ -208,6 +223,21 @@ class MeshLoader(Component):
             "to the folder of a SOFA, which has them in share/sofa or share, or SOFTCTL_DATA to a "
             f"folder in which {name} lies."
         )
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray | None:
+    """The inverse of a matrix (3, 3) by its cofactors; None where its determinant is about 0."""
+    a, b, c = matrix
+    cofactors = np.column_stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
+    determinant = (
+        a[0] * b[1] * c[2]
+        + b[0] * c[1] * a[2]
+        + c[0] * a[1] * b[2]
+        - a[0] * c[1] * b[2]
+        - b[0] * a[1] * c[2]
+        - c[0] * b[1] * a[2]
+    )
+    return None if abs(determinant) <= np.finfo(float).eps else cofactors / determinant
 
 
 class MeshVTKLoader(MeshLoader):

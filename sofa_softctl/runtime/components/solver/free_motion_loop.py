@@ -43,6 +43,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
         self.problem: ConstraintProblem | None = None
+        self._uncorrected: list[MechanicalState] = []
 
     def init(self) -> None:
         """Add the default constraint solver when the scene has none, as SOFA does."""
@@ -94,9 +95,11 @@ class FreeMotionAnimationLoop(SteppingLoop):
                         f"corrects {state.describe()}, as {other.describe()} does: its compliance "
                         "would count twice. Remove one of them."
                     )
+        self._uncorrected = []
         for system in self.systems:
             for state in system.states:
                 if id(state) not in first:
+                    self._uncorrected.append(state)
                     problem = system.solver.fault(
                         f"has no constraint correction for {state.describe()}: under "
                         "FreeMotionAnimationLoop it never moves. Add a "
@@ -149,10 +152,21 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self.root.send(Event("SolveConstraintSystemEndEvent"))
         clock.lap("controllers")
         problem.store()
-        problem.correct(h)
+        self._correct(h)
         self._store_lambda(problem, h)
         clock.lap("correction")
         self.end(h)
+
+    def _correct(self, h: float) -> None:
+        """Move by the free motion and the multipliers; states without a correction stay."""
+        assert self.problem is not None
+        kept = [
+            state._data[name] for state in self._uncorrected for name in ("position", "velocity")
+        ]
+        values = [data.get().copy() for data in kept]
+        self.problem.correct(h)
+        for data, value in zip(kept, values, strict=True):
+            np.copyto(data.get(), value)
 
     def _scale_to_velocities(self, problem: ConstraintProblem) -> None:
         """Divide W and delta_free by dt; the multipliers, and so the motion, stay the same.

@@ -67,11 +67,11 @@ class MechanicalObject(MechanicalState):
     def __init__(self, *args: Any, **values: Any) -> None:
         scale = values.pop("scale", None)
         if scale is not None:
-            values["scale3d"] = [reading.number(reading.text(scale))] * 3
+            values["scale3d"] = [reading.attribute(scale)] * 3
         for name, letter in (("translation2", "d"), ("rotation2", "r")):
             keys = [f"{letter}{axis}2" for axis in "xyz"]
             if any(key in values for key in keys):
-                values[name] = [float(values.pop(key, 0.0)) for key in keys]
+                values[name] = [reading.attribute(values.pop(key, 0.0)) for key in keys]
         super().__init__(*args, **spelt_out(values))
 
     def init(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from sofa_softctl.runtime.core.data.reading import attribute
 
 _ENDS = {"min": ("xmin", "ymin", "zmin"), "max": ("xmax", "ymax", "zmax")}
 
@@ -20,7 +20,7 @@ def with_limits(values: Mapping[str, Any]) -> dict[str, Any]:
     scale = found.pop("scale", None)
     ends = {end: [found.pop(name, None) for name in names] for end, names in _ENDS.items()}
     if all(value is not None for row in ends.values() for value in row):
-        factor = np.float64(np.float32(1.0 if scale is None else scale))
+        factor = attribute(1.0 if scale is None else scale)
         for end, row in ends.items():
-            found[end] = [float(np.float32(float(value)) * factor) for value in row]
+            found[end] = [attribute(value) * factor for value in row]
     return found

@@ -96,7 +96,7 @@ class VisualModel(DrawnModel):
     def __init__(self, *args: Any, **values: Any) -> None:
         scale = values.pop("scale", None)
         if scale is not None:
-            values["scale3d"] = [reading.number(reading.text(scale))] * 3
+            values["scale3d"] = [reading.attribute(scale)] * 3
         for name, keys in (("scaleTex", ("su", "sv")), ("translationTex", ("du", "dv"))):
             if any(key in values for key in keys):
                 unset = 1.0 if name == "scaleTex" else 0.0

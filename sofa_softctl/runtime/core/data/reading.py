@@ -115,6 +115,11 @@ def number(word: str) -> float:
     return 0.0 if found is None else float(found[0])
 
 
+def attribute(value: Any) -> float:
+    """A number in single precision, as SOFA reads attributes that are no Data: dx, scale, xmin."""
+    return float(np.float32(number(text(value))))
+
+
 def whole_number(word: str) -> int:
     """The whole number with which a text begins, as SOFA reads it; 0 where there is none."""
     found = _WHOLE.match(word.strip())

@@ -175,3 +175,34 @@ def test_our_own_folder_comes_before_sofa(root, monkeypatch, tmp_path):
     assert len(root.addObject("MeshOBJLoader", filename="mesh/cube.obj").position.value) == 5
     monkeypatch.delenv("SOFTCTL_DATA")
     assert len(root.addObject("MeshOBJLoader", filename="mesh/cube.obj").position.value) == 1
+
+
+PLACED = [
+    (
+        {"rotation": [90, 0, 0]},
+        "0x1.3333333333333p-2 0x1.199999999999bp+0 0x1.6666666666664p-1 "
+        "0x1.4000000000000p+1 -0x1.ccccccccccccep-1 -0x1.9999999999996p-2 "
+        "-0x1.b333333333333p+0 -0x1.3333333333333p-1 0x1.999999999999fp-3",
+    ),
+    (
+        {"rotation": [30, -90, 200], "translation": [0.1, -2.5, 7], "scale": 0.001},
+        "0x1.98e6775b55afep-4 -0x1.402a5b1df48c5p+1 0x1.c004ea4a8ffffp+2 "
+        "0x1.9ab6e87e8b49bp-4 -0x1.3fe0fbb86d678p+1 0x1.c028f5c2b0000p+2 "
+        "0x1.9bcea87eee33cp-4 -0x1.3ff526ca64adbp+1 0x1.bfe425aecffffp+2",
+    ),
+    (
+        {"scale3d": [1, -3, 0.1], "translation": [0.1, 0.2, 0.3]},
+        "0x1.999999999999ap-2 -0x1.e666666666665p+0 0x1.851eb851eb851p-3 "
+        "0x1.4cccccccccccdp+1 0x1.6666666666667p+0 0x1.8f5c28f5c28f6p-2 "
+        "-0x1.9999999999999p+0 -0x1.999999999999bp-2 0x1.70a3d70a3d70ap-2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("placing", "recorded"), PLACED)
+def test_a_mesh_is_placed_as_in_sofa_to_the_last_bit(root, tmp_path, placing, recorded):
+    """Recorded from SOFA 25.06: whether a node lies in a region can hang on the last bit."""
+    points = "v 0.3 0.7 -1.1\nv 2.5 -0.4 0.9\nv -1.7 0.2 0.6\nf 1 2 3\n"
+    (tmp_path / "three.obj").write_text(points)
+    loader = root.addObject("MeshOBJLoader", filename=str(tmp_path / "three.obj"), **placing)
+    assert loader.position.array().ravel().tolist() == [float.fromhex(x) for x in recorded.split()]
