@@ -10,6 +10,8 @@ from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
 from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class LinearSolverConstraintCorrection(ConstraintCorrection):
@@ -59,8 +61,9 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     """W = k C H H^T: every node of its state alone, with a compliance C of its own.
 
     A body's compliance is 7 numbers: that of the centre, then the upper triangle of the matrix of
-    its rotation. Without any given it is the inverse of the UniformMass in the node; with a
-    defaultCompliance alone the rotation has the unit matrix, as in SOFA.
+    its rotation. Without any given it is the inverse of the UniformMass in the node, as in SOFA as
+    it is when the correction is initialised: that of a mass that comes later is 1 and has a unit
+    matrix, whatever totalMass is. With a defaultCompliance alone the rotation has the unit matrix.
     """
 
     compliance = Reals([], "Compliance of each node.", unit="length/force")
@@ -74,6 +77,15 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     correctionPositionFactor = Real(1.0, "Unused with useOdeSolverIntegrationFactors.")
     topology = LinkType("Unused: the mesh does not change.")
     constraintSolvers = LinkType("Unused: the constraint solver of the scene.", many=True)
+
+    def init(self) -> None:
+        """Look at the mass."""
+        self._seen_mass: str | None = None
+        assert self._context is not None
+        for mass in self._context.of("mass"):
+            if isinstance(mass, UniformMass):
+                self._seen_mass = str(mass.vertexMass.get())
+                self._is_early = not mass._initialised and mass.totalMass.isSet()
 
     def attach(self, system: MechanicalSystem) -> None:
         """See ConstraintCorrection."""
@@ -115,14 +127,19 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     def _from_mass(self) -> np.ndarray:
         if self.defaultCompliance.isSet():
             return np.array([self.defaultCompliance.get(), 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
-        assert self._context is not None
-        mass = next((m for m in self._context.of("mass") if isinstance(m, UniformMass)), None)
-        if mass is None:
+        if self._seen_mass is None:
             raise self.fault(
                 "needs 'compliance' or 'defaultCompliance', or a UniformMass in its node from "
                 "which to take it."
             )
-        body = RigidMass.of(str(mass.vertexMass.get()))
+        body = RigidMass.of(self._seen_mass)
+        if self._is_early:
+            message.warning(
+                self,
+                f"{describe(self._where)}: {self.describe()} comes before the UniformMass of its "
+                f"node. As in SOFA it moves the body as one of mass {body.mass:g}, whatever "
+                "totalMass is: put the mass before it.",
+            )
         return np.array([1.0 / body.mass, *np.linalg.inv(body.moment())[np.triu_indices(3)]])
 
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:

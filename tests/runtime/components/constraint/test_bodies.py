@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.simulation import simulation
 
 H = 0.01
@@ -77,6 +78,26 @@ def test_j_follows_the_turning_body(body, root):
     turn = np.cross(Rotation.from_rotvec([0, 0, 0.4]).apply(ARM), [1.0, 0, 0])
     expected = H * (0.5 + turn @ np.linalg.solve(MOMENT, turn))
     assert root.solver.W()[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"), [({}, 1.0), ({"vertexMass": "3 1 [1 0 0,0 1 0,0 0 1]"}, 3.0)]
+)
+def test_a_mass_that_comes_after_the_correction_is_not_known_yet(
+    body, root, monkeypatch, given, seen
+):
+    """As in SOFA, where totalMass counts from the init of the mass on; compared in SofaGym's
+    CartPole, whose pole of 0.1 is moved by its constraints as one of mass 1."""
+    said = []
+    monkeypatch.setattr(message, "warning", lambda emitter, text: said.append(text))
+    node = body("UncoupledConstraintCorrection", mass=False)
+    node.addObject("UniformMass", totalMass=0.1, **given)
+    for use in np.eye(6, dtype=int)[[0, 3]]:
+        node.addObject("PositionConstraint", useDirections=use, valueType="force", value=[0.0])
+    simulation.init(root)
+    simulation.animateNSteps(root, 1)
+    assert root.solver.W() == pytest.approx(H / seen * np.eye(2), rel=1e-12)
+    assert f"moves the body as one of mass {seen:g}" in said[0]
 
 
 def test_seven_numbers_are_the_compliance_of_centre_and_turns(body, root):
