@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
+from sofa_softctl.runtime.components.spring.external import external_state
 from sofa_softctl.runtime.core.data.types import Bool, Color, Integers, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -34,7 +33,8 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     showIndicesScale = Real(0.02, "Size of the drawn numbers.")
 
     def init(self) -> None:
-        """Nothing yet: the external state may come later."""
+        """Find the external state, whose nodes may come later."""
+        self._external = external_state(self)
 
     def bwdInit(self) -> None:
         """Find nodes and polynomials.
@@ -46,7 +46,6 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         self._nodes = given if len(given) else np.arange(count)
         if len(self._nodes) and (self._nodes.min() < 0 or self._nodes.max() >= count):
             raise self.fault(f"has points up to {self._nodes.max()}, but there are {count} nodes.")
-        self._external: Any = self._links["external_rest_shape"].getLinkedBase()
         others = self.external_points.get()
         self._targets = self._nodes
         if self._external is not None:

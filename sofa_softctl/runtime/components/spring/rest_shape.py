@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
-from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepTerm
+from sofa_softctl.runtime.components.spring.external import external_state
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Color, Coords, Integers, Reals
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -14,7 +14,8 @@ from sofa_softctl.runtime.core.link import LinkType
 class RestShapeSpringsForceField(ForceField):
     """f = -k (x - x_rest) on `points`, or on all nodes when there are none.
 
-    x_rest is the state's own rest position, or the position of `external_rest_shape`. With several
+    x_rest is the state's own rest position, or the position of `external_rest_shape`; where that
+    link leads nowhere, a warning, and the own rest position. With several
     stiffnesses the force takes the entry of the point's place in the list, but the matrix that of
     the node's number, and there activeDirections count for rotations only, as SOFA does; with one
     stiffness and all directions there is no difference.
@@ -56,15 +57,15 @@ class RestShapeSpringsForceField(ForceField):
         self.nodes = given if len(given) else np.arange(count)
         if self.nodes.min(initial=0) < 0 or self.nodes.max(initial=-1) >= count:
             raise self.fault(f"has points up to {self.nodes.max()}, but there are {count} nodes.")
-        self.external: MechanicalState | None = self._links["external_rest_shape"].getLinkedBase()
+        self.external = external_state(self)
         others = self.external_points.get()
         self.targets = others if len(others) else np.arange(len(self.nodes))
-        if self.external is None:
-            self.targets = self.nodes
-        elif len(self.targets) != len(self.nodes):
+        if len(self.targets) != len(self.nodes):
             raise self.fault(
                 f"has {len(self.nodes)} points but {len(self.targets)} external_points."
             )
+        if self.external is None:
+            self.targets = self.nodes
         self._points_seen = self.points.getCounter()
 
     def reinit(self) -> None:

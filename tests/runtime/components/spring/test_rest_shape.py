@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.strictness import complaints
 from sofa_softctl.testing import check_force_field
 
 
@@ -9,7 +10,7 @@ from sofa_softctl.testing import check_force_field
 def springs(root, integrated, run):
     """Makes springs on five nodes that are away from their rest positions."""
 
-    def make(external=None, **values):
+    def make(external=None, kind="RestShapeSpringsForceField", **values):
         random = np.random.default_rng(0)
         node = integrated(root, "body", random.uniform(-1.0, 1.0, (5, 3)))
         node.dofs.rest_position.value = random.uniform(-1.0, 1.0, (5, 3))
@@ -17,7 +18,7 @@ def springs(root, integrated, run):
         if external is not None:
             root.addObject("MechanicalObject", name="target", position=external.tolist())
             values["external_rest_shape"] = "@/target"
-        field = node.addObject("RestShapeSpringsForceField", **values)
+        field = node.addObject(kind, **values)
         run(root)
         return field
 
@@ -114,3 +115,25 @@ def test_a_point_that_does_not_exist_is_an_error(springs):
 def test_as_many_external_points_as_points_are_needed(springs):
     with pytest.raises(SceneError, match="has 3 points but 1 external_points"):
         springs(external=np.zeros((5, 3)), points=[0, 1, 2], external_points=[1])
+
+
+@pytest.mark.parametrize(
+    "kind", ["RestShapeSpringsForceField", "PolynomialRestShapeSpringsForceField"]
+)
+def test_an_external_shape_that_is_nowhere_is_told_of(springs, tolerant, kind):
+    """As in SOFA, which goes on with the nodes' own rest positions, whatever external_points."""
+    with complaints() as found:
+        field = springs(
+            kind=kind, external_rest_shape="@nowhere/at", points=[2, 4], external_points=[1, 0]
+        )
+    assert "links to '@nowhere/at', which does not exist" in str(found[0])
+    assert "the springs pull to the nodes' own rest positions" in str(found[0])
+    force, way = force_of(field), stretch(field)
+    sizes = np.linalg.norm(force, axis=1) * np.linalg.norm(way, axis=1)
+    assert np.flatnonzero(sizes).tolist() == [2, 4]
+    assert -(force * way).sum(axis=1) == pytest.approx(sizes)
+
+
+def test_an_external_shape_that_is_nowhere_is_an_error_where_it_is_strict(springs):
+    with pytest.raises(SceneError, match="links to '@nowhere/at', which does not exist"):
+        springs(external_rest_shape="@nowhere/at")
