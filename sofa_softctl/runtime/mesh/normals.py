@@ -11,7 +11,8 @@ def vertex_normals(
     """Sum of the unit normals of the faces around each vertex, at length 1, shape (n, 3).
 
     A face counts at each corner with the normal of its two sides there. Zero where there is no
-    face, as in SOFA.
+    face, as in SOFA. By angle SOFA divides the normal at a quad's last corner by the length of that
+    at the third; so does this function.
 
     Args:
         positions: Shape (n, 3).
@@ -25,7 +26,10 @@ def vertex_normals(
         for k in range(width):
             here, after, before = (positions[faces[:, (k + step) % width]] for step in (0, 1, -1))
             ahead, back = after - here, before - here
-            normal = _unit(np.cross(ahead, back))
+            normal = np.cross(ahead, back)
+            if not (by_angle and k == 3):
+                length = np.linalg.norm(normal, axis=1, keepdims=True)
+            normal /= np.where(length > 0.0, length, 1.0)
             if by_angle:
                 cosine = np.einsum("fi,fi->f", _unit(ahead), _unit(back))
                 normal *= np.arccos(np.clip(cosine, -1.0, 1.0))[:, None]

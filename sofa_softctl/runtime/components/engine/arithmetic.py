@@ -8,9 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.components.engine.base import Engine
-from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Choice, Coords, DataType, Int, Integers, Reals
+from sofa_softctl.runtime.components.engine.base import Engine, Values
+from sofa_softctl.runtime.core.data.types import (
+    Choice,
+    Coord,
+    Coords,
+    DataType,
+    Int,
+    Integers,
+    Reals,
+)
+from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.kernels.mapping.rigid import product
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
@@ -25,31 +35,44 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 class MathOp(Engine):
     """input1 + input2 + ..., and likewise - * / < (the smaller) > (the larger), entry by entry.
 
-    As many entries as the shortest input has. A single input gives -x and 1/x. SOFA's logical
+    As many entries as the shortest input has. A single input gives -x and 1/x. Quotients of whole
+    numbers are cut off. Vectors are added, whatever `op` says, as in SOFA. SOFA's logical
     operations on booleans are not there.
     """
 
-    numbered: ClassVar[dict[str, DataType]] = {"input": Coords([], "Values.")}
+    numbered: ClassVar[dict[str, DataType]] = {"input": Values("Values.")}
     counted_by = "nbInputs"
     inputs = ("nbInputs", "op")
-    default_width: ClassVar[int] = 1
 
     nbInputs = Int(2, "How many inputs.")
     op = Choice("+", "What is computed.", choices=tuple(_OPERATIONS))
-    output = Coords([], "The result.", computed=True)
+    output = Values("The result.", computed=True)
+
+    def init(self) -> None:
+        """Complain of an operation that SOFA does not do."""
+        if self.value_kind[0] and self.op.get() != "+":
+            problem = f"adds vectors although 'op' is '{self.op.get()}': SOFA knows only '+' there."
+            complain(self, self.fault(problem))
+        super().init()
 
     def compute(self) -> None:
         """See Engine."""
         values = [data.get() for data in self.numbered_data("input")]
-        operation = _OPERATIONS[self.op.get()]
-        if not values:
-            self.output.set(np.empty((0, self.coord_size)))
+        size = min((len(value) for value in values), default=0)
+        if not size:
+            self.output.set(self.output.type.initial(self))
             return
-        size = min(len(value) for value in values)
-        filled = [value[:size] for value in values]
-        if len(filled) == 1 and self.op.get() in "-/":
-            filled.insert(0, np.full_like(filled[0], 0.0 if self.op.get() == "-" else 1.0))
+        filled, (width, whole) = [value[:size] for value in values], self.value_kind
+        op = "+" if width else self.op.get()
+        if len(filled) == 1 and op in "-/":
+            filled.insert(0, np.full_like(filled[0], 0 if op == "-" else 1))
+        # C++ cuts quotients of whole numbers off toward zero
+        operation = _whole_quotient if whole and op == "/" else _OPERATIONS[op]
         self.output.set(reduce(operation, filled))
+
+
+def _whole_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.trunc(a / b).astype(a.dtype)
 
 
 class DifferenceEngine(Engine):
@@ -65,7 +88,12 @@ class DifferenceEngine(Engine):
         """See Engine."""
         values, taken = self.input.get(), self.substractor.get()
         if len(values) != len(taken):
-            raise self.fault(f"has {len(values)} values in 'input', but {len(taken)} to subtract.")
+            problem = (
+                f"has {len(values)} values in 'input', but {len(taken)} to subtract; 'output' "
+                "stays as it is."
+            )
+            complain(self, self.fault(problem))
+            return
         self.output.set(values - taken)
 
 
@@ -75,11 +103,11 @@ class SumEngine(Engine):
     inputs = ("input",)
 
     input = Coords([], "Values.")
-    output = Coords([], "Their sum, one value.", computed=True)
+    output = Coord("Their sum.", computed=True)
 
     def compute(self) -> None:
         """See Engine."""
-        self.output.set(self.input.get().sum(axis=0, keepdims=True))
+        self.output.set(self.input.get().sum(axis=0))
 
 
 class NormEngine(Engine):
@@ -98,14 +126,22 @@ class NormEngine(Engine):
         self.output.set(np.linalg.norm(values, ord=np.inf if order < 0 else order, axis=1))
 
 
-class AverageCoord(Engine):
-    """Average of a state's positions at the indices, or of all."""
+_VECTORS = {1: "position", 2: "rest_position", 3: "free_position", 4: "reset_position"}
 
+
+class AverageCoord(Engine):
+    """Average of a state's positions at the indices, or of all.
+
+    Computed when it is first read, when the indices change, and with listening=True at the start
+    of each step. Of frames the orientations are multiplied, as in SOFA, which is no average.
+    """
+
+    category: ClassVar[str] = "controller"  # to be told of steps
     inputs = ("indices", "vecId")
 
     indices = Integers([], "Which nodes; all by default.")
-    vecId = Int(1, "Not supported: only 1, the positions.")
-    average = Coords([], "Their average, one value.", computed=True)
+    vecId = Int(1, "Which positions: 1 present, 2 at rest, 3 free, 4 at the start.")
+    average = Coord("Their average.", computed=True)
 
     @property
     def coord_size(self) -> int:
@@ -113,29 +149,45 @@ class AverageCoord(Engine):
         state = self._state()
         return 3 if state is None else int(state.coord_size)
 
+    @classmethod
+    def getCategories(cls) -> list[str]:
+        """See Component."""
+        return ["Engine"]
+
     def init(self) -> None:
-        """Check that positions are asked for.
+        """Check that there are such positions.
 
         Raises:
-            SceneError: other vectors are.
+            SceneError: there are none.
         """
-        if self.vecId.get() != 1:
-            raise self.fault(f"takes vecId=1 alone, the positions; got {self.vecId.get()}.")
+        if self.vecId.get() not in _VECTORS:
+            raise self.fault(f"takes a 'vecId' from 1 to 4, got {self.vecId.get()}.")
+        if self._state() is None:
+            raise self.fault("finds no state: add a MechanicalObject before it.")
+        self.average.set(np.zeros(self.coord_size))
         super().init()
 
-    def sources(self) -> list[Data]:
-        """See Engine."""
-        state = self._state()
-        return [*super().sources(), *([] if state is None else [state._data["position"]])]
+    def handle(self, event: Event) -> None:
+        """Compute at the start of a step."""
+        if event["type"] == "AnimateBeginEvent" and self.listening.get():
+            self._seen = None
+            self.update_outputs()
 
     def compute(self) -> None:
         """See Engine."""
         state = self._state()
         if state is None:
-            raise self.fault("finds no state: add a MechanicalObject before it.")
-        values, indices = state._data["position"].get(), self.indices.get()
+            return
+        values, indices = state._data[_VECTORS[self.vecId.get()]].get(), self.indices.get()
         values = values[indices] if len(indices) else values
-        self.average.set(values.mean(axis=0, keepdims=True))
+        if not len(values):
+            complain(self, self.fault("has no positions to average."))
+            return
+        average = values.sum(axis=0) * (1.0 / len(values))
+        if values.shape[1] == 7:
+            average[3:] = reduce(product, values[:, 3:])
+        self.average.set(average)
 
     def _state(self) -> Any:
-        return None if self._context is None else self._context.find_upward("state")
+        context = self.__dict__.get("_context")
+        return None if context is None else context.find_upward("state")

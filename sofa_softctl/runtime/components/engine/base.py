@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any, ClassVar
 
+import numpy as np
+
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import DataType
+from sofa_softctl.runtime.core.data.types import DataType, Vectors
 from sofa_softctl.runtime.helper.source_line import scene_line
 
 
@@ -22,13 +25,12 @@ class Engine(Component):
     numbered: ClassVar[dict[str, DataType]] = {}
     """Data that a scene gives with a number: of `input` it makes input1, input2 and so on."""
     counted_by: ClassVar[str] = ""
-    """Data that says how many numbered ones count; by default as many as were given."""
-    default_width: ClassVar[int] = 3
-    """Numbers in each value where the template does not say."""
+    """Data that says how many numbered ones count; where it does not, those that were given too."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         self._seen: list[int] | None = None
         self._computing = False
+        self._ready = False
         super().__init__(*args, **values)
 
     def assign(self, values: Mapping[str, Any]) -> None:
@@ -67,14 +69,14 @@ class Engine(Component):
 
     def numbered_data(self, radical: str) -> list[Data]:
         """The Data input1, input2, ... of a radical `input`, in order."""
-        numbers = sorted(
+        given = [
             int(name[len(radical) :])
             for name in self._data
             if name.startswith(radical) and name[len(radical) :].isdigit()
-        )
-        if self.counted_by and self._data[self.counted_by].isSet():
-            numbers = list(range(1, self._data[self.counted_by].get() + 1))
-        found = [self._numbered_data(f"{radical}{number}") for number in numbers]
+        ]
+        counter = self._data[self.counted_by]
+        count = counter.get() if counter.isSet() else max([counter.get(), *given])
+        found = [self._numbered_data(f"{radical}{k + 1}") for k in range(count)]
         return [data for data in found if data is not None]
 
     def update_outputs(self) -> None:
@@ -92,13 +94,21 @@ class Engine(Component):
 
     @property
     def coord_size(self) -> int:
-        """Numbers in each value: of the template, such as 3 of Vec3 and 7 of Rigid3."""
+        """Numbers in a position: of the template, such as 3 of Vec3 and 7 of Rigid3."""
+        return self.value_kind[0] or 3
+
+    @property
+    def value_kind(self) -> tuple[int, bool]:
+        """How many numbers the template's values have, 0 for mere numbers; whether whole ones."""
         data = self.__dict__.get("_data", {}).get("template")
-        template = "" if data is None else data.get()
-        found = re.search(r"(Vec|Rigid)(\d)", template)
+        template = "" if data is None else data.get().removeprefix("vector<").removesuffix(">")
+        found = re.match(r"(Vec|RigidDeriv|Rigid|fixed_array<).*?(\d)(I?)", template)
         if found is None:
-            return 1 if template else self.default_width
-        return int(found[2]) if found[1] == "Vec" else {"2": 3, "3": 7}.get(found[2], 7)
+            return 0, template in ("i", "I", "int", "unsigned int")
+        width = int(found[2])
+        if found[1].startswith("Rigid") and width == 3:
+            width = 6 if found[1] == "RigidDeriv" else 7
+        return width, found[1] == "fixed_array<" or found[3] == "I"
 
     def _numbered_data(self, name: str) -> Data | None:
         match = re.fullmatch(r"(.*?)(\d+)", name)
@@ -109,3 +119,31 @@ class Engine(Component):
             declaration.name = name
             self._data[name] = declaration.data_class(declaration, self)
         return self._data[name]
+
+
+class Values(Vectors):
+    """A list of what the owner's template says: numbers, shape (n,), or vectors (n, width)."""
+
+    def __init__(self, help: str, **options: Any) -> None:
+        super().__init__(0, [], help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        width, whole = owner.value_kind
+        array = reading.whole_numbers(value) if whole else reading.numbers(value)
+        return reading.rows(array, width) if width else array.ravel()
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The numbers before the first that cannot be read, in whole vectors."""
+        width, whole = owner.value_kind
+        first = reading.first_whole_numbers(value) if whole else reading.first_numbers(value)
+        return reading.whole_rows(first, width) if width else first
+
+    def columns(self, owner: Any) -> int:
+        """Numbers in one value."""
+        return int(owner.value_kind[0] or 1)
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        width, whole = owner.value_kind
+        return super().sofa_name(owner) if width else f"vector<{'i' if whole else 'd'}>"

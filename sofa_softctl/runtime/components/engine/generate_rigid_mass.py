@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
+from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass, RigidMassData
-from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Elements, Real, Vector, Vectors
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
@@ -15,14 +13,14 @@ from sofa_softctl.runtime.helper.source_line import describe
 _CLOSED = 1e-6  # sum of the area vectors of a closed surface, relative to its area
 
 
-class GenerateRigidMass(Component):
+class GenerateRigidMass(Engine):
     """Mass, volume, centre and inertia of what a closed surface holds.
 
     The triangles are wound so that they are seen counter-clockwise from outside. For a UniformMass:
     vertexMass="@NAME.rigidMass", with the body's frame in massCenter.
     """
 
-    category: ClassVar[str] = "region"
+    inputs = ("density", "position", "triangles", "quads")
 
     density = Real(1000.0, "Mass of a unit of volume.", unit="mass/length^3")
     position = Vectors(3, [], "Vertices.", unit="length")
@@ -39,29 +37,20 @@ class GenerateRigidMass(Component):
         3, [0.0, 0.0, 0.0], "From the centre of mass to the origin.", unit="length", computed=True
     )
 
-    def __init__(self, *args: Any, **values: Any) -> None:
-        self._ready = False
-        self._seen: tuple[int, ...] = ()
-        super().__init__(*args, **values)
-
     def init(self) -> None:
         """Compute for the first time."""
+        super().init()
         self._ready = True
         self.update_outputs()
 
-    def update_outputs(self) -> None:
-        """See Base.
+    def compute(self) -> None:
+        """See Engine.
 
         Raises:
             SceneError: there is no surface, or it holds no volume.
         """
         if not self._ready:
             return
-        sources = (self.density, self.position, self.triangles, self.quads)
-        seen = tuple(data.getCounter() for data in sources)
-        if seen == self._seen:
-            return
-        self._seen = seen
         volume, centre, inertia = solid_of(self.position.get()[self._surface()])
         if not volume > 0.0:
             raise self.fault(

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.components.engine.base import Engine
+from sofa_softctl.runtime.components.engine.base import Engine, Values
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Coords,
@@ -19,6 +19,7 @@ from sofa_softctl.runtime.core.data.types import (
     Texts,
     Vectors,
 )
+from sofa_softctl.runtime.helper.strictness import complain
 
 _SETS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "u": np.union1d,
@@ -40,17 +41,16 @@ class MergeSets(Engine):
     op = Text("union", "union, intersection, difference or symmetric_difference.")
 
     def compute(self) -> None:
-        """See Engine.
-
-        Raises:
-            SceneError: there is no such operation.
-        """
+        """See Engine."""
         merge = _SETS.get((self.op.get() or "union")[0].lower())
         if merge is None:
-            raise self.fault(
+            problem = (
                 "takes one of 'union', 'intersection', 'difference', 'symmetric_difference' as "
-                f"'op', got '{self.op.get()}'."
+                f"'op', got '{self.op.get()}'; the result is empty."
             )
+            complain(self, self.fault(problem))
+            self.out.set(np.empty(0, dtype=np.int64))
+            return
         self.out.set(merge(self.in1.get(), self.in2.get()))
 
 
@@ -92,17 +92,17 @@ class MergePoints(Engine):
 class MergeVectors(Engine):
     """input1, input2 and so on, one after the other; the template says what they hold."""
 
-    numbered: ClassVar[dict[str, DataType]] = {"input": Coords([], "Values.")}
+    numbered: ClassVar[dict[str, DataType]] = {"input": Values("Values.")}
     counted_by = "nbInputs"
     inputs = ("nbInputs",)
 
     nbInputs = Int(2, "How many inputs.")
-    output = Coords([], "All values.", computed=True)
+    output = Values("All values.", computed=True)
 
     def compute(self) -> None:
         """See Engine."""
         every = [data.get() for data in self.numbered_data("input")]
-        self.output.set(np.concatenate([np.empty((0, self.coord_size)), *every]))
+        self.output.set(np.concatenate([self.output.type.initial(self), *every]))
 
 
 class MergeMeshes(Engine):
@@ -116,6 +116,7 @@ class MergeMeshes(Engine):
         "tetrahedra": Elements(4, [], "Tetrahedra."),
         "hexahedra": Elements(8, [], "Hexahedra."),
     }
+    counted_by = "nbMeshes"
     inputs = ("nbMeshes",)
 
     nbMeshes = Int(2, "How many meshes.")

@@ -54,7 +54,10 @@ class GenerateGrid(Engine):
 
 
 class NormalsFromPoints(Engine):
-    """Normal at each vertex, from the faces around it."""
+    """Normal at each vertex, from the faces around it.
+
+    Departure from SOFA: computed anew each time; SOFA adds the normals that were there before.
+    """
 
     inputs = ("position", "triangles", "quads", "invertNormals", "useAngles")
 

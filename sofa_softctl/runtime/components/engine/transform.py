@@ -61,7 +61,7 @@ class TransformEngine(Engine):
     def _turn_by(self, places: np.ndarray, q: np.ndarray, inverse: bool) -> None:
         if (q == [0.0, 0.0, 0.0, 1.0]).all():
             return
-        q = conjugate(q) / (q @ q) if inverse else q
+        q = conjugate(q) / np.linalg.norm(q) if inverse else q  # as SOFA inverts
         every = np.tile(q, (len(places), 1))
         places[:, :3] = rotated(every, places[:, :3])
         if places.shape[1] == 7:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.components.engine.base import Engine
+from sofa_softctl.runtime.components.engine.base import Engine, Values
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Coords,
@@ -24,12 +24,11 @@ class ValuesFromIndices(Engine):
     """The values at the indices; the template says what they are: Vec3, Rigid3, int, ..."""
 
     inputs = ("in", "indices")
-    default_width: ClassVar[int] = 1
 
     indices = Integers([], "Which values.")
-    out = Coords([], "The values at the indices.", aliases=("output",), computed=True)
+    out = Values("The values at the indices.", aliases=("output",), computed=True)
     outStr = Text("", "Those as a text.", computed=True)
-    locals()["in"] = Coords([], "Values to choose from.", aliases=("input",))
+    locals()["in"] = Values("Values to choose from.", aliases=("input",))
 
     def compute(self) -> None:
         """See Engine."""
@@ -42,11 +41,14 @@ class ValuesFromIndices(Engine):
             )
             complain(self, self.fault(problem))
         self.out.set(values[indices[~bad]])
-        self.outStr.set(self._data["out"].type.format(self._data["out"]._value))
+        self.outStr.set(" ".join(f"{entry:g}" for entry in self._data["out"]._value.ravel()))
+
+
+_SAME = 1e-6  # SOFA's tolerance of equal coordinates, in single precision
 
 
 class PointsFromIndices(Engine):
-    """The points at the indices, each place once."""
+    """The points at the indices, but none that is within 1e-6 of an earlier one along each axis."""
 
     inputs = ("position", "indices")
 
@@ -69,29 +71,32 @@ class PointsFromIndices(Engine):
             raise self.fault(
                 f"has index {indices.max()} in 'indices', but {len(self.position.get())} points."
             )
-        chosen = self.position.get()[indices]
-        _, first = np.unique(chosen, axis=0, return_index=True)
-        self.indices_position.set(chosen[np.sort(first)])
+        kept: list[np.ndarray] = []
+        for point in self.position.get()[indices]:
+            gaps = np.abs(np.array(kept).reshape(-1, 3) - point).astype(np.float32)
+            if not (gaps <= _SAME).all(axis=1).any():
+                kept.append(point)
+        self.indices_position.set(np.array(kept).reshape(-1, 3))
 
 
 class IndicesFromValues(Engine):
     """Where the values lie in a list, the first time each."""
 
     inputs = ("values", "global", "recursiveSearch")
-    default_width: ClassVar[int] = 1
 
-    values = Coords([], "Values to look for.")
+    values = Values("Values to look for.")
     indices = Integers([], "Where they lie in 'global'.", computed=True)
     otherIndices = Integers(
         [], "Where others lie; empty without recursiveSearch, as in SOFA.", computed=True
     )
     recursiveSearch = Bool(False, "Every place, not the first only.")
-    locals()["global"] = Coords([], "Values in which is looked.")
+    locals()["global"] = Values("Values among which they are looked for.")
 
     def compute(self) -> None:
         """See Engine."""
         values, everything = self.values.get(), self._data["global"].get()
-        same = (values[:, None, :] == everything[None, :, :]).all(axis=2)  # (values, global)
+        same = values[:, None] == everything[None]
+        same = same.reshape(len(values), len(everything), -1).all(axis=2)  # (values, global)
         if self.recursiveSearch.get():
             self.indices.set(np.nonzero(same)[1])
             self.otherIndices.set(np.nonzero(~same)[1])

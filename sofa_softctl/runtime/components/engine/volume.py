@@ -14,7 +14,7 @@ from sofa_softctl.runtime.helper.source_line import describe
 
 
 class VolumeOf(Engine):
-    """Volume of the positions at init; with `update` that of the positions of now.
+    """Volume at init; with `update` that of the present positions of the node's state.
 
     Positions: those given, else those of the node's state. Elements: those given, else those of
     the node's topology.
@@ -22,14 +22,12 @@ class VolumeOf(Engine):
 
     kinds: ClassVar[dict[str, str]] = {}
     """Data of elements, and the kind of the topology."""
+    _of_state = False
+    """Whether the positions are the state's."""
 
     positions = Vectors(3, [], "Vertices; of the node's state by default.", unit="length")
     volume = Real(0.0, "Volume.", unit="length^3", computed=True)
     update = Bool(False, "Follow the positions of the state.")
-
-    def __init__(self, *args: Any, **values: Any) -> None:
-        self._ready = False
-        super().__init__(*args, **values)
 
     def init(self) -> None:
         """Find positions and elements, and compute.
@@ -41,10 +39,8 @@ class VolumeOf(Engine):
             state: Any = None if self._context is None else self._context.find_upward("state")
             if state is None:
                 raise self.fault("finds no positions: give 'positions', or add a MechanicalObject.")
-            if self.update.get():
-                self.positions.setParent(state._data["position"])
-            else:
-                self.positions.set(state._data["position"].get()[:, :3].copy())
+            self.positions.setParent(state._data["position"])
+            self._of_state = True
         topology = topology_of(self._context)
         for name, kind in self.kinds.items():
             data = self._data[name]
@@ -55,12 +51,14 @@ class VolumeOf(Engine):
                     f"has '{name}' of vertex {data.get().max()}, but {len(self.positions.get())} "
                     "positions."
                 )
-        self._ready = True
         super().init()
+        self._ready = True
+        self.update_outputs()
 
     def compute(self) -> None:
         """See Engine."""
-        if self._ready:
+        follows = self._of_state and self.update.get()
+        if self._ready and (self._seen is None or follows):
             self.volume.set(abs(self.signed_volume(self.positions.get())))
 
     def signed_volume(self, x: np.ndarray) -> float:

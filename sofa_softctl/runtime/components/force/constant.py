@@ -6,9 +6,8 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepTerm
-from sofa_softctl.runtime.components.force.deriv import Deriv
 from sofa_softctl.runtime.components.force.without_stiffness import ForceWithoutStiffness
-from sofa_softctl.runtime.core.data.types import Bool, Color, Derivs, Integers, Real
+from sofa_softctl.runtime.core.data.types import Bool, Color, Deriv, Derivs, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -23,7 +22,7 @@ class ConstantForceField(ForceWithoutStiffness):
     indices = Integers([], "Nodes on which forces act; all when empty.")
     indexFromEnd = Bool(False, "Count `indices` from the last node.")
     forces = Derivs([], "Force on each node, or one for all.", unit="force")
-    totalForce = Deriv([], "Force that the nodes share.", unit="force")
+    totalForce = Deriv("Force that the nodes share.", unit="force")
     showArrowSize = Real(0.0, "Size of the drawn arrows.")
     showColor = Color([0.2, 0.9, 0.3, 1.0], "Color of the drawn arrows.")
     topology = LinkType("Unused: the mesh does not change.")

@@ -10,9 +10,12 @@ from sofa_softctl.runtime.core.data.types import Bool, Elements, Vectors
 
 
 class BoxROI(RegionOfInterest):
-    """Inside at least one box; the faces belong to it. Without any box: the unit box."""
+    """Inside at least one box; the faces belong to it. Without any box: the unit box.
 
-    inputs = ("box", "orientedBox")
+    Of `orientedBox` what there is at init counts, as in SOFA.
+    """
+
+    inputs = (*RegionOfInterest.inputs, "box", "orientedBox")
 
     box = Vectors(6, [], "xmin ymin zmin xmax ymax zmax of each box.", unit="length")
     orientedBox = Vectors(
@@ -23,6 +26,8 @@ class BoxROI(RegionOfInterest):
     computeQuads = Bool(True, "Look at quads.", aliases=("computeQuad",))
     quadsInROI = Elements(4, [], "Quads inside.", aliases=("quadInROI",), computed=True)
 
+    _oriented = np.empty((0, 10))
+
     def init(self) -> None:
         """Sort the corners of each box, then compute."""
         boxes = self.box.get()
@@ -31,13 +36,18 @@ class BoxROI(RegionOfInterest):
             boxes = np.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]])
         low, high = np.minimum(boxes[:, :3], boxes[:, 3:]), np.maximum(boxes[:, :3], boxes[:, 3:])
         self.box.set(np.concatenate([low, high], axis=1))
+        self._oriented = self.orientedBox.get().copy()
         super().init()
+
+    def has_shape(self) -> bool:
+        """See RegionOfInterest."""
+        return len(self.box.get()) > 0 or len(self.orientedBox.get()) > 0
 
     def contains(self, points: np.ndarray) -> np.ndarray:
         """See RegionOfInterest."""
         inside = np.zeros(len(points), dtype=bool)
         for box in self.box.get():
             inside |= ((points >= box[:3]) & (points <= box[3:])).all(axis=1)
-        for box in self.orientedBox.get():
+        for box in self._oriented:
             inside |= within_oriented_box(points, box)
         return inside

@@ -18,7 +18,7 @@ def within_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
             (10,). Corner 3 lies opposite to corner 1.
     """
     p0, p1, p2, depth = box[:3], box[3:6], box[6:9], box[9]
-    normal = _unit(np.cross(p1 - p0, p2 - p0))
+    normal = _normal(box)
     along, across = _unit(np.cross(p1 - p0, normal)), _unit(np.cross(p2 - p1, normal))
     width, length = abs((p2 - p0) @ along), abs((p2 - p0) @ across)
     from_0, from_2 = points - p0, points - p2
@@ -27,8 +27,18 @@ def within_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
     if depth != 0.0:  # without depth SOFA's sides through corner 2 have no direction
         inside &= np.abs(from_2 @ along) <= width
         inside &= np.abs(from_2 @ across) <= length
-    inside &= np.abs(from_0 @ normal) <= abs(depth / 2.0)
+    inside &= np.abs(across_oriented_box(points, box)) <= abs(depth / 2.0)
     return inside
+
+
+def across_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Heights of points (n, 3) above the plane of the box, shape (n,)."""
+    heights: np.ndarray = (points - box[:3]) @ _normal(box)
+    return heights
+
+
+def _normal(box: np.ndarray) -> np.ndarray:
+    return _unit(np.cross(box[3:6] - box[:3], box[6:9] - box[:3]))
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:

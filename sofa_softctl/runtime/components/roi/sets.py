@@ -19,10 +19,14 @@ from sofa_softctl.runtime.core.data.types import (
     Reals,
 )
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class ComplementaryROI(Engine):
-    """Points in none of the sets setIndices1, setIndices2 and so on."""
+    """Points in none of the sets setIndices1, setIndices2 and so on.
+
+    As in SOFA a set that changes counts when the points or `nbSet` change, not at once.
+    """
 
     numbered: ClassVar[dict[str, DataType]] = {"setIndices": Integers([], "Points of a set.")}
     counted_by = "nbSet"
@@ -32,6 +36,10 @@ class ComplementaryROI(Engine):
     nbSet = Int(0, "How many sets.")
     indices = Integers([], "Points in none of the sets.", computed=True)
     pointsInROI = Coords([], "Their positions.", unit="length", computed=True)
+
+    def sources(self) -> list[Data]:
+        """See Engine."""
+        return [self.position, self.nbSet]
 
     def compute(self) -> None:
         """See Engine."""
@@ -66,9 +74,10 @@ class MeshBoundaryROI(Engine):
 
 
 class NearestPointROI(Engine):
-    """To each point of a second state the nearest of a first, if nearer than the radius."""
+    """To each point of a second state the nearest of a first, if nearer than the radius.
 
-    inputs = ("inputIndices1", "inputIndices2", "radius", "useRestPosition")
+    Computed when positions change; what else changes counts then, as in SOFA.
+    """
 
     object1 = LinkType("First state; the node's own by default.", kind="state")
     object2 = LinkType("Second state; the node's own by default.", kind="state")
@@ -85,16 +94,16 @@ class NearestPointROI(Engine):
 
     def sources(self) -> list[Data]:
         """See Engine."""
-        return [*super().sources(), *self._positions()]
+        return self._positions()
 
     def compute(self) -> None:
         """See Engine.
 
         Raises:
-            SceneError: the radius is not positive, or there is no state.
+            SceneError: there is no state.
         """
         if not self.radius.get() > 0.0:
-            raise self.fault(f"needs a positive 'radius', got {self.radius.get():g}.")
+            complain(self, self.fault(f"needs a positive 'radius', got {self.radius.get():g}."))
         data = self._positions()
         if len(data) < 2:
             raise self.fault("finds no two states: link them with object1 and object2.")

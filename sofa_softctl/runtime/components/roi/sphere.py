@@ -5,17 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector, Vectors
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Coords,
+    Integers,
+    Real,
+    Reals,
+    Vector,
+    Vectors,
+)
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class SphereROI(RegionOfInterest):
-    """Inside at least one sphere; its surface belongs to it."""
+    """Inside at least one sphere; its surface belongs to it.
 
-    inputs = ("centers", "radii", "direction", "normal", "edgeAngle", "triAngle")
+    As in SOFA a sphere that changes counts when the points or elements change, not at once.
+    """
 
-    position = Vectors(
-        3, [], "Points to look at.", unit="length", aliases=("rest_position",)
-    )
+    position = Coords([], "Points to look at.", unit="length", aliases=("rest_position",))
     centers = Vectors(3, [], "Centre of each sphere.", unit="length")
     radii = Reals([], "Radius of each sphere; one for all.", unit="length")
     direction = Vector(3, [0.0, 0.0, 0.0], "With edgeAngle: edges along it are left out.")
@@ -32,14 +40,23 @@ class SphereROI(RegionOfInterest):
     indices = Integers([0], "Nodes inside.", aliases=("pointIndices",), computed=True)
     drawROI = Bool(False, "Draw the spheres.", aliases=("isVisible", "drawSphere"))
 
+    def has_shape(self) -> bool:
+        """See RegionOfInterest; radii that do not fit the centers are complained of."""
+        count, radii = len(self.centers.get()), len(self.radii.get())
+        if count and radii not in (1, count):
+            problem = f"has {count} centers but {radii} radii, so that nothing is inside."
+            complain(self, self.fault(problem))
+            return False
+        return count > 0
+
     def contains(self, points: np.ndarray) -> np.ndarray:
         """See RegionOfInterest."""
-        centers, radii = self.centers.get(), self.radii.get()
-        if len(radii) not in (1, len(centers)):
-            raise self.fault(f"has {len(centers)} centers but {len(radii)} radii.")
         inside = np.zeros(len(points), dtype=bool)
-        for center, radius in zip(centers, np.broadcast_to(radii, len(centers)), strict=True):
-            inside |= ((points - center) ** 2).sum(axis=1) <= radius**2
+        if len(points):
+            centers = self.centers.get()
+            radii = np.broadcast_to(self.radii.get(), len(centers))
+            for center, radius in zip(centers, radii, strict=True):
+                inside |= ((points - center) ** 2).sum(axis=1) <= radius**2
         return inside
 
     def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:

@@ -251,7 +251,7 @@ class Data:
             counter = parent.getCounter()
             if counter != self._seen:
                 source = f" from '{parent.getPathName()}'"
-                self._value = self._convert(parent._value, self.where, source)
+                self._value = self._convert(parent._value, self.where, source, adopt=True)
                 self._seen = counter
                 self._counter += 1
         elif self.type.computed:
@@ -293,9 +293,12 @@ class Data:
         self._set = True
         self.owner.data_changed(self)
 
-    def _convert(self, value: Any, where: Line | None, source: str = "") -> Any:
+    def _convert(
+        self, value: Any, where: Line | None, source: str = "", *, adopt: bool = False
+    ) -> Any:
+        convert = self.type.adopt if adopt else self.type.convert
         try:
-            return self.type.convert(value, self.owner)
+            return convert(value, self.owner)
         except SceneError:
             raise
         except (ValueError, TypeError) as error:

@@ -76,6 +76,10 @@ class DataType:
         """The value in its internal form; ValueError or TypeError when it does not fit."""
         raise NotImplementedError
 
+    def adopt(self, value: Any, owner: Any) -> Any:
+        """What it makes of the value of a Data that it follows; errors as of `convert`."""
+        return self.convert(value, owner)
+
     def salvage(self, value: Any, owner: Any, present: Any) -> Any:
         """What SOFA makes of a value that does not fit: what can be read of it, or `present`."""
         del value, owner
@@ -304,27 +308,54 @@ class Vector(DataType):
         self.width = width
         super().__init__(default, help, **options)
 
+    def size(self, owner: Any) -> int:
+        """Number of numbers."""
+        return self.width
+
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
         array = reading.numbers(value).ravel()
-        if array.size != self.width:
+        if array.size != self.size(owner):
             raise ValueError(f"{array.size} numbers")
         return array
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
         """The first numbers; what is missing stays as it was."""
         array = np.array(present)
-        first = reading.first_numbers(value)[: self.width]
+        first = reading.first_numbers(value)[: array.size]
         array[: len(first)] = first
         return array
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
-        return f"takes {self.width} numbers"
+        return f"takes {self.size(owner)} numbers"
 
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
-        return f"Vec{self.width}d"
+        return f"Vec{self.size(owner)}d"
+
+
+class Coord(Vector):
+    """One position; the owner's template says how many numbers it has. Zero by default."""
+
+    def __init__(self, help: str, **options: Any) -> None:
+        super().__init__(3, [], help, **options)
+
+    def size(self, owner: Any) -> int:
+        """See Vector."""
+        return int(owner.coord_size)
+
+    def initial(self, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return np.zeros(self.size(owner))
+
+
+class Deriv(Coord):
+    """One velocity or force; the owner's template says how many numbers it has."""
+
+    def size(self, owner: Any) -> int:
+        """See Vector."""
+        return int(owner.deriv_size)
 
 
 class Color(Vector):
@@ -371,6 +402,10 @@ class Bools(DataType):
         return " ".join(str(int(entry)) for entry in value)
 
 
+_POSITIONS = {1, 3, 7}
+"""Numbers in a position of Vec1, Vec3 and Rigid3."""
+
+
 class Vectors(DataType):
     """A list of vectors of one width, such as positions; shape (n, width)."""
 
@@ -387,6 +422,17 @@ class Vectors(DataType):
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
         return reading.rows(reading.numbers(value), self.columns(owner))
+
+    def adopt(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType; of frames points take the places, frames made of points are not turned."""
+        width = self.columns(owner)
+        given = value.shape[1] if isinstance(value, np.ndarray) and value.ndim == 2 else width
+        if given == width or not {given, width} <= _POSITIONS:
+            return self.convert(value, owner)
+        found = np.zeros((len(value), width))
+        found[:, 6:] = 1.0
+        found[:, : min(given, width)] = value[:, :width]
+        return found
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
         """The numbers before the first that cannot be read, in whole vectors."""

@@ -59,9 +59,12 @@ def test_elements_that_are_not_asked_for_are_left_out(region):
     assert len(roi.indices.array()) == 4
 
 
-def test_a_new_radius_counts_at_once(region):
+def test_a_new_radius_counts_when_the_points_change(region):
+    """Not before, as in SOFA."""
     roi = region(centers=[[0, 0, 0]], radii=[5.0])
     roi.radii.value = [6.0]
+    assert roi.indices.array().tolist() == [0, 1, 2, 3]
+    roi.position.value = POINTS
     assert roi.indices.array().tolist() == [0, 1, 2, 3, 4]
 
 
