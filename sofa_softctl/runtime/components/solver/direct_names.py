@@ -6,8 +6,24 @@ under its own name: the solutions agree to rounding.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
+
+
+class DifferentInSofa(SparseLDLSolver):
+    """A solver that is another one in SOFA; it says so when the scene is loaded."""
+
+    differs: ClassVar[str]
+    """What it does, and what SOFA's does."""
+
+    def init(self) -> None:
+        """Say it."""
+        super().init()
+        message.warning(self, f"{describe(self._where)}: {self.describe()} {self.differs}")
 
 
 class AsyncSparseLDLSolver(SparseLDLSolver):
@@ -48,12 +64,17 @@ class CholeskySolver(SparseLDLSolver):
     """A dense direct solver; SparseLDLSolver under another name."""
 
 
-class BTDLinearSolver(SparseLDLSolver):
+class BTDLinearSolver(DifferentInSofa):
     """A direct solver for chains; SparseLDLSolver under another name.
 
     SOFA's knows blocks beside the diagonal only and leaves the others out; this one solves the
-    whole matrix.
+    whole matrix, and says so.
     """
+
+    differs = (
+        "solves the whole matrix here. SOFA's leaves out what couples blocks of six rows that are "
+        "no neighbours; of chains, as of beams in their order, both are the same."
+    )
 
     showProblem = Bool(False, "Unused.")
     subpartSolve = Bool(False, "Unused.")
@@ -71,8 +92,13 @@ class SVDLinearSolver(SparseLDLSolver):
     conditionNumber = Real(0.0, "Unused.")
 
 
-class PrecomputedLinearSolver(SparseLDLSolver):
-    """SparseLDLSolver under another name; it does not keep the first step's inverse."""
+class PrecomputedLinearSolver(DifferentInSofa):
+    """SparseLDLSolver under another name; it does not keep the first step's inverse, and says so."""
+
+    differs = (
+        "solves with the matrix of each step here. SOFA's keeps the inverse of the first step's, "
+        "and reads it from a file where there is one."
+    )
 
     jmjt_twostep = Bool(True, "Unused.")
     use_file = Bool(True, "Unused.")

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.simulation import simulation
 
 
@@ -84,3 +85,24 @@ def test_a_singular_matrix_is_an_error_that_says_what_to_look_for(particles_on_s
     particles_on_springs([1.0, -1e4, 1.0])
     with pytest.raises(SceneError, match="cannot factorise the system matrix: it is singular"):
         run(root, 1)
+
+
+@pytest.mark.parametrize(
+    ("solver", "here", "in_sofa"),
+    [
+        ("BTDLinearSolver", "solves the whole matrix", "leaves out what couples blocks"),
+        ("PrecomputedLinearSolver", "solves with the matrix of each step", "of the first step's"),
+    ],
+)
+def test_a_solver_that_is_another_one_in_sofa_says_so(
+    solver, here, in_sofa, root, integrated, run, monkeypatch
+):
+    said = []
+    monkeypatch.setattr(message, "warning", lambda emitter, text: said.append(text))
+    node = integrated(root, "body", [[0, 0, 0], [1, 0, 0]], linear_solver=solver)
+    node.addObject("UniformMass", vertexMass=1.0)
+    root.addObject("DefaultAnimationLoop")
+    run(root)
+    (text,) = said
+    assert f"{solver} '/body/linear_solver' {here}" in text
+    assert in_sofa in text
