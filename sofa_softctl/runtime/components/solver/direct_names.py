@@ -93,7 +93,7 @@ class SVDLinearSolver(SparseLDLSolver):
 
 
 class PrecomputedLinearSolver(DifferentInSofa):
-    """SparseLDLSolver under another name; it does not keep the first step's inverse, and says so."""
+    """SparseLDLSolver under another name; it keeps no inverse of the first step, and says so."""
 
     differs = (
         "solves with the matrix of each step here. SOFA's keeps the inverse of the first step's, "
