@@ -143,11 +143,21 @@ def _end(check: SceneCheck, error: BaseException) -> None:
         check.error = f"{type(error).__name__}: {text}".removesuffix(": ")
     if isinstance(error, ModuleNotFoundError) and error.name:
         check.lacks.append(Lack("module", error.name, check.where, check.error))
-    elif isinstance(error, FileNotFoundError | MeshError):
-        name = str(getattr(error, "filename", None) or "mesh")
-        check.lacks.append(Lack("file", name, check.where, check.error))
     elif isinstance(error, UnknownComponentError):
         check.lacks.append(_component(error))
+    elif (missing := _missing_file(error, check.path)) or isinstance(error, MeshError):
+        given = str(error).partition(": ")[0] if isinstance(error, SceneError) else ""
+        check.lacks.append(Lack("file", missing or "mesh", check.where or given, check.error))
+
+
+def _missing_file(error: BaseException | None, scene: str) -> str:
+    """The file for want of which it ended, as seen from the scene's folder; empty if none."""
+    while error is not None:
+        if isinstance(error, FileNotFoundError) and error.filename:
+            name = os.fsdecode(error.filename)
+            return os.path.relpath(name, Path(scene).parent) if os.path.isabs(name) else name
+        error = error.__cause__
+    return ""
 
 
 def _component(error: UnknownComponentError) -> Lack:

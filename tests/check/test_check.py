@@ -247,3 +247,22 @@ def test_files_of_the_current_folder_are_not_modules_of_the_check(check, tmp_pat
     (tmp_path / "xml.py").write_text("raise SystemExit('not the xml of Python')")
     monkeypatch.chdir(tmp_path)
     assert check(BODY).runs
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("root.addObject('MeshGmshLoader', filename='mesh/no_liver.msh')", "mesh/no_liver.msh"),
+        ("root.addObject('MeshTopology', filename='no.obj')", "no.obj"),
+        ("root.addObject('MeshVTKLoader', filename=HERE + '/no.vtk')", "no.vtk"),
+        ("open(HERE + '/sub/no.txt')", "sub/no.txt"),
+    ],
+)
+def test_a_file_that_is_missing_is_a_lack(check, line, name):
+    """By its name as seen from the scene's folder, so that a folder's checks count it."""
+    text = f"import os\nHERE = os.path.dirname(__file__)\ndef createScene(root):\n    {line}\n"
+    found = check(text)
+    (lack,) = found.lacks
+    assert (lack.kind, lack.name) == ("file", name)
+    assert lack.where.endswith(":4")
+    assert lack.stops and not found.runs
