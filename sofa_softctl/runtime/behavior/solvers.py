@@ -99,8 +99,8 @@ class MechanicalSystem:
         """position += h v, velocity = v, for the independent states."""
         raise NotImplementedError
 
-    def correct(self, k: float, change: np.ndarray) -> None:
-        """position = free position + k change, velocity = free velocity + change."""
+    def correct(self, displacement: np.ndarray, change: np.ndarray) -> None:
+        """position = free position + displacement, velocity = free velocity + change."""
         raise NotImplementedError
 
 
@@ -115,8 +115,14 @@ class OdeSolver(Component):
     position_factor = 0.0
     """k of x = x_free + k A^-1 H^T lambda, for the last step."""
 
+    velocity_factor = 1.0
+    """k of v = v_free + k A^-1 H^T lambda, for the last step."""
+
     needs_linear_solver: ClassVar[bool] = True
     """Whether it works only with a linear solver in its node."""
+
+    has_matrix: bool = True
+    """Whether its linear solver has a matrix after a step; known after `attach`."""
 
     has_free_motion: ClassVar[bool] = True
     """Whether there is a `solve`, to which constraints add; if not, only `integrate`."""
@@ -255,8 +261,12 @@ class ConstraintCorrection(Component):
         raise NotImplementedError
 
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        """Change of the velocity, A^-1 H^T lam, shape (n, 3)."""
+        """Motion by the multipliers, A^-1 H^T lam, shape (n, 3)."""
         raise NotImplementedError
+
+    def factors(self, solver: OdeSolver) -> tuple[float, float]:
+        """What turns `correction` into a displacement, and into a change of velocity."""
+        return solver.position_factor, solver.velocity_factor
 
 
 class ConstraintSolver(Component):

@@ -115,17 +115,23 @@ class ConstraintProblem(ConstraintSystem):
             constraint.store(self.of(constraint, self.lam).copy(), self.of(constraint, delta))
 
     def correct(self, h: float) -> None:
-        """x = x_free + k A^-1 H^T lambda, v = v_free + A^-1 H^T lambda, for each system."""
+        """x = x_free + k A^-1 H^T lambda, v = v_free + l A^-1 H^T lambda, for each system.
+
+        k and l are the factors of each correction.
+        """
         for system in self.systems:
             rows = self.rows.get(id(system))
             if rows is None:
                 system.move(h, system.v_free)
                 continue
-            change = np.zeros_like(system.v_free)
+            displacement, change = np.zeros_like(system.v_free), np.zeros_like(system.v_free)
             for correction, corrected in self.corrections:
                 if corrected is system:
-                    change += correction.correction(rows, self.lam)
-            system.correct(system.solver.position_factor, change)
+                    motion = correction.correction(rows, self.lam)
+                    k, l = correction.factors(system.solver)  # noqa: E741
+                    displacement += k * motion
+                    change += l * motion
+            system.correct(displacement, change)
 
     def _order_of(self, constraint: LagrangianConstraint) -> int:
         return self._order[id(constraint._context)]

@@ -246,11 +246,11 @@ class GraphSystem(MechanicalSystem):
             state._data["velocity"].touch()
         np.copyto(self.v, v)
 
-    def correct(self, k: float, change: np.ndarray) -> None:
+    def correct(self, displacement: np.ndarray, change: np.ndarray) -> None:
         """See MechanicalSystem."""
         for state in self.states:
             position, start = state._data["position"], state._data["free_position"].get()
-            state.advance(self.part(change, state), k, position.get(), start)
+            state.advance(self.part(displacement, state), 1.0, position.get(), start)
             position.touch()
             state._data["velocity"].touch()
         np.add(self.v_free, change, out=self.v)

@@ -131,13 +131,15 @@ class OwnedRows:
 def effort_factor(root: Any, component: Any) -> float:
     """lambda of one unit of effort on a component's rows.
 
-    dt with a second-order integrator (lambda is an impulse), 1 in first order, 1 / dt with a static
-    solver. Source: the integrators' right-hand sides in SOFA.
+    dt with a second-order integrator (lambda is an impulse), 1 in first order and with explicit
+    integrators, 1 / dt with a static solver. Source: the integrators' right-hand sides in SOFA.
     """
     dt = float(root.dt.value)
     solver = _integrator(component)
     if solver.getClassName() == "StaticSolver":
         return 1.0 / dt
+    if solver.getClassName() in ("EulerExplicitSolver", "CentralDifferenceSolver"):
+        return 1.0
     first_order = solver.findData("firstOrder")
     return 1.0 if first_order is not None and first_order.value else dt
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
-from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
+from sofa_softctl.runtime.behavior.solvers import (
+    ConstraintCorrection,
+    MechanicalSystem,
+    OdeSolver,
+)
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
 from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
@@ -26,7 +30,16 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
     regularizationTerm = Real(0.0, "Added to the diagonal of W.")
 
     def attach(self, system: MechanicalSystem) -> None:
-        """See ConstraintCorrection."""
+        """See ConstraintCorrection.
+
+        Raises:
+            SceneError: The integrator divides by masses, without a matrix.
+        """
+        if not system.solver.has_matrix:
+            raise self.fault(
+                f"needs a matrix, but {system.solver.describe()} has none: it divides forces by "
+                "masses. Use an UncoupledConstraintCorrection with the compliance of the nodes."
+            )
         self.system, self.states = system, system.states
 
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
@@ -64,17 +77,21 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     its rotation. Without any given it is the inverse of the UniformMass in the node, as in SOFA as
     it is when the correction is initialised: that of a mass that comes later is 1 and has a unit
     matrix, whatever totalMass is. With a defaultCompliance alone the rotation has the unit matrix.
+
+    With useOdeSolverIntegrationFactors=False multipliers C is a displacement, times
+    correctionPositionFactor, and with correctionVelocityFactor / dt a velocity; a compliance that
+    comes from the mass is then dt^2 / mass.
     """
 
     compliance = Reals([], "Compliance of each node.", unit="length/force")
     defaultCompliance = Real(
         1e-5, "Compliance of all nodes when there is not one for each.", unit="length/force"
     )
-    useOdeSolverIntegrationFactors = Bool(True, "Not supported: only True.")
+    useOdeSolverIntegrationFactors = Bool(True, "k is the integrator's factor; else 1.")
     f_verbose = Bool(False, "Unused.")
     verbose = Bool(False, "Unused.")
     correctionVelocityFactor = Real(1.0, "Unused with useOdeSolverIntegrationFactors.")
-    correctionPositionFactor = Real(1.0, "Unused with useOdeSolverIntegrationFactors.")
+    correctionPositionFactor = Real(1.0, "Likewise.")
     topology = LinkType("Unused: the mesh does not change.")
     constraintSolvers = LinkType("Unused: the constraint solver of the scene.", many=True)
 
@@ -89,8 +106,6 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
 
     def attach(self, system: MechanicalSystem) -> None:
         """See ConstraintCorrection."""
-        if not self.useOdeSolverIntegrationFactors.get():
-            raise self.fault("does not support useOdeSolverIntegrationFactors=False.")
         assert self._context is not None
         own = [state for state in self._context.of("state") if id(state) in system.offset]
         self.system, self.states = system, own or system.states  # type: ignore[assignment]
@@ -140,10 +155,24 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
                 f"node. As in SOFA it moves the body as one of mass {body.mass:g}, whatever "
                 "totalMass is: put the mass before it.",
             )
-        return np.array([1.0 / body.mass, *np.linalg.inv(body.moment())[np.triu_indices(3)]])
+        found = np.array([1.0 / body.mass, *np.linalg.inv(body.moment())[np.triu_indices(3)]])
+        return found if self.useOdeSolverIntegrationFactors.get() else self._dt() ** 2 * found
+
+    def _dt(self) -> float:
+        assert self._context is not None
+        dt: float = self._context._data["dt"].get()
+        return dt
+
+    def factors(self, solver: OdeSolver) -> tuple[float, float]:
+        """See ConstraintCorrection."""
+        if self.useOdeSolverIntegrationFactors.get():
+            return super().factors(solver)
+        velocity = self.correctionVelocityFactor.get() / self._dt()
+        return self.correctionPositionFactor.get(), velocity
 
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
         """See ConstraintCorrection."""
+        k = k if self.useOdeSolverIntegrationFactors.get() else 1.0
         touched, place = np.unique(rows.node, return_inverse=True)
         H = np.zeros((rows.count, len(touched), 3))
         np.add.at(H, (rows.row, place), rows.direction)

@@ -15,7 +15,8 @@ from sofa_softctl.runtime.core.link import LinkType
 class ExplicitSolver(OdeSolver):
     """a = M^-1 f, for masses without coupling between nodes; one of another kind takes a solver.
 
-    The step must be short: below the period of the stiffest vibration divided by 3.
+    The step must be short: below the period of the stiffest vibration divided by 3. Multipliers of
+    constraints are forces.
     """
 
     needs_linear_solver = False
@@ -27,25 +28,31 @@ class ExplicitSolver(OdeSolver):
         """See OdeSolver.
 
         Raises:
-            SceneError: the scene has constraints, a state has no mass, or its mass needs a solver.
+            SceneError: a state has no mass, or its mass needs a solver.
         """
         self.system = system
-        root = self._context.getRoot() if self._context is not None else None
-        loops = [] if root is None else root.of("animation loop")
-        if any(loop.getClassName() == "FreeMotionAnimationLoop" for loop in loops):
-            raise self.fault(
-                "does not work here with a FreeMotionAnimationLoop: use DefaultAnimationLoop "
-                "without constraints, or an EulerImplicitSolver."
-            )
         self._masses = {id(state): self._mass_of(state) for state in system.states}
-        self._by_matrix = not all(isinstance(mass, LumpedMass) for mass in self._masses.values())
-        if self._by_matrix:
+        masses = self._masses.values()
+        self.has_matrix = not all(isinstance(mass, LumpedMass) for mass in masses)
+        if self.has_matrix:
             if system.linear_solver is None:
                 raise self.fault(
                     "needs a linear solver, such as a SparseLDLSolver, for a mass that couples "
                     "nodes; or take a UniformMass or DiagonalMass."
                 )
             system.linear_solver.attach(system)
+
+    @property
+    def velocity_factor(self) -> float:  # type: ignore[override]
+        """See OdeSolver."""
+        assert self._context is not None
+        dt: float = self._context._data["dt"].get()
+        return dt
+
+    @property
+    def position_factor(self) -> float:  # type: ignore[override]
+        """See OdeSolver."""
+        return self.velocity_factor**2
 
     def _mass_of(self, state: MechanicalState) -> Mass:
         found = [mass for mass in self.system.masses if mass.state is state]
@@ -60,7 +67,7 @@ class ExplicitSolver(OdeSolver):
         system = self.system
         system.compute_force()
         a = system.force.copy()
-        if self._by_matrix:
+        if self.has_matrix:
             system.project(a)
             system.linear_solver.set_matrix(1.0, 0.0, 0.0)
             return system.linear_solver.solve(a)
@@ -95,7 +102,11 @@ class ExplicitSolver(OdeSolver):
 
 
 class EulerExplicitSolver(ExplicitSolver):
-    """v += h a, then x += h v; with symplectic=False x first."""
+    """v += h a, then x += h v; with symplectic=False x first.
+
+    Under FreeMotionAnimationLoop velocities always come first and a mass with separateGravity has
+    no weight, as in SOFA; symplectic=False would let no constraint move anything.
+    """
 
     aliases = ("EulerSolver", "ExplicitEuler")
 
@@ -108,6 +119,19 @@ class EulerExplicitSolver(ExplicitSolver):
         self.system.v += h * self.acceleration()
         self.advance((self.system.v if self.symplectic.get() else before, h))
 
+    def solve(self, h: float) -> None:
+        """See OdeSolver.
+
+        Raises:
+            SceneError: symplectic=False.
+        """
+        if not self.symplectic.get():
+            raise self.fault(
+                "has symplectic=False, with which constraints move nothing (in SOFA neither): "
+                "leave it out, or use DefaultAnimationLoop without constraints."
+            )
+        self.system.v_free[:] = self.system.v + h * self.acceleration()
+
 
 class CentralDifferenceSolver(ExplicitSolver):
     """Velocities half a step before positions: v = (v (1/h - r/2) + a) / (1/h + r/2), x += h v.
@@ -119,13 +143,16 @@ class CentralDifferenceSolver(ExplicitSolver):
 
     def integrate(self, h: float) -> None:
         """See OdeSolver."""
+        self.solve(h)
+        self.system.v[:] = self.system.v_free
+        self.advance((self.system.v, h))
+
+    def solve(self, h: float) -> None:
+        """See OdeSolver."""
         self.add_separate_gravity(h)
         a, v, r = self.acceleration(), self.system.v, self.rayleighMass.get()
-        if r == 0.0:
-            v += h * a
-        else:
-            v[:] = ((1.0 / h - r / 2.0) * v + a) / (1.0 / h + r / 2.0)
-        self.advance((v, h))
+        v = v + h * a if r == 0.0 else ((1.0 / h - r / 2.0) * v + a) / (1.0 / h + r / 2.0)
+        self.system.v_free[:] = v
 
 
 class RungeKuttaSolver(ExplicitSolver):
@@ -133,6 +160,22 @@ class RungeKuttaSolver(ExplicitSolver):
 
     Before each of them the projective constraints act on positions and velocities.
     """
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See OdeSolver.
+
+        Raises:
+            SceneError: as for ExplicitSolver, or the loop is for constraints.
+        """
+        root = system.nodes[0].getRoot()
+        if any(
+            loop.getClassName() == "FreeMotionAnimationLoop" for loop in root.of("animation loop")
+        ):
+            raise self.fault(
+                "does not work with a FreeMotionAnimationLoop: constraints would move nothing (in "
+                "SOFA neither). Use DefaultAnimationLoop, or another integrator."
+            )
+        super().attach(system)
 
     def start(self, h: float) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
         """Positions, velocities and accelerations at the start of the step."""

@@ -62,10 +62,12 @@ def test_gravity_apart_is_the_same_fall(kind):
     assert fallen(separateGravity=True) == pytest.approx(fallen())
 
 
-def add(root, mass=("UniformMass", {"totalMass": 1.0}), loop=None):
+def add(
+    root, mass=("UniformMass", {"totalMass": 1.0}), loop=None, kind="EulerExplicitSolver", **values
+):
     if loop:
         root.addObject(loop)
-    root.addObject("EulerExplicitSolver")
+    root.addObject(kind, **values)
     root.addObject("PointSetTopologyContainer", position=np.eye(4)[:, :3])
     root.addObject("MechanicalObject", name="dofs", position=np.eye(4)[:, :3])
     root.addObject("RestShapeSpringsForceField")
@@ -73,9 +75,24 @@ def add(root, mass=("UniformMass", {"totalMass": 1.0}), loop=None):
         root.addObject(mass[0], **mass[1])
 
 
-def test_a_constrained_loop_is_refused(root):
+def test_a_constrained_loop_refuses_what_constraints_cannot_move(root):
+    add(root, loop="FreeMotionAnimationLoop", kind="RungeKutta4Solver")
+    with pytest.raises(SceneError, match="does not work with a FreeMotionAnimationLoop"):
+        simulation.init(root)
+
+
+def test_positions_first_are_refused_in_a_constrained_loop(root):
+    add(root, loop="FreeMotionAnimationLoop", symplectic=False)
+    root.addObject("UncoupledConstraintCorrection", defaultCompliance=1.0)
+    simulation.init(root)
+    with pytest.raises(SceneError, match="symplectic=False, with which constraints move nothing"):
+        simulation.animate(root, 0.01)
+
+
+def test_a_correction_by_a_matrix_is_refused_where_there_is_none(root):
     add(root, loop="FreeMotionAnimationLoop")
-    with pytest.raises(SceneError, match="does not work here with a FreeMotionAnimationLoop"):
+    root.addObject("LinearSolverConstraintCorrection")
+    with pytest.raises(SceneError, match="needs a matrix, but EulerExplicitSolver .* has none"):
         simulation.init(root)
 
 
