@@ -33,7 +33,9 @@ def detection(
     root.addObject("BVHNarrowPhase")
     if method == "LocalMinDistance":
         values = {"angleCone": 0.1, **values}
-    root.addObject(method, alarmDistance=alarm, contactDistance=contact, **values)
+    if method != "DiscreteIntersection":  # which knows no distances
+        values = {"alarmDistance": alarm, "contactDistance": contact, **values}
+    root.addObject(method, **values)
     response = {"response": "FrictionContactConstraint", "responseParams": f"mu={mu}"}
     if rules is None:
         root.addObject("CollisionResponse", **response)
@@ -173,6 +175,51 @@ def marbles(root, slope=10.0, kind="Sphere", **options):
     floor(root, slope)
 
 
+def rolling(root, slope=10.0, together=True, **options):
+    """Bodies with spheres around them that fall, turning, onto the floor and each other."""
+    detection(root, **options)
+    bodies = spheres(root, [[0, 0, 7, 0.2, 0.1, 0.05, 0.9], [13, 1, 9, 0.1, -0.3, 0.2, 0.7]])
+    bodies.SphereCollisionModel.selfCollision.value = together
+    floor(root, slope)
+
+
+def colliding(root, **options):
+    """A body with a sphere around it that hits a point with one."""
+    detection(root, **options)
+    root.gravity = [0.0, 0.0, -981.0]
+    spheres(root, [[0, 0, 7, 0.2, 0.1, 0.05, 0.9], [30, 0, 7, 0, 0, 0, 1]])
+    node = root.addChild("still")
+    node.addObject("EulerImplicitSolver")
+    node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    node.addObject("MechanicalObject", name="dofs", position=[[1.0, 2.0, -5.5]])
+    node.addObject("UniformMass", totalMass=0.1)
+    node.addObject("RestShapeSpringsForceField", stiffness=500.0)
+    node.addObject("LinearSolverConstraintCorrection")
+    node.addObject("SphereCollisionModel", radius=6.0)
+
+
+def spheres(root, poses):
+    """Bodies that turn, with spheres of 5 and 6 around them."""
+    node = root.addChild("bodies")
+    node.addObject("EulerImplicitSolver")
+    node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    poses = np.array(poses)
+    poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+    speeds = [[0.0, 0.0, -100.0, 0.5, 6.0, 2.0], [-80.0, 0.0, -50.0, 0.0, 3.0, 1.0]]
+    node.addObject(
+        "MechanicalObject",
+        name="dofs",
+        template="Rigid3",
+        position=poses,
+        velocity=speeds[: len(poses)],
+    )
+    node.addObject("UniformMass", vertexMass="0.05 1 [9 0 0,0 9 0,0 0 9]")
+    node.addObject("LinearSolverConstraintCorrection")
+    radii = [5.0, 6.0][: len(poses)]
+    node.addObject("SphereCollisionModel", name="SphereCollisionModel", listRadius=radii)
+    return node
+
+
 def rigid(root, box, slope=10.0, **options):
     """Two rigid blocks that fall onto the slope, tilted and turning, and onto each other."""
     detection(root, **options)
@@ -249,6 +296,13 @@ def cases(box):
         "contacts_of_spheres_new_proximity": (marbles, {"method": "NewProximityIntersection"}),
         "contacts_of_rigid_bodies": (rigid, {**made, "mu": 0.0}),
         "contacts_of_rigid_bodies_with_friction": (rigid, {**made, "mu": 0.2}),
+        "contacts_of_rolling_spheres": (rolling, {"method": "MinProximityIntersection"}),
+        "contacts_of_rolling_spheres_untested": (rolling, {}),
+        "contacts_of_rolling_spheres_new_proximity": (
+            rolling,
+            {"method": "NewProximityIntersection", "together": False},
+        ),
+        "contacts_of_colliding_spheres": (colliding, {"method": "DiscreteIntersection"}),
         "contacts_of_points": (marbles, {"kind": "Point"}),
     }
 

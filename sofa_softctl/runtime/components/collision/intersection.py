@@ -68,6 +68,7 @@ class LocalMinDistance(Intersection):
 
     Only pairs whose shortest way leaves both surfaces outwards, within a cone around the normals
     of the neighbours. Flat on flat gives few contacts, and none of what already interpenetrates.
+    Spheres on bodies touch spheres alone, as in SOFA.
     """
 
     method = LOCAL_MIN_DISTANCE
@@ -84,6 +85,10 @@ class LocalMinDistance(Intersection):
 
     def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
         """See Intersection."""
+        if _is_sphere_on_body(first) or _is_sphere_on_body(second):
+            return isinstance(first, SphereCollisionModel) and isinstance(
+                second, SphereCollisionModel
+            )
         return second.corners == 1 or first.corners == second.corners == 2
 
     def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
@@ -129,7 +134,10 @@ class MinProximityIntersection(Intersection):
 
 
 class NewProximityIntersection(Intersection):
-    """Whole triangles against triangles; each shared corner or edge touches once."""
+    """Whole triangles against triangles; each shared corner or edge touches once.
+
+    Spheres on bodies keep their radius from each other, which SOFA's forgets.
+    """
 
     method = NEW_PROXIMITY
 
@@ -147,14 +155,32 @@ class NewProximityIntersection(Intersection):
 
 
 class DiscreteIntersection(Intersection):
-    """Accepted; an error when two bodies could touch: it is for penalty contacts."""
+    """Spheres against spheres, once they overlap; an error when other elements could touch."""
+
+    alarmDistance = Real(0.0, "Unused: 0, as in SOFA.", unit="length")
+    contactDistance = Real(0.0, "Unused: 0, as in SOFA.", unit="length")
+
+    def init(self) -> None:
+        """See Intersection; SOFA's knows no distances."""
+        self.alarmDistance.set(0.0)
+        self.contactDistance.set(0.0)
 
     def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
         """See Intersection."""
+        if isinstance(first, SphereCollisionModel) and isinstance(second, SphereCollisionModel):
+            return True
         raise self.fault(
-            f"finds no contacts here, but {first.describe()} and {second.describe()} come near: "
-            "use LocalMinDistance or MinProximityIntersection."
+            f"finds contacts of spheres alone, but {first.describe()} and {second.describe()} come "
+            "near: use LocalMinDistance or MinProximityIntersection."
         )
+
+    def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
+        """See Intersection."""
+        return unfiltered(first, second, pairs, 0.0)
+
+
+def _is_sphere_on_body(model: CollisionModel) -> bool:
+    return isinstance(model, SphereCollisionModel) and model.state.kind.name == "Rigid3"
 
 
 def unfiltered(

@@ -59,10 +59,10 @@ class CollisionModel(SingleStateComponent):
         """See SingleStateComponent.
 
         Raises:
-            SceneError: it has no points.
+            SceneError: it is of bodies or joints, and the model of points alone.
         """
         found = self._find_state()
-        if found is not None and found.coord_size != 3:
+        if found is not None and found.kind.name not in self.acts_on:
             raise self.fault(
                 f"needs points, but {found.describe()} has the template "
                 f"{found.getTemplateName()}: put the model into a child node with a Vec3 "
@@ -131,16 +131,18 @@ class CollisionModel(SingleStateComponent):
         """Whether contacts must leave the surface outwards."""
         return True
 
+    def places(self) -> np.ndarray:
+        """Where the nodes are at present, shape (n, 3)."""
+        return np.ascontiguousarray(self.state._data["position"].get()[:, :3])
+
     def surface(self) -> Surface:
         """The elements at the present position."""
-        x = np.ascontiguousarray(self.state._data["position"].get())
-        return self._surface._replace(x=x)
+        return self._surface._replace(x=self.places())
 
     def boxes(self) -> np.ndarray:
         """Box around each element, its reach included, shape (m, 6)."""
         if self._boxes is None or self.moving.get():
-            x = self.state._data["position"].get()
-            self._boxes = element_boxes(x, self.elements, self.reach)
+            self._boxes = element_boxes(self.places(), self.elements, self.reach)
         return self._boxes
 
     def joined(self, one: np.ndarray, two: np.ndarray, chain: int) -> np.ndarray:
@@ -238,9 +240,10 @@ class TriangleCollisionModel(CollisionModel):
 
 
 class SphereCollisionModel(CollisionModel):
-    """A sphere around every node of the state."""
+    """A sphere around every node of the state; contacts push a body at its surface, and turn it."""
 
     aliases = ("Sphere", "SphereModel")
+    acts_on = ("Vec3", "Rigid3")
     corners = 1
 
     radius = Real(1.0, "Radius of every sphere.", unit="length", aliases=("defaultRadius",))

@@ -184,7 +184,7 @@ def _by_node(models: list[CollisionModel]) -> list[list[CollisionModel]]:
 
 
 def _body(models: list[CollisionModel]) -> CollisionBody:
-    x = np.ascontiguousarray(models[0].state._data["position"].get())
+    x = models[0].places()
     reach = np.zeros(len(x))
     edges = [models[0]._surface.edges]
     for model in models:

@@ -47,11 +47,21 @@ class UntestedPairs:
                 message.warning(
                     first,
                     f"{first.describe()} and {second.describe()} go through each other: "
-                    f"{method.getClassName()} tests points and spheres against all elements, and "
-                    "lines against lines, but no triangles against lines or triangles. Add a "
-                    "PointCollisionModel and a LineCollisionModel beside the triangles of what "
-                    "moves.",
+                    f"{method.getClassName()} {_why(first, second)}",
                 )
+
+
+def _why(first: CollisionModel, second: CollisionModel) -> str:
+    if "Rigid3" in (first.state.kind.name, second.state.kind.name):
+        return (
+            "tests spheres on bodies against spheres alone, as in SOFA. Use "
+            "MinProximityIntersection, or put the spheres on points that a RigidMapping carries."
+        )
+    return (
+        "tests points and spheres against all elements, and lines against lines, but no triangles "
+        "against lines or triangles. Add a PointCollisionModel and a LineCollisionModel beside the "
+        "triangles of what moves."
+    )
 
 
 def ordered(new: CollisionModel, old: CollisionModel) -> Pair:

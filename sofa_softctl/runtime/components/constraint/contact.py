@@ -13,6 +13,7 @@ from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 from sofa_softctl.runtime.kernels.contact.share import share_in_contact
+from sofa_softctl.runtime.kernels.mapping import rigid
 
 OF_A_STEP = ("near", "identity", "contact_distance", "frames", "force", "gap", "free_slide")
 """Attributes that belong to a step."""
@@ -97,6 +98,8 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def _rows_on(self, side: int, sign: float) -> StateRows:
         model, count = self.models[side], self.rows_each
+        if model.state.kind.name == "Rigid3":
+            return self._rows_on_bodies(side, sign)
         nodes = model.elements[self.near.element[:, side]]  # (p, k)
         weights = self.near.weight[:, side, : nodes.shape[1]]  # (p, k)
         shape = (len(nodes), count, nodes.shape[1])
@@ -106,6 +109,28 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         node = np.broadcast_to(nodes[:, None, :], shape)
         return model.state, row[kept], node[kept], directions[kept]
 
+    def _rows_on_bodies(self, side: int, sign: float) -> StateRows:
+        """Of spheres on bodies: a push at the surface also turns, about the centre."""
+        model, count = self.models[side], self.rows_each
+        bodies = np.repeat(model.elements[self.near.element[:, side], 0], count)
+        push = sign * self.frames[:, :count]  # (p, count, 3)
+        turn = np.cross(self._arms(side)[1][:, None], push)
+        rows = np.concatenate([push, turn], axis=2).reshape(-1, 6)
+        return (model.state, *model.state.kind.entries(np.arange(len(rows)), bodies, rows))
+
+    def _arms(self, side: int) -> tuple[np.ndarray, np.ndarray]:
+        """From the centres of bodies to where their spheres are touched, shapes (p, 3).
+
+        Before and after the free motion, in which the place turns with the body.
+        """
+        model, data = self.models[side], self.models[side].state._data
+        touched = self.near.element[:, side]
+        radius = model.reach[touched] - model.proximity.get()
+        before = (radius * (1.0, -1.0)[side])[:, None] * self.near.normal
+        bodies = model.elements[touched, 0]
+        start, free = (data[name].get()[bodies, 3:] for name in ("position", "free_position"))
+        return before, rigid.rotated(rigid.product(free, rigid.conjugate(start)), before)
+
     def _motion(self, side: int) -> np.ndarray:
         """Free motion of each contact point, shape (p, 3)."""
         model = self.models[side]
@@ -113,7 +138,10 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         nodes = model.elements[self.near.element[:, side]]
         moved = data["free_position"].get()[nodes] - data["position"].get()[nodes]  # (p, k, 3)
         weights = self.near.weight[:, side, : nodes.shape[1]]
-        total: np.ndarray = np.einsum("pk,pkc->pc", weights, moved)
+        total: np.ndarray = np.einsum("pk,pkc->pc", weights, moved[..., :3])
+        if model.state.kind.name == "Rigid3":
+            before, after = self._arms(side)
+            total += after - before
         return total
 
     @property

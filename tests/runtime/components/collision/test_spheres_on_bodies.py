@@ -1,0 +1,117 @@
+"""Spheres around bodies; their motion is compared in parity/contacts."""
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.simulation import simulation
+
+RADIUS = 2.0
+START = [0.0, 0.0, 2.3, 0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.fixture
+def ball(root):
+    """A ball of mass 2 and moment 2 times 1.6 above a triangle, and what finds contacts."""
+
+    def make(method="MinProximityIntersection", mu=0.5, speed=(10.0, 0.0, -40.0), floor=True):
+        root.addObject("FreeMotionAnimationLoop")
+        root.addObject("GenericConstraintSolver", tolerance=1e-12, maxIterations=5000)
+        for name in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
+            root.addObject(name)
+        distances = {} if method == "DiscreteIntersection" else {"alarmDistance": 1.0}
+        root.addObject(method, **distances)
+        root.addObject(
+            "CollisionResponse", response="FrictionContactConstraint", responseParams=f"mu={mu}"
+        )
+        node = root.addChild("ball")
+        node.addObject("EulerImplicitSolver")
+        node.addObject("SparseLDLSolver")
+        velocity = [[*speed, 0.0, 0.0, 0.0]]
+        node.addObject(
+            "MechanicalObject", name="dofs", template="Rigid3", position=[START], velocity=velocity
+        )
+        node.addObject("UniformMass", vertexMass="2 1 [1.6 0 0,0 1.6 0,0 0 1.6]")
+        node.addObject("LinearSolverConstraintCorrection")
+        node.addObject("SphereCollisionModel", radius=RADIUS)
+        if floor:
+            child = root.addChild("floor")
+            corners = [[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [0.0, 9.0, 0.0]]
+            child.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2]])
+            child.addObject("MechanicalObject")
+            child.addObject("TriangleCollisionModel", moving=False, simulated=False)
+        return node.dofs
+
+    return make
+
+
+def test_friction_turns_a_ball_as_its_impulse_does_at_the_surface(ball, root):
+    """I omega = arm x m dv: the one impulse makes both, at the lowest point of the ball."""
+    dofs = ball()
+    simulation.init(root)
+    before = dofs.velocity.value[0].copy()
+    simulation.animateNSteps(root, 1)
+    after = dofs.velocity.value[0]
+    impulse = 2.0 * (after[:3] - before[:3])
+    assert impulse[0] < -0.1
+    assert 3.2 * after[3:] == pytest.approx(np.cross([0.0, 0.0, -RADIUS], impulse), rel=1e-9)
+    assert dofs.position.value[0, 2] == pytest.approx(RADIUS + 0.5)
+
+
+def test_a_ball_that_rolls_is_not_braked(ball, root):
+    """Where the lowest point stands still there is nothing to rub: v = omega x radius."""
+    root.gravity = [0.0, 0.0, -10.0]
+    dofs = ball(speed=(10.0, 0.0, 0.0))
+    dofs.position.value = [[0.0, 0.0, RADIUS + 0.5, 0.0, 0.0, 0.0, 1.0]]
+    dofs.velocity.value = [[10.0, 0.0, 0.0, 0.0, 10.0 / RADIUS, 0.0]]
+    simulation.init(root)
+    simulation.animateNSteps(root, 20)
+    assert dofs.velocity.value[0] == pytest.approx([10.0, 0, 0, 0, 5.0, 0], rel=0.01, abs=0.05)
+
+
+def test_without_friction_it_does_not_turn(ball, root):
+    dofs = ball(mu=0.0)
+    simulation.init(root)
+    simulation.animateNSteps(root, 2)
+    assert dofs.velocity.value[0, 3:] == pytest.approx(np.zeros(3), abs=1e-12)
+    assert dofs.velocity.value[0, 0] == pytest.approx(10.0)
+
+
+def test_a_method_that_lets_balls_through_says_so(ball, root, monkeypatch):
+    """LocalMinDistance, as in SOFA."""
+    said = []
+    monkeypatch.setattr(message, "warning", lambda emitter, text: said.append(text))
+    dofs = ball("LocalMinDistance")
+    simulation.init(root)
+    simulation.animateNSteps(root, 20)
+    assert dofs.position.value[0, 2] < 0.0
+    assert any("LocalMinDistance tests spheres on bodies against spheres alone" in t for t in said)
+
+
+def test_overlapping_balls_part_with_a_discrete_intersection(ball, root):
+    """After 2.1 and 1.9, where they overlap, they touch: its distances are 0."""
+    dofs = ball("DiscreteIntersection", speed=(0.0, 0.0, -20.0), floor=False)
+    still = root.addChild("still")
+    still.addObject("MechanicalObject", position=[[0.0, 0.0, -1.0]])
+    still.addObject("SphereCollisionModel", radius=1.0, moving=False, simulated=False)
+    simulation.init(root)
+    heights = []
+    for _ in range(3):
+        simulation.animateNSteps(root, 1)
+        heights.append(float(dofs.position.value[0, 2]))
+    assert heights == pytest.approx([2.1, 1.9, RADIUS], abs=1e-9)
+
+
+def test_a_discrete_intersection_knows_spheres_alone(ball, root):
+    ball("DiscreteIntersection")
+    simulation.init(root)
+    with pytest.raises(SceneError, match="finds contacts of spheres alone, but .* come near"):
+        simulation.animateNSteps(root, 20)
+
+
+def test_points_still_need_a_state_of_points(ball, root):
+    ball()
+    root.ball.addObject("PointCollisionModel")
+    with pytest.raises(SceneError, match="PointCollisionModel .* needs points, but"):
+        simulation.init(root)
