@@ -46,7 +46,7 @@ AMONG_THEMSELVES = {
 }
 """Layers whose members may import each other, and why."""
 CIRCLES = (
-    ("runtime.core", 10, "a node holds components, and a component knows its node"),
+    ("runtime.core", 11, "a node holds components, and a component knows its node"),
     ("runtime.core.data", 3, "a Data has a type, and a type makes views of Data"),
     ("runtime.components.mapping", 2, "a rigid mapping has a geometric stiffness that knows it"),
     ("runtime.derivatives", 2, "a derivative has parameters that know it"),

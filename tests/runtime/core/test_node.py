@@ -446,6 +446,31 @@ def test_adding_looks_at_no_sibling_of_another_name(root, monkeypatch):
     assert not asked
 
 
+def test_unnamed_objects_are_numbered_in_as_many_look_ups_as_there_are(root):
+    """Not in as many as the square of their number: 10^5 are named in seconds."""
+
+    class Counted(set):
+        asked = 0
+
+        def __contains__(self, name):
+            Counted.asked += 1
+            return super().__contains__(name)
+
+    root._names = Counted(root._names)
+    made = [root.addObject("UniformMass") for _ in range(50)]
+    assert [mass.getName() for mass in made[:3]] == ["UniformMass", "UniformMass1", "UniformMass2"]
+    assert len({mass.getName() for mass in made}) == Counted.asked == 50
+
+
+def test_a_name_is_free_again_when_its_object_is_gone(root):
+    root.addObject("UniformMass")
+    second = root.addObject("UniformMass")
+    root.addObject("UniformMass", name="UniformMass3")
+    root.removeObject(second)
+    names = [root.addObject("UniformMass").getName() for _ in range(3)]
+    assert names == ["UniformMass1", "UniformMass2", "UniformMass4"]
+
+
 def test_a_second_child_of_a_name_is_told_of_unless_the_first_is_gone(root, caplog):
     root.addChild("leg")
     root.removeChild("leg")
