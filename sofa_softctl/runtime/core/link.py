@@ -149,11 +149,16 @@ class Link:
         return target
 
     def _of_kind(self, target: Any) -> Any:
-        """The target, or the first fitting object of a node, as SOFA takes '@..' for one."""
+        """The target, or the first fitting object of a node, as SOFA takes '@..' for one.
+
+        Where the node has no state or topology, it is that of the nodes around it.
+        """
         kind = self.type.kind
         if not kind:
             return target
         fits = target.of(kind) if hasattr(target, "of") else [target]
+        if not fits and kind in ("state", "topology"):
+            fits = [found for found in [target.find_upward(kind)] if found is not None]
         if fits and fits[0].category == kind:
             return fits[0]
         raise LinkError(

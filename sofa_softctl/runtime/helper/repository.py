@@ -84,6 +84,7 @@ _SHARES = (
     ("share", "sofa", "share"),
     ("share", "sofa", "examples"),
     ("share",),
+    ("examples",),
     ("src", "share"),
     ("src", "examples"),
 )

@@ -47,11 +47,12 @@ class Topology(Component):
     def check_elements(self) -> None:
         """SceneError where an element names a vertex that does not exist.
 
-        Without vertices of its own, and before the state beside it has some, nobody knows yet.
+        Without vertices of its own, and before a state beside it has some, nobody knows.
         """
         count = self.count
         states = [] if self._context is None else self._context.of("state")
-        if not len(self._data["position"].get()) and states and not states[0]._initialised:
+        known = bool(states) and states[0]._initialised
+        if not len(self._data["position"].get()) and not known:
             return
         for name in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
             elements = self._data[name].get()
