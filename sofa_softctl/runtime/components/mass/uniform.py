@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
 
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
+from sofa_softctl.runtime.components.mass.rigid_file import read_rigid_mass
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class UniformMass(LumpedMass):
     """vertexMass at each node, or totalMass shared by all; totalMass wins when both are given.
 
-    For bodies vertexMass is `mass volume [inertia matrix / mass]`, with a unit matrix when only a
-    mass is given. As in SOFA the moment of inertia does not turn with the body and there is no
-    gyroscopic moment: that is right for balls and cubes, and for slow turns.
+    A file with the mass of a body replaces vertexMass, and totalMass gives way to it, unless the
+    scene gives vertexMass as well. For bodies vertexMass is `mass volume [inertia matrix / mass]`,
+    with a unit matrix when only a mass is given. As in SOFA the moment of inertia does not turn
+    with the body and there is no gyroscopic moment: that is right for balls and cubes, and for slow
+    turns.
     """
 
     acts_on = ("Vec3", "Rigid3", "Vec1")
@@ -31,7 +37,7 @@ class UniformMass(LumpedMass):
     showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
     showInitialCenterOfGravity = Bool(False, "Draw the initial centre of mass.")
     compute_mapping_inertia = Bool(False, "Unused.")
-    filename = Text("unused", "Not supported: file with the mass of a body.")
+    filename = Text("unused", "File with mass, volume and inertia of a body (.rigid).")
     showGravityCenter = Bool(False, "Draw the centre of mass.")
     showX0 = Bool(False, "Draw the rest position.")
     rayleighStiffness = Real(0.0, "Unused: a mass has no stiffness.", unit="time")
@@ -50,11 +56,8 @@ class UniformMass(LumpedMass):
                 "a topology before it."
             )
         nodes = self.indices.get()
-        if self.filename.isSet() and self.filename.get() != "unused":
-            raise self.fault(
-                "does not read masses from a file: give vertexMass='mass volume [inertia matrix]' "
-                f"instead of filename='{self.filename.get()}'."
-            )
+        if self.filename.get() not in ("", "unused"):
+            self._read_file(self.filename.get())
         first, last = self.localRange.get()
         if first >= 0:
             nodes = np.arange(int(first), int(last) + 1)
@@ -81,6 +84,30 @@ class UniformMass(LumpedMass):
             raise self.fault("has a 'vertexMass' with inertia, but acts on no Rigid3 state.")
         else:
             vertex.set(value)
+
+    def _read_file(self, name: str) -> None:
+        if self.state.kind.name != "Rigid3":
+            problem = f"has filename='{name}', but acts on no Rigid3 state: SOFA ignores it too."
+            complain(self, self.fault(problem))
+            return
+        vertex, total = self.vertexMass, self.totalMass
+        line = self.filename.where
+        beside = os.path.join(os.path.dirname(os.path.abspath(line[0])), name) if line else name
+        path = beside if os.path.exists(beside) else repository.data.getFile(name)
+        try:
+            body, has_mass = read_rigid_mass(path, RigidMass.of(str(vertex.get())))
+        except OSError as error:
+            raise self.fault(
+                f"has filename='{name}', but there is no such file ({error.strerror}). Files that "
+                "come with SOFA, such as BehaviorModels/torus.rigid, are found where SOFA_ROOT or "
+                "SOFTCTL_DATA names a folder that holds them."
+            ) from error
+        except ValueError as error:
+            raise self.fault(f"cannot read {error}") from error
+        if has_mass and not vertex.isSet():
+            total._set = False
+        vertex.set(str(body))
+        vertex._set = True
 
     def _checked(self, body: RigidMass) -> RigidMass:
         moment = body.moment()

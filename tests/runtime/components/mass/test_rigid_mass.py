@@ -5,6 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
+from sofa_softctl.runtime.helper.strictness import complaints
 from sofa_softctl.runtime.simulation import simulation
 
 MASS = [2.0, 3.0, 1.0, 0.1, 0.0, 0.1, 2.0, 0.0, 0.0, 0.0, 3.0]
@@ -139,3 +140,69 @@ def test_a_body_may_be_nested_as_people_write_it(root, given):
     simulation.init(root)
     assert mass.masses.tolist() == [[1.5]]
     assert mass.moments[0].tolist() == [[6.0, 0, 0], [0, 7.5, 0], [0, 0, 9.0]]
+
+
+RIGID = """Xsp 3.0
+vertexMass 5
+volm 8.5
+inrt 1 0.1 0 0.1 2 0 0 0 3
+# inrt 9 0 0 0 9 0 0 0 9
+center 1 2 3
+density 4
+"""
+
+
+@pytest.mark.parametrize(
+    "given, mass",
+    [
+        ({}, 5.0),
+        ({"totalMass": 8.0}, 5.0),
+        ({"vertexMass": 3.0}, 5.0),
+        ({"vertexMass": 3.0, "totalMass": 8.0}, 4.0),
+    ],
+)
+def test_the_mass_of_a_file_gives_way_to_total_mass_beside_vertex_mass_alone(
+    body, tmp_path, given, mass
+):
+    """Found in SOFA v25.06 for the same four; its two bodies share totalMass."""
+    (tmp_path / "body.rigid").write_text(RIGID)
+    node = body(filename=str(tmp_path / "body.rigid"), **given)
+    assert node.mass.vertexMass.value == f"{mass:g} 8.5 [1 0.1 0,0.1 2 0,0 0 3]"
+    assert node.mass.totalMass.value == 2.0 * mass
+    simulation.animateNSteps(node.getRoot(), 1)
+    assert node.solver.A().toarray()[3:6, 3:6] == pytest.approx(
+        mass * np.array([[1, 0.1, 0], [0.1, 2, 0], [0, 0, 3]])
+    )
+
+
+def test_a_file_without_a_mass_keeps_that_of_the_scene(body, tmp_path):
+    (tmp_path / "body.rigid").write_text(RIGID.replace("vertexMass", "mass"))
+    node = body(filename=str(tmp_path / "body.rigid"), totalMass=8.0)
+    assert node.mass.vertexMass.value == "4 8.5 [1 0.1 0,0.1 2 0,0 0 3]"
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        (None, "there is no such file .No such file or directory.. Files that come with SOFA"),
+        ("Xsp\ninrt 1 2\n", "line 2 of .*: expected 'inrt' and 9 numbers, got 'inrt 1 2'"),
+        ("Xsp\nvolm x\n", "line 2 of .*: expected 'volm' and 1 numbers, got 'volm x'"),
+    ],
+)
+def test_a_file_that_is_none_is_an_error(body, tmp_path, text, problem):
+    if text is not None:
+        (tmp_path / "body.rigid").write_text(text)
+    with pytest.raises(SceneError, match=problem):
+        body(filename=str(tmp_path / "body.rigid"))
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_a_file_with_a_mass_of_points_is_not_read(root, tmp_path):
+    """As in SOFA, which says so; the total mass is that of the scene."""
+    node = root.addChild("points")
+    node.addObject("MechanicalObject", position=[[0, 0, 0]])
+    mass = node.addObject("UniformMass", filename=str(tmp_path / "body.rigid"), totalMass=2.0)
+    with complaints() as found:
+        simulation.init(root)
+    assert "acts on no Rigid3 state" in str(found[0])
+    assert mass.vertexMass.value == 2.0
