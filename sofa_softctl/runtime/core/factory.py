@@ -179,10 +179,12 @@ def take_over_source(component: Component) -> None:
         return
     loader = follow(path, component._context)
     if loader is None:
-        raise SceneError(
+        problem = SceneError(
             f"{describe(scene_line())}: src='{path}' of {component.describe()} leads nowhere. "
             f"{component.explain_link(path)}"
         )
+        complain(component, problem)
+        return
     skipped = ("name", "template", "printLog", "listening", "tags", "src", "type", "filename")
     for name, data in component._data.items():
         if name in skipped or data.isSet() or data.type.read_only:

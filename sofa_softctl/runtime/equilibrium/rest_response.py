@@ -36,7 +36,8 @@ def rest_response(system: MechanicalSystem, gravity: np.ndarray) -> RestResponse
         gravity: Acceleration [length/time^2], shape (3,).
     """
     solver = system.linear_solver
-    if not (isinstance(solver, DirectLinearSolver) and system.fixed.any() and _is_simple(system)):
+    direct = isinstance(solver, DirectLinearSolver) and system.solver.needs_linear_solver
+    if not (direct and system.fixed.any() and _is_simple(system)):
         return None
     x = np.concatenate([state._data["position"].get() for state in system.states])
     size, strength = float(np.ptp(x, axis=0).max()), float(np.linalg.norm(gravity))

@@ -18,6 +18,7 @@ from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Reals, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.contact.broad_phase import element_boxes
 from sofa_softctl.runtime.kernels.contact.proximity import Surface
 
@@ -260,15 +261,13 @@ class SphereCollisionModel(CollisionModel):
         return np.arange(self.state.count)[:, None]
 
     def find_reach(self) -> np.ndarray:
-        """See CollisionModel.
-
-        Raises:
-            SceneError: there are radii, but not one for each sphere.
-        """
+        """See CollisionModel; spheres beyond the end of listRadius have the common radius."""
         given, count = self.listRadius.get(), len(self.elements)
         if len(given) and len(given) != count:
-            raise self.fault(f"has {len(given)} numbers in 'listRadius' for {count} spheres.")
-        radius = given if len(given) else np.full(count, self.radius.get())
+            problem = f"has {len(given)} numbers in 'listRadius' for {count} spheres."
+            complain(self, self.fault(problem))
+        radius = np.full(count, self.radius.get())
+        radius[: len(given)] = given[:count]
         return radius + self.proximity.get()
 
     def filtered(self) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from sofa_softctl.runtime.components.collision.models import CollisionModel
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Text
+from sofa_softctl.runtime.helper.strictness import complain
 
 DEFAULT_FRICTION = 0.8
 """mu of SOFA's FrictionContactConstraint when the scene gives none."""
@@ -84,17 +85,18 @@ class RuleBasedContactManager(CollisionResponse):
     variables = Text("", "Not supported: write the values into the rules.")
 
     def init(self) -> None:
-        """Check that the rules can be read.
+        """Check that the rules can be read; what is none is complained of, and not used.
 
         Raises:
-            SceneError: a rule is incomplete, or uses variables.
+            SceneError: a rule uses variables.
         """
         text = self.rules.get()
         if self.variables.get() or "$" in text:
             raise self.fault("does not support 'variables': write their values into 'rules'.")
         rest = _RULE.sub("", text).strip()
         if rest:
-            raise self.fault(f"has a rule of other than three words in 'rules': '{rest}'.")
+            problem = f"has a rule of other than three words in 'rules': '{rest}'."
+            complain(self, self.fault(problem))
 
     def between(self, first: CollisionModel, second: CollisionModel) -> Response:
         """See CollisionResponse."""
