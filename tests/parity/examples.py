@@ -18,8 +18,12 @@ RECORD = os.path.join(HERE, "records", "examples.npz")
 STEPS = 20
 
 
-def corrected(correction, integrator="EulerImplicitSolver", template="Vec3d"):
-    """Three nodes on springs, two of them joined to others; each state has its own correction."""
+def corrected(correction, integrator="EulerImplicitSolver", template="Vec3d", inner=None):
+    """Three nodes on springs, two of them joined to others; each state has its own correction.
+
+    An `inner` integrator, below another one, moves nothing, but its factors are those of the
+    correction beside it.
+    """
 
     def build(root):
         free(root)
@@ -32,6 +36,8 @@ def corrected(correction, integrator="EulerImplicitSolver", template="Vec3d"):
         child = moving(node, "points", 3, 3, template)
         child.addObject("RestShapeSpringsForceField", stiffness=[3.0], angularStiffness=[1.0])
         second = moving(node, "others", 3, 7, template)
+        if inner is not None:
+            child.addObject(inner)
         for state in (child, second):
             state.addObject("UncoupledConstraintCorrection", **correction)
         node.addObject(
@@ -63,6 +69,9 @@ CASES = {
     "corrected_explicit_bodies": corrected({}, "EulerExplicitSolver", template="Rigid3d"),
     "corrected_explicit_bodies_by_displacement": corrected(
         BY_DISPLACEMENT, "EulerExplicitSolver", template="Rigid3d"
+    ),
+    "corrected_below_two_integrators": corrected(
+        {"defaultCompliance": 0.3}, inner="EulerExplicitSolver"
     ),
     "corrected_central": corrected({"defaultCompliance": 0.3}, "CentralDifferenceSolver"),
 }

@@ -29,7 +29,7 @@ class MechanicalSystem:
     solver: OdeSolver
     linear_solver: LinearSolver
     nodes: list[Node]
-    """The nodes below the integrator, in the order of the graph."""
+    """The nodes below the integrator, in the order of the graph; one among them does nothing."""
     states: list[MechanicalState]
     """Independent states."""
     mapped: list[MechanicalState]
@@ -249,6 +249,8 @@ class ConstraintCorrection(Component):
 
     category: ClassVar[str] = "constraint correction"
 
+    system: MechanicalSystem
+    """Whose motion it corrects; known after `attach`."""
     states: list[MechanicalState]
     """Independent states that it corrects; known after `attach`."""
 
@@ -264,9 +266,9 @@ class ConstraintCorrection(Component):
         """Motion by the multipliers, A^-1 H^T lam, shape (n, 3)."""
         raise NotImplementedError
 
-    def factors(self, solver: OdeSolver) -> tuple[float, float]:
+    def factors(self) -> tuple[float, float]:
         """What turns `correction` into a displacement, and into a change of velocity."""
-        return solver.position_factor, solver.velocity_factor
+        return self.system.solver.position_factor, self.system.solver.velocity_factor
 
 
 class ConstraintSolver(Component):

@@ -128,7 +128,7 @@ class ConstraintProblem(ConstraintSystem):
             for correction, corrected in self.corrections:
                 if corrected is system:
                     motion = correction.correction(rows, self.lam)
-                    k, l = correction.factors(system.solver)  # noqa: E741
+                    k, l = correction.factors()  # noqa: E741
                     displacement += k * motion
                     change += l * motion
             system.correct(displacement, change)

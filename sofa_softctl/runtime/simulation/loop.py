@@ -9,13 +9,14 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.behavior.collision import ContactDetection
 from sofa_softctl.runtime.behavior.mapping import Mapping
-from sofa_softctl.runtime.behavior.solvers import AnimationLoop
+from sofa_softctl.runtime.behavior.solvers import AnimationLoop, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.clock import Clock
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.simulation.outer_forces import OuterForces
 from sofa_softctl.runtime.simulation.system import GraphSystem, place_follower, put_in_place
 
@@ -50,9 +51,11 @@ class SteppingLoop(AnimationLoop):
         self.systems = []
         for node in root.walk():
             for solver in node.of("ode solver"):
-                system = GraphSystem(solver)  # type: ignore[arg-type]
-                solver.attach(system)  # type: ignore[attr-defined]
-                self.systems.append(system)
+                assert isinstance(solver, OdeSolver)
+                if not self._is_idle(solver):
+                    system = GraphSystem(solver)
+                    solver.attach(system)
+                    self.systems.append(system)
         self._find_unmoved()
         self.outer = OuterForces(self.root, self.systems, self.integrates)
         if self.integrates:
@@ -80,6 +83,19 @@ class SteppingLoop(AnimationLoop):
             system.propagate()
         for mapping in self.unmoved_mappings:
             place_follower(mapping)
+
+    def _is_idle(self, solver: OdeSolver) -> bool:
+        for system in self.systems:
+            if system.solver._context is not solver._context and any(
+                node is solver._context for node in system.nodes
+            ):
+                problem = solver.fault(
+                    f"does nothing (in SOFA neither): {system.solver.describe()} above it moves "
+                    "all that is below. Remove one of them, or put their nodes beside each other."
+                )
+                complain(solver, problem)
+                return True
+        return False
 
     def _find_unmoved(self) -> None:
         """States that no integrator moves, such as obstacles, and what follows them alone."""

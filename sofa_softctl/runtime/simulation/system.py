@@ -16,7 +16,6 @@ from sofa_softctl.runtime.behavior.mechanics import (
 )
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.strictness import complain
 
 
@@ -26,7 +25,7 @@ class GraphSystem(MechanicalSystem):
     def __init__(self, solver: OdeSolver) -> None:
         assert solver._context is not None
         self.solver = solver
-        self.nodes = nodes_of(solver._context)
+        self.nodes = list(solver._context.walk())
         self.mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
         self.masses: list[Mass] = self._all("mass")
         self.force_fields: list[ForceField] = self._all("force field")
@@ -275,16 +274,3 @@ def place_follower(mapping: Mapping) -> None:
 
 def _of_drivers(mapping: Mapping, name: str) -> list[np.ndarray]:
     return [driver._data[name].get() for driver in mapping.drivers]
-
-
-def nodes_of(node: Node) -> list[Node]:
-    """The nodes below an integrator that have none of their own, in the order of the graph."""
-    found: list[Node] = []
-    foreign: set[int] = set()
-    for entry in node.walk():
-        inherited = any(id(parent) in foreign for parent in entry.parents)
-        if entry is not node and (inherited or entry.hasODESolver()):
-            foreign.add(id(entry))
-        else:
-            found.append(entry)
-    return found

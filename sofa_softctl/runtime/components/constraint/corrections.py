@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
-from sofa_softctl.runtime.behavior.solvers import (
-    ConstraintCorrection,
-    MechanicalSystem,
-    OdeSolver,
-)
+from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
 from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
@@ -163,16 +161,18 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         dt: float = self._context._data["dt"].get()
         return dt
 
-    def factors(self, solver: OdeSolver) -> tuple[float, float]:
-        """See ConstraintCorrection."""
+    def factors(self) -> tuple[float, float]:
+        """See ConstraintCorrection; of the nearest integrator, also where that does nothing."""
         if self.useOdeSolverIntegrationFactors.get():
-            return super().factors(solver)
+            assert self._context is not None
+            solver: Any = self._context.find_upward("ode solver") or self.system.solver
+            return solver.position_factor, solver.velocity_factor
         velocity = self.correctionVelocityFactor.get() / self._dt()
         return self.correctionPositionFactor.get(), velocity
 
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
         """See ConstraintCorrection."""
-        k = k if self.useOdeSolverIntegrationFactors.get() else 1.0
+        k = self.factors()[0] if self.useOdeSolverIntegrationFactors.get() else 1.0
         touched, place = np.unique(rows.node, return_inverse=True)
         H = np.zeros((rows.count, len(touched), 3))
         np.add.at(H, (rows.row, place), rows.direction)

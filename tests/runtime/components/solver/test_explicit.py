@@ -5,6 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper.strictness import complaints
 from sofa_softctl.runtime.simulation import simulation
 
 TIME = 0.4
@@ -87,6 +88,16 @@ def test_positions_first_are_refused_in_a_constrained_loop(root):
     simulation.init(root)
     with pytest.raises(SceneError, match="symplectic=False, with which constraints move nothing"):
         simulation.animate(root, 0.01)
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_an_integrator_below_another_moves_nothing_and_says_so(root):
+    """As in SOFA, where the upper one's step passes through."""
+    add(root, loop="DefaultAnimationLoop")
+    root.addChild("inner").addObject("EulerExplicitSolver", name="idle")
+    with complaints() as found:
+        simulation.init(root)
+    assert "'/inner/idle' does nothing" in str(found[0])
 
 
 def test_a_correction_by_a_matrix_is_refused_where_there_is_none(root):
