@@ -202,14 +202,20 @@ class MechanicalObject(MechanicalState):
 
     def _check_quaternions(self) -> None:
         for name in ("position", "rest_position"):
-            lengths = np.linalg.norm(self._data[name].get()[:, 3:], axis=1)
+            x = self._data[name].get()
+            lengths = np.linalg.norm(x[:, 3:], axis=1)
             bad = np.abs(lengths - 1.0) > _ROUNDED
-            if bad.any():
-                node = int(np.flatnonzero(bad)[0])
-                raise self.fault(
-                    f"got a '{name}' whose quaternion (the last four numbers: x y z w) has length "
-                    f"{lengths[node]:g} instead of 1 at node {node}. No rotation is 0 0 0 1."
-                )
+            if not bad.any():
+                continue
+            node = int(np.flatnonzero(bad)[0])
+            problem = self.fault(
+                f"got a '{name}' whose quaternion (the last four numbers: x y z w) has length "
+                f"{lengths[node]:g} instead of 1 at node {node}. No rotation is 0 0 0 1."
+            )
+            if lengths[bad].any():
+                raise problem
+            complain(self, problem)  # four zeros: SOFA's formulas turn nothing by them
+            x[bad, 6] = 1.0
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""

@@ -295,6 +295,19 @@ def test_radii_must_fit_the_spheres(root, detection, flying, run):
         run(root, 1)
 
 
+def test_spheres_without_a_radius_have_the_common_one(root, detection, flying, run, tolerant):
+    """As in SOFA: `listRadius` may be too short."""
+    detection(root)
+    node = flying(
+        root,
+        "one",
+        lambda node: node.addObject("MechanicalObject", position=[[0, 0, 0], [9, 0, 0]]),
+    )
+    spheres = node.addObject("SphereCollisionModel", listRadius=[2.0], radius=0.5)
+    run(root, 1)
+    assert spheres.find_reach().tolist() == [2.0, 0.5]
+
+
 def test_lines_without_a_mesh_are_an_error(root, detection, flying, run):
     detection(root)
     node = flying(root, "one", one_point)
@@ -321,6 +334,11 @@ def test_a_rule_of_two_words_is_an_error(root, run):
     with pytest.raises(SceneError, match="other than three words in 'rules': 'two words'"):
         root.addObject("RuleBasedContactManager", rules="* * nullptr two words")
         run(root, 1)
+
+
+def test_what_is_no_rule_is_not_used(root, run, tolerant):
+    root.addObject("RuleBasedContactManager", rules="default")
+    run(root, 1)
 
 
 def test_five_hundred_contacts_carry_the_weight(root, detection, surface, flying, run):

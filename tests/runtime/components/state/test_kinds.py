@@ -77,6 +77,13 @@ def test_a_body_that_is_none_is_an_error(root, values, message):
         simulation.init(root)
 
 
+def test_a_quaternion_of_zeros_is_no_rotation(root, tolerant):
+    """SOFA reads so where a scene gives eight numbers; by its formulas zeros turn nothing."""
+    dofs = add(root, "Rigid3", position=[[1, 2, 3, 0, 0, 0, 0]])
+    simulation.init(root)
+    assert dofs.position.value.tolist() == [[1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0]]
+
+
 def test_reset_and_snapshots_bring_turns_back(root):
     node = root.addChild("body")
     node.addObject("EulerImplicitSolver")

@@ -564,6 +564,12 @@ def test_src_takes_a_path_without_at_and_the_object_itself(root):
         root.addObject("MeshTopology", name="mesh", src="@nowhere")
 
 
+def test_src_that_leads_nowhere_is_warned_of(root, tolerant):
+    with complaints() as found:
+        assert not len(root.addObject("MeshTopology", name="mesh", src="@../nowhere").position)
+    assert "src='@../nowhere' of MeshTopology '/mesh' leads nowhere" in str(found[0])
+
+
 def test_src_of_a_loader_fills_a_topology(root, tmp_path):
     (tmp_path / "two.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     root.addObject("MeshOBJLoader", name="loader", filename=str(tmp_path / "two.obj"))
@@ -607,6 +613,18 @@ def test_an_object_link_refuses_what_is_no_object(root, given):
     assert here(-1) in str(caught.value)
     assert "link 'mstate' of UniformMass '/mass' takes a path such as '@../dofs' or an" in str(
         caught.value
+    )
+
+
+def test_a_link_to_a_node_without_a_state_leads_to_the_state_around_it(root):
+    """As in SOFA: IdentityMapping(input="@..") below a node that holds only a topology."""
+    body = root.addChild("body")
+    dofs = body.addObject("MechanicalObject", name="dofs", position="0 0 0")
+    shown = body.addChild("surface").addChild("shown")
+    shown.addObject("OglModel", name="model")
+    assert (
+        shown.addObject("IdentityMapping", input="@..", output="@model").input.getLinkedBase()
+        is dofs
     )
 
 
