@@ -62,6 +62,7 @@ class CGLinearSolver(LinearSolver):
         r = b - self._product(x) if self.warmStart.get() else b.copy()
         norm_b = float(np.sqrt(np.vdot(b, b)))
         if norm_b == 0.0:
+            self._first = False
             self._x = np.zeros_like(b)
             return self._x
         tolerance, threshold = self.tolerance.get(), self.threshold.get()
@@ -73,7 +74,8 @@ class CGLinearSolver(LinearSolver):
             p = r.copy() if iteration == 1 else r + (rho / rho_old) * p
             q = self._product(p)
             curvature = float(np.vdot(p, q))
-            if abs(curvature) <= threshold and not (iteration == 1 and self._first):
+            tried = iteration > 1 or not self._first
+            if curvature == 0.0 or (abs(curvature) <= threshold and tried):
                 break
             x += (rho / curvature) * p
             r -= (rho / curvature) * q

@@ -161,3 +161,15 @@ def test_held_nodes_stay(falling, root, run):
     node = falling()
     run(root, 3)
     assert not node.linear_solver.x().reshape(-1, 3)[[0, 4, 8]].any()
+
+
+def test_a_matrix_of_zeros_moves_nothing(root, run):
+    """p A p = 0: SOFA stops there too; a force on a body that nothing holds has no balance."""
+    root.addObject("StaticSolver")
+    root.addObject("NewtonRaphsonSolver")
+    root.addObject("CGLinearSolver", iterations=10, tolerance=1e-9, threshold=1e-9)
+    root.addObject("MechanicalObject", name="dofs", position=[[1, 2, 3]])
+    root.addObject("UniformMass", totalMass=1.0)
+    root.addObject("ConstantForceField", forces=[[1, 0, 0]])
+    run(root, 2)
+    assert root.dofs.position.value.tolist() == [[1.0, 2.0, 3.0]]
