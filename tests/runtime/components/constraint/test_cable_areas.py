@@ -74,6 +74,15 @@ def test_shares_of_a_center_add_up_to_one():
     assert shares.sum() == pytest.approx(1.0)
 
 
+def test_straight_distances_are_those_from_the_vertex_next_to_the_center():
+    """0, 2 and 2 from vertex 0, whatever the center's own place."""
+    inside, shares = area_around(
+        FLAT, 0, 3.0, along=False, origin=FLAT.x[0], center=np.array([0.5, 0.2, 0.3])
+    )
+    assert inside.tolist() == [0, 1, 2]
+    assert shares == pytest.approx([0.6, 0.2, 0.2])
+
+
 @pytest.fixture
 def pulled(root, integrated):
     """Four free particles of mass 1, the corners of a square of two triangles, with a cable."""
@@ -138,7 +147,7 @@ def test_a_linked_surface_is_the_one_that_counts(pulled, root):
     [
         ({"triangles": None}, "needs a surface for method 'sphere'"),
         ({"triangles": []}, "needs triangles for method 'sphere'"),
-        ({"indices": [7]}, "has 'indices' up to 7"),
+        ({"indices": [7]}, "7.* but there are 4 nodes"),
         ({"radii": [1.0, 2.0]}, "has 2 'radii' for 1 points"),
         ({"radii": []}, "has 0 'radii' for 1 points"),
         ({"radii": [0.0]}, "does not pull at its point 0: no node is within the radius of 0"),
