@@ -33,7 +33,7 @@ def rail(root, integrated):
 
 
 def test_a_node_on_the_rail_falls_along_it_alone(rail, root):
-    """Also in its first step, where it is on the axis and no direction leads away from it."""
+    """What pulls it off the axis in the free motion is taken back."""
     root.gravity = [1.0, 0.0, 0.0]
     dofs, _ = rail([2.0, 0.0, 0.0])
     root.gravity.value = [1.0, -7.0, 3.0]
@@ -41,6 +41,19 @@ def test_a_node_on_the_rail_falls_along_it_alone(rail, root):
     simulation.animateNSteps(root, 1)
     assert dofs.position.value[0] == pytest.approx([2.0 + 0.01 * 0.51, 0.0, 0.0], abs=1e-12)
     assert dofs.velocity.value[0] == pytest.approx([0.51, 0.0, 0.0], abs=1e-12)
+
+
+def test_a_node_on_the_rail_is_held_there_against_other_constraints(rail, root):
+    """No direction leads from the axis to it, so any two across hold it."""
+    dofs, slides = rail([2.0, 0.0, 0.0])
+    root.body.addObject(
+        "CableConstraint", pullPoint=[3.0, 4.0, 0.0], valueType="force", value=[5.0]
+    ).init()
+    simulation.init(root)
+    simulation.animateNSteps(root, 1)
+    along = 5.0 / 17.0**0.5
+    assert dofs.velocity.value[0] == pytest.approx([along, 0.0, 0.0], abs=1e-12)
+    assert slides.force.value == pytest.approx([0.0, -4.0 * along, 0.0], abs=1e-12)
 
 
 def test_nothing_pulls_a_node_that_rests_on_the_rail(rail, root):
