@@ -182,12 +182,12 @@ BAD = {
     "nodes that do not exist": (
         "clamp",
         "body.addObject('FixedProjectiveConstraint', name='clamp', indices=[0, 7])",
-        "has 'indices' from 0 to 7, but there are 5 nodes",
+        "has 7 in 'indices', but there are 5 nodes",
     ),
     "points of a cable that do not exist": (
         "pull",
         "cable.addObject('CableConstraint', name='pull', indices=[1])",
-        "CableConstraint '/body/cable/pull' has 'indices' up to 1, but there are 1 nodes",
+        "CableConstraint '/body/cable/pull' has 1 in 'indices', but there are 1 nodes",
     ),
     "a dt of zero": ("dt", "root.dt = 0", "dt must be positive, got 0"),
     "an object without a state": (
@@ -217,7 +217,7 @@ MISSING = {
     "linear": ("ode", "needs a linear solver: add a SparseLDLSolver to its node '/body'"),
     "correction": ("ode", "has no constraint correction for MechanicalObject '/body/dofs': under"),
     "dofs": ("mass", "needs a MechanicalObject in its node, added before it"),
-    "points": ("pull", "has 'indices' up to"),
+    "points": ("pull", "has 5 in 'indices', but"),
     "mesh": (
         "fem",
         "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its node",

@@ -72,9 +72,43 @@ class SingleStateComponent(Component):
         Raises:
             SceneError: there is none, or it is of a kind that it does not know.
         """
-        found: MechanicalState | None = self._find_state()
+        return self._usable(self._find_state(), "in its node, added before it")
+
+    def linked_state(self, link: str) -> MechanicalState:
+        """The state that a link leads to, by default that of its node.
+
+        Raises:
+            SceneError: there is none, or it is of a kind that it does not know.
+        """
+        found = self._links[link].getLinkedBase()
+        return self._usable(
+            self._find_state() if found is None else found,
+            f"as '{link}', such as {link}='@../dofs'",
+        )
+
+    def checked(
+        self, nodes: np.ndarray, name: str = "indices", state: MechanicalState | None = None
+    ) -> np.ndarray:
+        """The nodes that a Data names, all of which exist.
+
+        Args:
+            nodes: Their numbers.
+            name: Of the Data.
+            state: That they are of; its own by default.
+
+        Raises:
+            SceneError: one does not exist.
+        """
+        count = (state or self.state).count
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
+            wrong = nodes.min() if nodes.min() < 0 else nodes.max()
+            place = "there are" if state is None else f"{state.describe()} has"
+            raise self.fault(f"has {wrong} in '{name}', but {place} {count} nodes.")
+        return nodes
+
+    def _usable(self, found: MechanicalState | None, place: str) -> MechanicalState:
         if found is None:
-            raise self.fault("needs a MechanicalObject in its node, added before it.")
+            raise self.fault(f"needs a MechanicalObject {place}.")
         if found.kind.name not in self.acts_on:
             raise self.fault(
                 f"acts on states of template {' or '.join(self.acts_on)}, but "

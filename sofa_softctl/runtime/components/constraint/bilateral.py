@@ -47,17 +47,6 @@ class NodeRows(LagrangianConstraint):
         kind = BILATERAL if self.state.kind.name == "Vec1" else BLOCK
         return np.tile(row_parameters(kind, 1.0), (self.row_count, 1))
 
-    def checked(self, nodes: np.ndarray, state: MechanicalState, name: str) -> np.ndarray:
-        """The nodes, all of which exist.
-
-        Raises:
-            SceneError: one does not.
-        """
-        if len(nodes) and (nodes.min() < 0 or nodes.max() >= state.count):
-            wrong = nodes.min() if nodes.min() < 0 else nodes.max()
-            raise self.fault(f"has {wrong} in '{name}', but there are {state.count} nodes.")
-        return nodes
-
 
 class FixedLagrangianConstraint(NodeRows):
     """Holds nodes at their rest position, by multipliers; they start from those of the last step.
@@ -78,7 +67,7 @@ class FixedLagrangianConstraint(NodeRows):
         """See NodeRows."""
         if self.fixAll.get():
             return np.arange(self.state.count)
-        return self.checked(self.indices.get(), self.state, "indices")
+        return self.checked(self.indices.get())
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
@@ -201,8 +190,8 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         ones, twos = self.first_point.get(), self.second_point.get()
         count = min(len(ones), len(twos))
-        self.checked(ones, self.state, "first_point")
-        self.checked(twos, self.second, "second_point")
+        self.checked(ones, "first_point")
+        self.checked(twos, "second_point", self.second)
         return ones[:count], twos[:count]
 
     def _at(self, name: str, ones: np.ndarray, twos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

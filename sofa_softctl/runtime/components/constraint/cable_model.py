@@ -77,11 +77,9 @@ class CableModel(Cable):
 
     def _check_points(self) -> None:
         points = self.indices.get()
-        count = self.state.count
         if not len(points):
             raise self.fault("needs at least one point in 'indices'.")
-        if points.min() < 0 or points.max() >= count:
-            raise self.fault(f"has 'indices' up to {points.max()}, but there are {count} nodes.")
+        self.checked(points)
         if not self.hasPullPoint.get() and len(points) < 2:
             raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
         self.directions = np.zeros((len(points), 3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.behavior.state import MechanicalState
@@ -19,21 +18,14 @@ class PairConstraint(LagrangianConstraint):
     @cached_property
     def state(self) -> MechanicalState:  # type: ignore[override]
         """The first state."""
-        return self._object("object1")
+        return self.linked_state("object1")
 
     @cached_property
     def second(self) -> MechanicalState:
         """The second state."""
-        return self._object("object2")
+        return self.linked_state("object2")
 
     @property
     def states(self) -> list[MechanicalState]:
         """See LagrangianConstraint."""
         return [self.state, self.second]
-
-    def _object(self, name: str) -> MechanicalState:
-        found: Any = self._links[name].getLinkedBase() or self._find_state()
-        if found is None or found.kind.name not in self.acts_on:
-            kinds = " or ".join(self.acts_on)
-            raise self.fault(f"needs a MechanicalObject of template {kinds} as '{name}'.")
-        return found  # type: ignore[no-any-return]

@@ -34,11 +34,9 @@ class PositionModel(LagrangianConstraint):
             SceneError: a node does not exist, or the directions are not three.
         """
         nodes = self._nodes()
-        count = self.state.count
         if not len(nodes):
             raise self.fault("needs at least one node in 'indices'.")
-        if nodes.min() < 0 or nodes.max() >= count:
-            raise self.fault(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
+        self.checked(nodes)
         used = self._used_directions()
         weights = self._weights()
         chosen = weights[used, None] * self._directions(used)[used]  # (used, deriv_size)

@@ -30,11 +30,10 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
         Raises:
             SceneError: they are not four, or one does not exist.
         """
-        points, count = self.indices.get(), self.state.count
+        points = self.indices.get()
         if len(points) != 4:
             raise self.fault(f"takes four points in 'indices', got {len(points)}.")
-        if points.min() < 0 or points.max() >= count:
-            raise self.fault(f"has 'indices' up to {points.max()}, but there are {count} nodes.")
+        self.checked(points)
         self._row = np.zeros(4, dtype=np.int64)
         self._directions = np.zeros((4, 3))
 

@@ -17,7 +17,7 @@ class BlockForceField(ForceField):
     """
 
     one_sided: ClassVar[bool] = False
-    """Whether the blocks of a pair and of the pair turned round are given each for itself."""
+    """Whether blocks of (i, j) and (j, i) are both given; else each is the other's transpose."""
 
     _row: np.ndarray
     _column: np.ndarray
@@ -45,8 +45,8 @@ class BlockForceField(ForceField):
         np.add.at(outs, row, np.einsum("kij,kj->ki", blocks, vs[column]))
         if not self.one_sided:
             off = row != column
-            turned = np.einsum("kji,kj->ki", blocks[off], vs[row[off]])
-            np.add.at(outs, column[off], turned)
+            transposed = np.einsum("kji,kj->ki", blocks[off], vs[row[off]])
+            np.add.at(outs, column[off], transposed)
 
     def pairs(self) -> Pairs:
         """See Contribution."""

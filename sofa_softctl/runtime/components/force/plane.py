@@ -1,10 +1,10 @@
-"""PlaneForceField: a soft wall."""
+"""PlaneForceField: the penalty force of a plane."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.force.near import LOCAL_RANGE, ShapeForceField
+from sofa_softctl.runtime.components.force.shape import LOCAL_RANGE, ShapeForceField
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Vector
 
 
@@ -17,7 +17,7 @@ class PlaneForceField(ShapeForceField):
 
     acts_on = ("Vec3", "Rigid3")
 
-    normal = Vector(3, [0.0, 1.0, 0.0], "Direction n in which the wall pushes.")
+    normal = Vector(3, [0.0, 1.0, 0.0], "Normal n of the plane.")
     d = Real(0.0, "Distance of the plane from the origin along n.", unit="length")
     maxForce = Real(0.0, "Greatest force; 0 for any.", unit="force")
     bilateral = Bool(False, "Act on both sides.")
@@ -42,8 +42,8 @@ class PlaneForceField(ShapeForceField):
             inside &= depth < 0.0
         nodes = np.flatnonzero(inside)
         depth = depth[nodes, None]
-        push = n * (-k * depth) - self.velocities()[nodes] * (-self.damping.get() * depth)
+        added = n * (-k * depth) - self.velocities()[nodes] * (-self.damping.get() * depth)
         if (most := self.maxForce.get()) > 0.0:
-            length = np.linalg.norm(push, axis=1, keepdims=True)
-            push = np.where(length > most, push * (most / np.maximum(length, 1e-300)), push)
-        self.touch(force, nodes, push, np.tile(k * np.outer(n, n), (len(nodes), 1, 1)))
+            length = np.linalg.norm(added, axis=1, keepdims=True)
+            added = np.where(length > most, added * (most / np.maximum(length, 1e-300)), added)
+        self.apply(force, nodes, added, np.tile(k * np.outer(n, n), (len(nodes), 1, 1)))

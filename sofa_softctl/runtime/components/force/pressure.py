@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sofa_softctl.runtime.components.force.without_stiffness import ForceWithoutStiffness
-from sofa_softctl.runtime.components.topology.base import Topology, topology_of
+from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
+from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -27,10 +26,7 @@ class ElementPressure(ForceWithoutStiffness):
         Raises:
             SceneError: there is none.
         """
-        found: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
-        if found is None:
-            raise self.fault("needs a topology in its node or above, added before it.")
-        return found  # type: ignore[no-any-return]
+        return linked_topology(self, "needs a topology in its node or above, added before it.")
 
     def chosen(self, kind: str, numbers: np.ndarray, name: str) -> np.ndarray:
         """The elements of these numbers.
@@ -38,12 +34,7 @@ class ElementPressure(ForceWithoutStiffness):
         Raises:
             SceneError: one of them does not exist.
         """
-        every = self.find_topology().elements(kind)
-        if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(every)):
-            raise self.fault(
-                f"names number {numbers.max()} in '{name}', but there are {len(every)} {kind}."
-            )
-        return every[numbers]
+        return numbered(self, self.find_topology().elements(kind), numbers, kind, name)
 
     def rest(self) -> np.ndarray:
         """Rest positions of the nodes."""
@@ -127,6 +118,21 @@ class QuadPressureForceField(ElementPressure):
         """See ForceField; a new pressure acts from the next time on, as in SOFA."""
         self.share(force, self._quads, self._pressure * self._areas[:, None])
         self._pressure = self.pressure.get().copy()
+
+
+def numbered(
+    field: Component, every: np.ndarray, numbers: np.ndarray, kind: str, name: str
+) -> np.ndarray:
+    """The elements of these numbers, which the Data `name` gave.
+
+    Raises:
+        SceneError: one of them does not exist.
+    """
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(every)):
+        raise field.fault(
+            f"names number {numbers.max()} in '{name}', but there are {len(every)} {kind}."
+        )
+    return every[numbers]
 
 
 def between(field: ElementPressure, elements: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""SphereForceField and EllipsoidForceField: soft balls."""
+"""SphereForceField and EllipsoidForceField: penalty forces of spheres and ellipsoids."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.force.near import LOCAL_RANGE, ShapeForceField, outer
+from sofa_softctl.runtime.components.force.shape import LOCAL_RANGE, ShapeForceField, outer
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text, Vector
 
 
@@ -24,33 +24,33 @@ class SphereForceField(ShapeForceField):
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
         r, k = self.radius.get(), self.stiffness.get()
-        way = self.points() - self.center.get()
-        squared = (way * way).sum(axis=1)
+        offset = self.points() - self.center.get()
+        squared = (offset * offset).sum(axis=1)
         inside = self.in_range(self.localRange.get())
         if not self.bilateral.get():
             inside &= squared < r * r
         nodes = np.flatnonzero(inside & (squared > 0.0))  # SOFA's force at the centre is NaN
         length = np.sqrt(squared[nodes])[:, None]
-        depth, normal = length - r, way[nodes] / length
-        push = way[nodes] * (-k * depth / length)
-        push -= self.velocities()[nodes] * (-self.damping.get() * depth)
+        depth, normal = length - r, offset[nodes] / length
+        added = offset[nodes] * (-k * depth / length)
+        added -= self.velocities()[nodes] * (-self.damping.get() * depth)
         part = (r / length)[:, :, None]
         K = k * (part * outer(normal, normal) + (1.0 - part) * np.eye(3))
-        self.touch(force, nodes, push, K)
+        self.apply(force, nodes, added, K)
 
 
 class EllipsoidForceField(ShapeForceField):
-    """Pushes nodes out of an ellipsoid, or with a negative stiffness into it.
+    """A force on nodes inside an ellipsoid, outward; with a negative stiffness outside, inward.
 
     With u = x - c, v = |u / r| - 1 and g = u / r^2 by coordinates: f = -|stiffness| v g / |g| where
-    v has the sign that stiffness says, and a force of damping times |v| against the velocity. The
-    stiffness that the step uses is SOFA's, which is not quite the derivative and not symmetric: a
-    direct solver takes its symmetric part, SOFA's takes one half of it.
+    v stiffness < 0, and a force of damping times |v| against the velocity. The stiffness that the
+    step uses is SOFA's, which is not quite the derivative and not symmetric: a direct solver takes
+    its symmetric part, SOFA's takes a triangle of it, which depends on the order of elimination.
     """
 
     center = Vector(3, [0.0, 0.0, 0.0], "Centre c.", unit="length")
     vradius = Vector(3, [0.0, 0.0, 0.0], "Half axes r.", unit="length")
-    stiffness = Real(500.0, "Force by v: positive pushes outward, negative inward.", unit="force")
+    stiffness = Real(500.0, "Force by v: positive acts outward, negative inward.", unit="force")
     color = Color([0.0, 0.5, 1.0, 1.0], "Color of the drawn ellipsoid.")
     contacts = Text("", "Unused.", linkable=False)
 
@@ -67,14 +67,14 @@ class EllipsoidForceField(ShapeForceField):
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
         inverse, k = 1.0 / self.vradius.get() ** 2, self.stiffness.get()
-        way = self.points() - self.center.get()
-        squared = (way * way * inverse).sum(axis=1)
+        offset = self.points() - self.center.get()
+        squared = (offset * offset * inverse).sum(axis=1)
         nodes = np.flatnonzero((squared - 1.0) * k < 0.0)
         norm = np.sqrt(squared[nodes])[:, None]
-        v, gradient, k = norm - 1.0, way[nodes] * inverse, abs(k)
+        v, gradient, k = norm - 1.0, offset[nodes] * inverse, abs(k)
         length = np.linalg.norm(gradient, axis=1, keepdims=True)
-        push = gradient * (-k * v / length)
-        push -= self.velocities()[nodes] * (self.damping.get() * abs(v))
+        added = gradient * (-k * v / length)
+        added -= self.velocities()[nodes] * (self.damping.get() * abs(v))
         K = outer(gradient, gradient * (k / (norm * length) + (k * v / length**2) * inverse))
         K += (k * v / length * inverse)[:, :, None] * np.eye(3)
-        self.touch(force, nodes, push, K)
+        self.apply(force, nodes, added, K)

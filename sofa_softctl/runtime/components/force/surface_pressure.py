@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
-from sofa_softctl.runtime.components.topology.base import Topology, topology_of
+from sofa_softctl.runtime.components.force.pressure import numbered
+from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -19,7 +20,7 @@ class SurfacePressureForceField(BlockForceField):
     pressureSpeed; with volumeConservationMode it is divided by the volume relative to
     defaultVolume. The step's stiffness is that of the triangles, without mainDirection; where the
     surface is open its matrix is not symmetric: a direct solver takes its symmetric part, SOFA's
-    takes one half of it.
+    takes a triangle of it, which depends on the order of elimination.
     """
 
     one_sided = True
@@ -46,9 +47,7 @@ class SurfacePressureForceField(BlockForceField):
         Raises:
             SceneError: there is no topology, or an element does not exist.
         """
-        found: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
-        if found is None:
-            raise self.fault("needs a topology in its node or above, added before it.")
+        found = linked_topology(self, "needs a topology in its node or above, added before it.")
         self._triangles = self._chosen(found, "triangles", "triangleIndices")
         self._quads = self._chosen(found, "quads", "quadIndices")
         if self.pulseMode.get() and self.pressureSpeed.get() == 0.0:
@@ -59,12 +58,9 @@ class SurfacePressureForceField(BlockForceField):
         self.set_pairs(row, np.tile(corners, (1, 3)).ravel())
 
     def _chosen(self, topology: Topology, kind: str, name: str) -> np.ndarray:
-        every, numbers = topology.elements(kind), self._data[name].get()
-        if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(every)):
-            raise self.fault(
-                f"names number {numbers.max()} in '{name}', but there are {len(every)} {kind}."
-            )
-        return every[numbers] if len(numbers) else every
+        numbers = self._data[name].get()
+        every = topology.elements(kind)
+        return numbered(self, every, numbers, kind, name) if len(numbers) else every
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
@@ -74,12 +70,12 @@ class SurfacePressureForceField(BlockForceField):
         quads = self._inside(x, self._quads, "quadIndices")
         a, b, c = (x[triangles[:, i]] for i in range(3))
         area = np.cross(b - a, c - a)
-        push = area * (pressure / 6.0)
+        share = area * (pressure / 6.0)
         if self.mainDirection.get().any():
             normal = area / np.linalg.norm(area, axis=1, keepdims=True)
-            push *= np.abs(normal @ self.mainDirection.get())[:, None]
+            share *= np.abs(normal @ self.mainDirection.get())[:, None]
         for i in range(3):
-            np.add.at(force, triangles[:, i], push)
+            np.add.at(force, triangles[:, i], share)
         self._set_stiffness(triangles, (c - b, a - c, b - a), pressure)
         a, b, c, d = (x[quads[:, i]] for i in range(4))
         first, second = (
@@ -99,12 +95,12 @@ class SurfacePressureForceField(BlockForceField):
     def _set_stiffness(
         self, triangles: np.ndarray, opposite: tuple[np.ndarray, ...], pressure: float
     ) -> None:
-        """-df/dx: the area vector turns by the cross product with the side opposite of a corner."""
+        """-df/dx: the area vector changes by a cross product with the side opposite of a corner."""
         if not self.useTangentStiffness.get():
             self.set_blocks(self._every[0][:0], self._every[1][:0], np.empty((0, 3, 3)))
             return
-        turns = np.stack([_cross_matrix(side) for side in opposite], axis=1) * (-pressure / 6.0)
-        blocks = np.repeat(turns[:, None], 3, axis=1).reshape(-1, 3, 3)
+        changes = np.stack([_cross_matrix(side) for side in opposite], axis=1) * (-pressure / 6.0)
+        blocks = np.repeat(changes[:, None], 3, axis=1).reshape(-1, 3, 3)
         row = np.repeat(triangles, 3, axis=1).ravel()
         self.set_blocks(row, np.tile(triangles, (1, 3)).ravel(), blocks)
 

@@ -23,15 +23,3 @@ class ForceWithoutStiffness(ForceField):
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """See Contribution; there is no stiffness."""
-
-    def checked(self, nodes: np.ndarray, name: str = "indices") -> np.ndarray:
-        """The nodes, all of which must exist.
-
-        Raises:
-            SceneError: One does not.
-        """
-        count = self.state.count
-        if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
-            wrong = nodes.min() if nodes.min() < 0 else nodes.max()
-            raise self.fault(f"has {wrong} in '{name}', but there are {count} nodes.")
-        return nodes

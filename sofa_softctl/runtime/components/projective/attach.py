@@ -17,8 +17,9 @@ from sofa_softctl.runtime.core.link import LinkType
 class AttachProjectiveConstraint(NodeConstraint):
     """Puts nodes indices2 of object2 where nodes indices1 of object1 are, after each step.
 
-    Bodies take over place, turn and velocity. Points, as in SOFA, go half the way and both get the
-    mean velocity; positionFactor and velocityFactor weigh that, and constraintFactor one a pair.
+    Bodies take over position, orientation and velocity. Points, as in SOFA, move half of the
+    distance and both get the mean velocity; positionFactor and velocityFactor weigh that, and
+    constraintFactor one a pair.
     Nodes of object2 feel no force, or with `twoWay` both share the mean of their forces, of which
     the matrix does not know.
     """
@@ -31,7 +32,7 @@ class AttachProjectiveConstraint(NodeConstraint):
     indices1 = Integers([], "Nodes that are followed.")
     indices2 = Integers([], "Nodes that follow, one for each.")
     twoWay = Bool(False, "Forces act on both.")
-    freeRotations = Bool(False, "Bodies keep their own turns.")
+    freeRotations = Bool(False, "Bodies keep their own orientations.")
     lastFreeRotation = Bool(False, "Not supported: only False.")
     restRotations = Bool(False, "Not supported: only False.")
     lastPos = Vector(3, [0.0, 0.0, 0.0], "Not supported: leave lastDir out.", unit="length")
@@ -46,18 +47,12 @@ class AttachProjectiveConstraint(NodeConstraint):
     @cached_property
     def state(self) -> MechanicalState:  # type: ignore[override]
         """The state that follows."""
-        return self._object("object2")
+        return self.linked_state("object2")
 
     @cached_property
     def first(self) -> MechanicalState:
         """The state that is followed."""
-        return self._object("object1")
-
-    def _object(self, name: str) -> MechanicalState:
-        found: Any = self._links[name].getLinkedBase() or self._above()
-        if found is None or found.kind.name not in self.acts_on:
-            raise self.fault(f"needs a MechanicalObject of points or bodies as '{name}'.")
-        return found  # type: ignore[no-any-return]
+        return self.linked_state("object1")
 
     def init(self) -> None:
         """The states may come later."""
@@ -84,16 +79,8 @@ class AttachProjectiveConstraint(NodeConstraint):
         ones, twos = self.indices1.get(), self.indices2.get()
         if len(ones) != len(twos):
             raise self.fault(f"has {len(ones)} indices1, but {len(twos)} indices2.")
-        for name, nodes, state in (
-            ("indices1", ones, self.first),
-            ("indices2", twos, self.state),
-        ):
-            if len(nodes) and (nodes.min() < 0 or nodes.max() >= state.count):
-                raise self.fault(
-                    f"has '{name}' from {nodes.min()} to {nodes.max()}, but {state.describe()} has "
-                    f"{state.count} nodes."
-                )
-        return twos
+        self.checked(ones, "indices1", self.first)
+        return self.checked(twos, "indices2")
 
     def _too_far(self) -> np.ndarray:
         """Pairs that are farther from each other than minDistance, bool (k,)."""
@@ -148,8 +135,8 @@ class AttachProjectiveConstraint(NodeConstraint):
             width = 3 if self.freeRotations.get() else 7
             position[twos, :width] = x1[ones, :width]
         else:
-            way = position[twos] - x1[ones]
-            position[twos] -= way * (weight * self.positionFactor.get())
+            gap = position[twos] - x1[ones]
+            position[twos] -= gap * (weight * self.positionFactor.get())
         self.state._data["position"].touch()
 
     def project_velocity(self, velocity: np.ndarray) -> None:

@@ -43,12 +43,7 @@ class NodeConstraint(ProjectiveConstraint):
 
     def nodes(self) -> np.ndarray:
         """The nodes, all of which exist."""
-        nodes, count = self.indices.get(), self.state.count
-        if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
-            raise self.fault(
-                f"has 'indices' from {nodes.min()} to {nodes.max()}, but there are {count} nodes."
-            )
-        return nodes
+        return self.checked(self.indices.get())
 
     def mask(self, chosen: bool = True) -> np.ndarray:
         """True at all numbers of its nodes, where they are chosen at all."""

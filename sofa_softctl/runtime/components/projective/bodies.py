@@ -1,4 +1,4 @@
-"""Bodies that cannot move or turn in some way."""
+"""Bodies whose motion or rotation is held."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 
 
 class FixedTranslationProjectiveConstraint(NodeConstraint):
-    """Holds bodies, their turns too, as SOFA's does; the matrix does not know of it.
+    """Holds bodies, their rotations too, as SOFA's does; the matrix does not know of it.
 
     So a direct solver lets other bodies pull them by a force field that couples them.
     """
@@ -29,9 +29,9 @@ class FixedTranslationProjectiveConstraint(NodeConstraint):
 
 
 class FixedRotationProjectiveConstraint(NodeConstraint):
-    """After each step takes back the turns of all bodies about some axes of space.
+    """After each step takes back the rotations of all bodies about some axes of space.
 
-    The rotation since init is split into turns about x, y and z, of which those about the named
+    The rotation since init is split into rotations about x, y and z, of which those about the named
     axes become again what they were at init. Forces and velocities stay as they are.
     """
 
@@ -40,13 +40,13 @@ class FixedRotationProjectiveConstraint(NodeConstraint):
     matrix_rows = False
 
     indices = Integers([], "Unused: it acts on all bodies.")
-    FixedXRotation = Bool(False, "No turns about x.")
-    FixedYRotation = Bool(False, "No turns about y.")
-    FixedZRotation = Bool(False, "No turns about z.")
+    FixedXRotation = Bool(False, "No rotation about x.")
+    FixedYRotation = Bool(False, "No rotation about y.")
+    FixedZRotation = Bool(False, "No rotation about z.")
     drawSize = Real(0.0, "Unused.")
 
     def init(self) -> None:
-        """Remember how the bodies are turned."""
+        """Remember the bodies' orientations."""
         self._first = self.state._data["position"].get()[:, 3:].copy()
 
     def fixed(self) -> np.ndarray:
@@ -68,7 +68,7 @@ class FixedRotationProjectiveConstraint(NodeConstraint):
 
 
 def _twist_and_swing(q: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """The turn about an axis in a rotation q, and what is left: q = swing twist."""
+    """The part of a rotation q about an axis, and what is left: q = swing twist."""
     twist = np.zeros(4)
     twist[axis], twist[3] = q[axis], q[3]
     if not twist.any():

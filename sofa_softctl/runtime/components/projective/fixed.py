@@ -4,54 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Bools, Int, Integers, Real
-from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.components.projective.base import NodeConstraint
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Real
 
 
-class FixedProjectiveConstraint(ProjectiveConstraint):
+class FixedProjectiveConstraint(NodeConstraint):
     """Holds nodes: their rows of the system are identity and their velocity does not change.
 
     A held node that has a velocity keeps it under DefaultAnimationLoop, as in SOFA.
     """
 
     aliases = ("FixedConstraint",)
-    acts_on = ("Vec3", "Rigid3", "Vec1")
 
     indices = Integers([0], "Nodes that are held.")
     fixAll = Bool(False, "Hold all nodes.")
     activate_projectVelocity = Bool(False, "Also clear the velocity of held nodes.")
     showObject = Bool(True, "Draw the held nodes.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
-    topology = LinkType("Unused: the mesh does not change.")
-    endTime = Real(-1.0, "Unused, as in SOFA.", unit="time")
-    group = Int(0, "Unused.")
 
     def init(self) -> None:
         """Check the nodes."""
-        self._seen = (-1, -1, -1)
+        self._seen: tuple[int, ...] = ()
         self.fixed()
 
     def fixed(self) -> np.ndarray:
         """See ProjectiveConstraint."""
         seen = tuple(data.getCounter() for data in self._sources())
         if seen != self._seen:
-            count = self.state.count
-            nodes = self.indices.get()
-            if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
-                raise self.fault(
-                    f"has 'indices' from {nodes.min()} to {nodes.max()}, but there are {count} "
-                    "nodes."
-                )
-            self._mask = np.zeros((count, self.state.deriv_size), dtype=bool)
+            nodes = self.nodes()
+            self._mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
             self._mask[slice(None) if self.fixAll.get() else nodes] = self._directions()
             self._seen = tuple(data.getCounter() for data in self._sources())
         return self._mask
 
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
+        """See ProjectiveConstraint."""
+        return fixed
+
     def check_differentiable(self) -> None:
         """See ProjectiveConstraint: what is held stays so."""
 
-    def _sources(self):  # type: ignore[no-untyped-def]
+    def _sources(self) -> tuple[Data, ...]:
         return (self.indices, self.fixAll)
 
     def _directions(self) -> np.ndarray:
@@ -73,7 +67,7 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
     )
     projectVelocity = Bool(False, "Also clear the velocity of held directions.")
 
-    def _sources(self):  # type: ignore[no-untyped-def]
+    def _sources(self) -> tuple[Data, ...]:
         return (self.indices, self.fixAll, self.fixedDirections)
 
     def _directions(self) -> np.ndarray:

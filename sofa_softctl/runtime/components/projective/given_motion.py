@@ -67,7 +67,7 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
     """Moves nodes on straight lines from their first places x0 to rotation x0 + translation.
 
     From beginConstraintTime to endConstraintTime; velocities are cleared, and no force moves the
-    nodes, at any time. It takes an iterative linear solver. Bodies turn at the end alone.
+    nodes, at any time. It takes an iterative linear solver. Bodies rotate at the end only.
     """
 
     acts_on = ("Vec3", "Rigid3")
@@ -97,9 +97,9 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
         """Where the nodes end."""
         last = first.copy()
         if self.state.kind.name == "Rigid3":
-            turn = self.quaternion.get()[None]
-            last[:, :3] = rigid.rotated(turn, first[:, :3]) + self.translation.get()
-            last[:, 3:] = rigid.product(first[:, 3:], np.broadcast_to(turn, first[:, 3:].shape))
+            rotation = self.quaternion.get()[None]
+            last[:, :3] = rigid.rotated(rotation, first[:, :3]) + self.translation.get()
+            last[:, 3:] = rigid.product(first[:, 3:], np.broadcast_to(rotation, first[:, 3:].shape))
             return last
         return first @ self.rotation.get().reshape(3, 3).T + self.translation.get()
 

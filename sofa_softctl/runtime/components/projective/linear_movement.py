@@ -65,8 +65,8 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         movement = span.first + (span.last - span.first) * t
         nodes = self.nodes()
         if self.state.kind.name == "Rigid3":
-            turn = between(span.first[3:], span.last[3:], t)
-            self._place_bodies(position, nodes, movement[:3], turn)
+            rotation = between(span.first[3:], span.last[3:], t)
+            self._place_bodies(position, nodes, movement[:3], rotation)
         else:
             self._place(position, nodes, movement)
         self.state._data["position"].touch()
@@ -77,14 +77,14 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         position[nodes] = self._x0[nodes] + movement if relative else movement
 
     def _place_bodies(
-        self, position: np.ndarray, nodes: np.ndarray, shift: np.ndarray, turn: np.ndarray
+        self, position: np.ndarray, nodes: np.ndarray, shift: np.ndarray, rotation: np.ndarray
     ) -> None:
         assert self._x0 is not None
         if self.relativeMovements.get():
             position[nodes, :3] = self._x0[nodes, :3] + shift
-            position[nodes, 3:] = rigid.product(self._x0[nodes, 3:], turn[None])
+            position[nodes, 3:] = rigid.product(self._x0[nodes, 3:], rotation[None])
         else:
-            position[nodes] = np.concatenate([shift, turn])
+            position[nodes] = np.concatenate([shift, rotation])
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint."""

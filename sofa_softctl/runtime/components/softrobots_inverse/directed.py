@@ -27,11 +27,9 @@ class DirectedActuator(LagrangianConstraint):
             SceneError: one does not exist.
         """
         given, count = self.indices.get(), self.state.count
-        nodes = given if len(given) else np.arange(count)
-        if not count or nodes.min() < 0 or nodes.max() >= count:
-            wrong = int(nodes.min()) if len(nodes) and nodes.min() < 0 else nodes.max(initial=0)
-            raise self.fault(f"names node {wrong} in 'indices', but there are {count} nodes.")
-        return nodes
+        if not count:
+            raise self.fault("acts on nodes, but there are none.")
+        return self.checked(given if len(given) else np.arange(count))
 
     def find_direction(self) -> np.ndarray:
         """The direction as given, shape (deriv_size,); zero when none was given.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.spring.linear import SpringForceField, Springs
-from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.components.topology.base import linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -80,9 +80,7 @@ class MeshSpringForceField(SpringForceField):
             self.spring._set = True
 
     def _made(self) -> np.ndarray:
-        topology: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
-        if topology is None:
-            raise self.fault("needs a topology in its node or above, added before it.")
+        topology = linked_topology(self, "needs a topology in its node or above, added before it.")
         rest = self.first._data["rest_position"].get()[:, :3]
         low, high = self.localRange.get()
         known: set[tuple[int, int]] = set()

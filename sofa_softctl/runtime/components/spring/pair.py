@@ -32,23 +32,12 @@ class PairForceField(BlockForceField):
     @cached_property
     def first(self) -> MechanicalState:
         """The first state."""
-        return self._object("object1")
+        return self.linked_state("object1")
 
     @cached_property
     def second(self) -> MechanicalState:
         """The second state."""
-        return self._object("object2")
-
-    def _object(self, name: str) -> MechanicalState:
-        found: Any = self._links[name].getLinkedBase() or self._find_state()
-        if found is None:
-            raise self.fault(f"needs a MechanicalObject as '{name}', such as {name}='@../dofs'.")
-        if found.kind.name not in self.acts_on:
-            raise self.fault(
-                f"acts on states of template {' or '.join(self.acts_on)}, but "
-                f"{found.describe()} has {found.getTemplateName()}."
-            )
-        return found  # type: ignore[no-any-return]
+        return self.linked_state("object2")
 
     @property
     def between_two(self) -> bool:
@@ -79,12 +68,8 @@ class PairForceField(BlockForceField):
         Raises:
             SceneError: one of them does not exist.
         """
-        for nodes, state in ((ones, self.first), (twos, self.second)):
-            if len(nodes) and (nodes.min() < 0 or nodes.max() >= state.count):
-                wrong = nodes.min() if nodes.min() < 0 else nodes.max()
-                raise self.fault(
-                    f"names node {wrong} of {state.describe()}, which has {state.count}."
-                )
+        self.checked(ones, "object1", self.first)
+        self.checked(twos, "object2", self.second)
         return ones, twos + (self.first.count if self.between_two else 0)
 
     def add_force(self, force: np.ndarray) -> None:

@@ -44,8 +44,7 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         """
         given, count = self.points.get(), self.state.count
         self._nodes = given if len(given) else np.arange(count)
-        if len(self._nodes) and (self._nodes.min() < 0 or self._nodes.max() >= count):
-            raise self.fault(f"has points up to {self._nodes.max()}, but there are {count} nodes.")
+        self.checked(self._nodes, "points")
         others = self.external_points.get()
         self._targets = self._nodes
         if self._external is not None:

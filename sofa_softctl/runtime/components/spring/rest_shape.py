@@ -55,8 +55,7 @@ class RestShapeSpringsForceField(ForceField):
             raise self.fault("does not support 'pivot_points': put the springs on mapped points.")
         given = self.points.get()
         self.nodes = given if len(given) else np.arange(count)
-        if self.nodes.min(initial=0) < 0 or self.nodes.max(initial=-1) >= count:
-            raise self.fault(f"has points up to {self.nodes.max()}, but there are {count} nodes.")
+        self.checked(self.nodes, "points")
         self.external = external_state(self)
         others = self.external_points.get()
         self.targets = others if len(others) else np.arange(len(self.nodes))

@@ -123,7 +123,7 @@ def test_more_or_fewer_points_count_from_the_next_step_on(points, cables, root, 
 def test_a_point_that_does_not_exist_is_an_error_in_the_next_step_too(cables, root, run):
     (cable,) = cables({"indices": [0, 1]})
     cable.indices.value = [0, 4]
-    with pytest.raises(SceneError, match="has 'indices' up to 4, but there are 4 nodes"):
+    with pytest.raises(SceneError, match="has 4 in 'indices', but there are 4 nodes"):
         run(root, 1)
 
 
@@ -161,7 +161,7 @@ def test_reset_brings_back_length_force_and_displacement(cables, root, run):
     ("values", "message"),
     [
         ({"indices": []}, "needs at least one point in 'indices'"),
-        ({"indices": [0, 4]}, "has 'indices' up to 4, but there are 4 nodes"),
+        ({"indices": [0, 4]}, "has 4 in 'indices', but there are 4 nodes"),
         ({"hasPullPoint": False}, "needs at least two points in 'indices' when hasPullPoint"),
     ],
 )

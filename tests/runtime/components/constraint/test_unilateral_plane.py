@@ -53,7 +53,7 @@ def test_a_point_of_the_other_side_is_held_there_with_flip_normal(falling):
 
 
 @pytest.mark.parametrize(
-    ("indices", "message"), [([0, 1, 2], "takes four points"), ([0, 1, 2, 4], "up to 4, but")]
+    ("indices", "message"), [([0, 1, 2], "takes four points"), ([0, 1, 2, 4], "has 4 in 'indices'")]
 )
 def test_points_that_do_not_fit_are_an_error(root, indices, message):
     node = root.addChild("body")

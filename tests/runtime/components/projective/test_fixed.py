@@ -120,5 +120,5 @@ def test_several_constraints_add_up(held, root, run):
 
 
 def test_a_node_that_does_not_exist_is_an_error(held):
-    with pytest.raises(SceneError, match="has 'indices' from 1 to 4, but there are 4 nodes"):
+    with pytest.raises(SceneError, match="has 4 in 'indices', but there are 4 nodes"):
         held(indices=[1, 4])

@@ -179,8 +179,8 @@ def test_a_penalty_is_said_to_have_no_effect(inverse, monkeypatch):
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"indices": [3]}, "names node 3 in 'indices', but there are 3 nodes"),
-        ({"indices": [-1]}, "names node -1 in 'indices'"),
+        ({"indices": [3]}, "has 3 in 'indices', but there are 3 nodes"),
+        ({"indices": [-1]}, "has -1 in 'indices'"),
         ({"direction": [1, 0, 0, 0, 0, 0]}, "needs 3 numbers in 'direction' .* got 6"),
     ],
 )

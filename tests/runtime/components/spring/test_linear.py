@@ -118,7 +118,11 @@ def test_springs_that_pull_only_do_nothing_when_short(joined):
     ("second", "values", "message"),
     [
         ("other", PAIRS, "which another time integrator moves"),
-        ("moving", {**PAIRS, "indices2": [1, 2]}, "names node 2 of .*two/dofs.*, which has 2"),
+        (
+            "moving",
+            {**PAIRS, "indices2": [1, 2]},
+            "has 2 in 'object2', but .*two/dofs.* has 2 nodes",
+        ),
         ("moving", {**PAIRS, "indices2": [1]}, "has 2 indices1, but 1 indices2: no springs"),
         ("moving", {"filename": "springs.xs3"}, "does not read springs from a file"),
     ],

@@ -108,7 +108,7 @@ def test_points_may_change_between_steps(springs, dense):
 
 
 def test_a_point_that_does_not_exist_is_an_error(springs):
-    with pytest.raises(SceneError, match="has points up to 5, but there are 5 nodes"):
+    with pytest.raises(SceneError, match="has 5 in 'points', but there are 5 nodes"):
         springs(points=[1, 5])
 
 

@@ -1,4 +1,4 @@
-"""Base class of forces that push single nodes out of, or into, a shape."""
+"""Base class of penalty forces that keep nodes outside, or inside, of a shape."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ShapeForceField(BlockForceField):
     damping = Real(5.0, "Damping: force against the velocity, by velocity and depth.")
 
     def init(self) -> None:
-        """Make room for any node to touch the shape."""
+        """Declare a stiffness block of each node."""
         nodes = np.arange(self.state.count) * (self.state.deriv_size // 3)
         self.set_pairs(nodes, nodes)
 
@@ -28,9 +28,9 @@ class ShapeForceField(BlockForceField):
         """Velocities of these places, shape (n, 3)."""
         return self.state._data["velocity"].get()[:, :3]
 
-    def touch(self, force: np.ndarray, nodes: np.ndarray, push: np.ndarray, K: np.ndarray) -> None:
-        """Push nodes (k,) with forces (k, 3), of stiffness -df/dx (k, 3, 3)."""
-        force[nodes, :3] += push
+    def apply(self, force: np.ndarray, nodes: np.ndarray, added: np.ndarray, K: np.ndarray) -> None:
+        """Add forces (k, 3) to nodes (k,); their stiffness -df/dx has shape (k, 3, 3)."""
+        force[nodes, :3] += added
         rows = nodes * (self.state.deriv_size // 3)
         self.set_blocks(rows, rows, K)
 
