@@ -192,8 +192,8 @@ BAD = {
     "a dt of zero": ("dt", "root.dt = 0", "dt must be positive, got 0"),
     "an object without a state": (
         "tip",
-        "tip.addObject('PositionConstraint', name='alone', mstate='@.', useDirections=[1, 0, 0])",
-        "'mstate' of PositionConstraint '/body/tip/alone' links to Node '/body/tip', which holds "
+        "tip.addObject('PositionConstraint', name='alone', mstate='@/', useDirections=[1, 0, 0])",
+        "'mstate' of PositionConstraint '/body/tip/alone' links to Node '/', which holds "
         "no state",
     ),
 }
