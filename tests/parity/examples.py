@@ -12,10 +12,13 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from mechanics import LDL, PLUGINS, free, moving  # noqa: E402
+from contacts import skin, turn  # noqa: E402
+from mechanics import CG, LDL, PLUGINS, free, grid, moving  # noqa: E402
 
+PLUGINS += """ Collision.Detection.Algorithm Collision.Detection.Intersection
+    Collision.Geometry Collision.Response.Contact"""
 RECORD = os.path.join(HERE, "records", "examples.npz")
-STEPS = 20
+STEPS = 30
 
 
 def corrected(correction, integrator="EulerImplicitSolver", template="Vec3d", inner=None):
@@ -52,6 +55,93 @@ def corrected(correction, integrator="EulerImplicitSolver", template="Vec3d", in
     return build
 
 
+def finds(root, method, free_motion=False, **values):
+    """What finds contacts; the response is SOFA's default one, by penalty."""
+    root.dt = 0.01
+    root.gravity = [0.0, 0.0, -9.81]
+    if free_motion:
+        free(root)
+    else:
+        root.addObject("DefaultAnimationLoop")
+    root.addObject("CollisionPipeline")
+    root.addObject("BruteForceBroadPhase")
+    root.addObject("BVHNarrowPhase")
+    root.addObject(method, alarmDistance=0.6, contactDistance=0.3, **values)
+    root.addObject("CollisionResponse")
+
+
+def soft(parent, name, models, solver, height, quads=False, **values):
+    """A soft box of springs, 1 x 1 x 2, turned, whose nodes, triangles or quadrilaterals touch."""
+    node = parent.addChild(name)
+    if solver is not None:
+        node.addObject(solver[0], name="solver", **solver[1])
+        node.addObject("EulerImplicitSolver", rayleighStiffness=0.05, rayleighMass=0.1)
+    points, tetrahedra = grid(2, 2, 3, 1.0)
+    points = turn(points, (1.0, 0.6, 0.2), 25.0)
+    points[:, 2] += height - points[:, 2].min()
+    speeds = np.tile([0.3, 0.2, -2.0], (len(points), 1))
+    node.addObject(
+        "MechanicalObject", name="dofs", position=points.tolist(), velocity=speeds.tolist()
+    )
+    if quads:
+        cells = [[0, 1, 3, 2, 4, 5, 7, 6], [4, 5, 7, 6, 8, 9, 11, 10]]
+        node.addObject("MeshTopology", name="mesh", hexahedra=cells)
+    else:
+        faces = skin(points, tetrahedra)
+        node.addObject("MeshTopology", name="mesh", tetrahedra=tetrahedra.tolist(), triangles=faces)
+    node.addObject("UniformMass", totalMass=1.0)
+    node.addObject("MeshSpringForceField", stiffness=100.0, damping=1.0)
+    if values.pop("correction", False):
+        node.addObject("UncoupledConstraintCorrection", defaultCompliance=1.0)
+    for kind in models:
+        more = {"radius": 0.2} if kind == "Sphere" else {}
+        node.addObject(f"{kind}CollisionModel", name=f"{name}{kind}", **more, **values)
+    return node
+
+
+CONVERGED = ("CGLinearSolver", {"iterations": 300, "tolerance": 1e-13, "threshold": 1e-30})
+"""Of contacts on triangles and lines the matrix of SOFA's direct solvers has only a part."""
+
+
+def pushing(
+    method="MinProximityIntersection",
+    models=("Triangle", "Line", "Point"),
+    others=None,
+    solver=CONVERGED,
+    above=False,
+    free_motion=False,
+    quads=False,
+    **values,
+):
+    """A soft box that falls onto a floor, with another one upon it; contacts push by penalty.
+
+    With `above` one integrator moves both.
+    """
+
+    def build(root):
+        finds(root, method, free_motion, **values)
+        still = root.addChild("still")
+        corners = [[-9.0, -9.0, 0.0], [19.0, -9.0, 0.0], [-9.0, 19.0, 0.0]]
+        still.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2]])
+        still.addObject("MechanicalObject", name="dofs")
+        for kind in ("Triangle", "Line", "Point"):
+            still.addObject(f"{kind}CollisionModel", moving=False, simulated=False)
+        parent = root
+        if above:
+            parent = root.addChild("moving")
+            parent.addObject(solver[0], name="solver", **solver[1])
+            parent.addObject("EulerImplicitSolver", rayleighStiffness=0.05, rayleighMass=0.1)
+        own = None if above else solver
+        more = {"contactStiffness": 20.0, "correction": free_motion, "quads": quads}
+        first = soft(parent, "one", models, own, 0.35, **more)
+        soft(parent, "two", others or models, own, 2.9, **more)
+        return first.dofs
+
+    return build
+
+
+TRIANGLES = ("Triangle",)
+SPHERES = ("Sphere",)
 BY_DISPLACEMENT = {"useOdeSolverIntegrationFactors": False}
 
 CASES = {
@@ -73,6 +163,19 @@ CASES = {
     "corrected_below_two_integrators": corrected(
         {"defaultCompliance": 0.3}, inner="EulerExplicitSolver"
     ),
+    "penalty": pushing(),
+    "penalty_by_products": pushing(solver=CG),
+    "penalty_by_cones": pushing("LocalMinDistance", angleCone=0.1),
+    "penalty_of_triangles": pushing("NewProximityIntersection", TRIANGLES),
+    "penalty_of_spheres": pushing(models=SPHERES),
+    "penalty_of_spheres_by_factors": pushing(models=SPHERES, solver=LDL),
+    "penalty_of_spheres_on_a_mesh": pushing(others=SPHERES),
+    "penalty_of_spheres_on_quads": pushing(others=SPHERES, quads=True),
+    "penalty_below_one_integrator": pushing(above=True),
+    "penalty_of_spheres_below_one_integrator_by_factors": pushing(
+        models=SPHERES, above=True, solver=LDL
+    ),
+    "penalty_in_a_free_motion": pushing(free_motion=True),
     "corrected_central": corrected({"defaultCompliance": 0.3}, "CentralDifferenceSolver"),
 }
 

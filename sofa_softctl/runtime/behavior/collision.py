@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.core.component import Component
 
 
@@ -15,7 +16,9 @@ class ContactDetection(Component):
     category: ClassVar[str] = "collision pipeline"
 
     contacts: Sequence[LagrangianConstraint]
-    """The contacts of this step."""
+    """The contacts of this step that are constraints."""
+    penalties: Sequence[ForceField]
+    """Those that push like springs."""
 
     def prepare(self) -> None:
         """Get ready for the graph as it is now."""

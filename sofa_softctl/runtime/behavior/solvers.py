@@ -177,6 +177,10 @@ class LinearSolver(Component):
         """Take charge of the matrix of `system`."""
         raise NotImplementedError
 
+    def renew(self) -> None:
+        """Take over that forces have come to the system, or have left it."""
+        self.attach(self.system)
+
     def set_matrix(self, m: float, k: float, h: float) -> None:
         """A = m M + k K; h weighs the components' own Rayleigh damping."""
         raise NotImplementedError

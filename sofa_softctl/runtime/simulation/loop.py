@@ -36,6 +36,7 @@ class SteppingLoop(AnimationLoop):
         self.systems: list[GraphSystem] = []
         self.projective: list[Any] = []
         self._version = -1
+        self._pushing = False
         self._step = (0.0, 0.0)
 
     @property
@@ -70,6 +71,7 @@ class SteppingLoop(AnimationLoop):
             entry.prepare()
             self.pipelines.append(entry)
         self._version = root.version
+        self._push()
 
     def settle(self) -> None:
         """After the integrators: projective constraints, then mapped states; outer forces end."""
@@ -134,7 +136,21 @@ class SteppingLoop(AnimationLoop):
         self.root.send(Event("CollisionBeginEvent"))
         for pipeline in self.pipelines:
             pipeline.detect()
+        self._push()
         self.root.send(Event("CollisionEndEvent"))
+
+    def _push(self) -> None:
+        """Let the contacts act that push like springs, and no longer those of the step before."""
+        found = [entry for pipeline in self.pipelines for entry in pipeline.penalties]
+        if not found and not self._pushing:
+            return
+        self._pushing = bool(found)
+        left = found
+        for system in self.systems:
+            nodes = set(map(id, system.nodes))
+            system.push([entry for entry in found if id(entry._context) in nodes])
+            left = [entry for entry in left if id(entry._context) not in nodes]
+        self.outer.push(left)
 
     def begin(self, h: float) -> None:
         """Start a step: time still that of its beginning."""

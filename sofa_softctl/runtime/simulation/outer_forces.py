@@ -8,6 +8,7 @@ from typing import Any
 from sofa_softctl.runtime.behavior.mechanics import ForceField, ProjectiveConstraint
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.simulation.system import GraphSystem
 
@@ -33,6 +34,8 @@ class OuterForces:
         self.states: list[Any] = [state for node in nodes for state in node.of("state")]
         self.fields: list[ForceField] = []
         """The springs that act."""
+        self._contacts: list[ForceField] = []
+        self._said = False
         reached = {id(entry): system for system in systems for entry in _parts(system)}
         for node in nodes:
             for category in ("mass", "force field", "projective constraint"):
@@ -76,9 +79,22 @@ class OuterForces:
             return
         complain(entry, entry.fault(problem))
 
+    def push(self, contacts: Sequence[ForceField]) -> None:
+        """Exchange the contacts of a step that push like springs."""
+        found = [entry for entry in contacts if any(map(self._of, _on(entry)))]
+        self._contacts = found if self._act else []
+        if found and not self._act and not self._said:
+            self._said = True
+            message.warning(
+                found[0],
+                f"{found[0].describe()} does nothing under FreeMotionAnimationLoop (in SOFA "
+                "neither): it pushes by penalty, and stands above the integrators. Set "
+                "response='FrictionContactConstraint' on the CollisionResponse.",
+            )
+
     def act(self) -> None:
         """Add the springs' forces to the externalForce of what they join."""
-        for field in self.fields:
+        for field in [*self.fields, *self._contacts]:
             joint, targets = field.joint(), [state.outer_force() for state in _on(field)]
             if joint is None:
                 field.add_force(targets[0])
@@ -97,7 +113,7 @@ class OuterForces:
         Raises:
             SceneError: One does.
         """
-        for field in self.fields:
+        for field in [*self.fields, *self._contacts]:
             raise field.fault(
                 f"acts from above the time integrators, and {purpose} do not know of that: put it "
                 "below one integrator, with all that it joins."

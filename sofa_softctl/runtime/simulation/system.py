@@ -26,20 +26,19 @@ class GraphSystem(MechanicalSystem):
         assert solver._context is not None
         self.solver = solver
         self.nodes = list(solver._context.walk())
-        self.mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
+        mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
         self.masses: list[Mass] = self._all("mass")
         self.force_fields: list[ForceField] = self._all("force field")
-        self.joints = [joint for field in self.force_fields if (joint := field.joint())]
-        self.mappings += self.joints
-        self.geometric = [m.geometric for m in self.mappings if m.geometric is not None]
+        joints = [joint for field in self.force_fields if (joint := field.joint())]
+        mappings += joints
+        self.geometric = [m.geometric for m in mappings if m.geometric is not None]
         self.force_fields += self.geometric
         self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
         states: list[MechanicalState] = self._all("state")
-        self.mapping_of = {id(mapping.child): mapping for mapping in self.mappings}
-        self.states = [state for state in states if id(state) not in self.mapping_of]
-        self.mapped = [mapping.child for mapping in self.mappings]
-        for joint in self.joints:
-            joint.outside = {id(d) for d in joint.drivers} - {id(s) for s in self.all_states}
+        followers = {id(mapping.child) for mapping in mappings}
+        self.states = [state for state in states if id(state) not in followers]
+        self._follow(mappings, joints)
+        self._lasting = (self.mappings, self.force_fields)
         self._share_arrays()
         self._check()
         self.linear_solver = self._linear_solver()
@@ -51,6 +50,24 @@ class GraphSystem(MechanicalSystem):
             if type(entry).project_response is not ProjectiveConstraint.project_response
         ]
         self.update_fixed()
+
+    def push(self, contacts: Sequence[ForceField]) -> None:
+        """Exchange the contacts of a step that push like springs."""
+        mappings, force_fields = self._lasting
+        joints = [joint for field in contacts if (joint := field.joint())]
+        self.force_fields = [*force_fields, *contacts]
+        self._follow([*mappings, *joints], joints)
+        if self.solver.has_matrix:
+            self.linear_solver.renew()
+
+    def _follow(self, mappings: list[Mapping], joints: list[Any]) -> None:
+        """Take over the mappings; of joints some drivers may be outside of the system."""
+        self.mappings = mappings
+        self.mapping_of = {id(mapping.child): mapping for mapping in mappings}
+        self.mapped = [mapping.child for mapping in mappings]
+        own = {id(state) for state in self.all_states}
+        for joint in joints:
+            joint.outside = {id(driver) for driver in joint.drivers} - own
 
     def _all(self, category: str) -> list[Any]:
         return [entry for node in self.nodes for entry in node.of(category)]

@@ -62,6 +62,26 @@ class Intersection(Component):
             self.lines,
         )
 
+    def nearest_of_each(
+        self, first: CollisionModel, second: CollisionModel, near: Proximities
+    ) -> Proximities:
+        """Of the contacts that SOFA calls by one name the nearest one."""
+        name = self.named(first, second, near)
+        reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
+        order = np.lexsort((np.arange(len(name)), near.distance - reach, name))
+        _, start = np.unique(name[order], return_index=True)
+        kept = np.sort(order[start])
+        return Proximities(*(values[kept] for values in near))
+
+    def named(self, first: CollisionModel, second: CollisionModel, near: Proximities) -> np.ndarray:
+        """What SOFA calls each contact, shape (p,): the point or sphere that touches.
+
+        Of two lines, points or spheres that of the model that has more of them.
+        """
+        one, two = near.element.T
+        alike = first.corners == second.corners
+        return one if alike and len(first.elements) > len(second.elements) else two
+
 
 class LocalMinDistance(Intersection):
     """Local minima of the distance: points against everything, lines against lines.
@@ -99,7 +119,10 @@ class LocalMinDistance(Intersection):
 
 
 class MinProximityIntersection(Intersection):
-    """Closest points, without cones: stable for what lies flat, many contacts at corners."""
+    """Closest points, without cones: stable for what lies flat, many contacts at corners.
+
+    As in SOFA a sphere touches a line not where the line is nearest, but as far from its other end.
+    """
 
     method = MIN_PROXIMITY
 
@@ -123,7 +146,8 @@ class MinProximityIntersection(Intersection):
     def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
         """See Intersection."""
         if isinstance(second, SphereCollisionModel):  # against lines only between their ends
-            return unfiltered(first, second, pairs, self.alarmDistance.get())
+            found = unfiltered(first, second, pairs, self.alarmDistance.get())
+            return _mirrored(found, first, second, self.alarmDistance.get())
         found = super().near(first, second, pairs)
         if self.useSurfaceNormals.get() and first.corners == 3:
             x, triangles = first.surface().x, first.elements[found.element[:, 0]]
@@ -131,6 +155,13 @@ class MinProximityIntersection(Intersection):
             normal = np.cross(b - a, c - a)
             found.normal[:] = normal / np.linalg.norm(normal, axis=1, keepdims=True)
         return found
+
+    def named(self, first: CollisionModel, second: CollisionModel, near: Proximities) -> np.ndarray:
+        """See Intersection; of a sphere and a point the sphere."""
+        spheres = [isinstance(model, SphereCollisionModel) for model in (first, second)]
+        if spheres == [True, False]:
+            return near.element[:, 0]
+        return super().named(first, second, near)
 
 
 class NewProximityIntersection(Intersection):
@@ -152,6 +183,22 @@ class NewProximityIntersection(Intersection):
         """See Intersection."""
         del first, second
         return True
+
+    def named(self, first: CollisionModel, second: CollisionModel, near: Proximities) -> np.ndarray:
+        """See Intersection; of two triangles the corner that touches, or the pair of edges."""
+        if second.corners < 3:
+            return super().named(first, second, near)
+        one, two = near.element.T
+        (w1, w2), (c1, c2) = near.weight.transpose(1, 0, 2), near.weight.argmax(axis=2).T
+        of_first, of_second = w1.max(axis=1) == 1.0, w2.max(axis=1) == 1.0
+        both = np.flatnonzero(of_first & of_second)  # corner on corner: first that of the first
+        pairs = np.column_stack([one, two, c1, c2])[both]
+        _, earliest = np.unique(pairs, axis=0, return_index=True)
+        of_first[np.delete(both, earliest)] = False
+        edges = 3 * w1.argmin(axis=1) + w2.argmin(axis=1)  # each has the weight 0 across
+        below = -1 - 12 * two
+        found = np.where(of_second, below - c2, below - 3 - edges)
+        return np.where(of_first, 3 * one + c1, found)
 
 
 class DiscreteIntersection(Intersection):
@@ -189,3 +236,23 @@ def unfiltered(
     """Closest points inside both elements, whatever the direction between them."""
     one, two = (model.surface()._replace(filtered=False) for model in (first, second))
     return near_points(one, two, pairs, LOCAL_MIN_DISTANCE, alarm, 0.0, 0.0, False)
+
+
+def _mirrored(
+    near: Proximities, first: CollisionModel, second: CollisionModel, alarm: float
+) -> Proximities:
+    """The contacts of lines with spheres, each as far from the line's other end."""
+    if first.corners != 2:
+        return near
+    weight = near.weight.copy()
+    weight[:, 0, :2] = near.weight[:, 0, 1::-1]
+    point = near.point.copy()
+    x = first.places()[first.elements[near.element[:, 0]]]  # (p, 2, 3)
+    point[:, 0] = np.einsum("pk,pkc->pc", weight[:, 0, :2], x)
+    way = point[:, 1] - point[:, 0]
+    distance = np.linalg.norm(way, axis=1)
+    reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
+    normal = way / np.where(distance > 0.0, distance, 1.0)[:, None]
+    kept = distance < alarm + reach
+    found = Proximities(near.element, weight, point, normal, distance)
+    return Proximities(*(values[kept] for values in found))

@@ -41,7 +41,9 @@ class CollisionModel(SingleStateComponent):
         0.0, "Thickness, added to contact and alarm distance.", unit="length",
         aliases=("contactDistance",),
     )  # fmt: skip
-    contactStiffness = Real(10.0, "Unused: for penalty contacts.")
+    contactStiffness = Real(
+        10.0, "Factor of the stiffness of penalty contacts, that of the other model is the second."
+    )
     contactFriction = Real(0.0, "Unused: for penalty contacts.")
     contactRestitution = Real(0.0, "Unused.")
     contactResponse = Text("", "Kind of contact, instead of that of the CollisionResponse.")
@@ -123,6 +125,19 @@ class CollisionModel(SingleStateComponent):
             both_sides=self.touches_both_sides(),
             filtered=self.filtered(),
         )
+
+    def carriers(
+        self, element: np.ndarray, weight: np.ndarray, point: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes that carry points of elements, and their weights, shapes (p, k).
+
+        Args:
+            element: Of each point, shape (p,).
+            weight: In the element's nodes [-], shape (p, 3).
+            point: Where the points are [length], shape (p, 3).
+        """
+        del point
+        return self.elements[element], weight[:, : self.elements.shape[1]]
 
     def touches_both_sides(self) -> bool:
         """Whether the surface can be touched from inside."""
@@ -220,11 +235,13 @@ class TriangleCollisionModel(CollisionModel):
     def find_elements(self) -> np.ndarray:
         """Triangles with an area; others cannot be touched; warns of them."""
         topology = self.need_topology()
-        quads = topology._data["quads"].get()
+        quads = topology._data["quads"].get().reshape(-1, 4)
         triangles = topology.elements("triangles").reshape(-1, 3)
-        if len(quads):
-            halves = quads[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
-            triangles = np.concatenate([triangles, halves])
+        halves = quads[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+        self._quads = np.concatenate(
+            [np.full((len(triangles), 4), -1), np.repeat(quads, 2, axis=0)]
+        )
+        triangles = np.concatenate([triangles, halves])
         flat = degenerate(self.state._data["position"].get(), triangles)
         if len(flat):
             message.warning(
@@ -233,7 +250,27 @@ class TriangleCollisionModel(CollisionModel):
                 f"triangle {flat[0]} = {triangles[flat[0]].tolist()}.",
             )
             triangles = np.delete(triangles, flat, axis=0)
+            self._quads = np.delete(self._quads, flat, axis=0)
         return triangles
+
+    def carriers(
+        self, element: np.ndarray, weight: np.ndarray, point: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See CollisionModel; of half a quadrilateral all four nodes, bilinearly."""
+        nodes, weights = super().carriers(element, weight, point)
+        quads = self._quads[element]
+        halves = quads[:, 0] >= 0
+        if not halves.any():
+            return nodes, weights
+        nodes = np.column_stack([nodes, nodes[:, 0]])
+        weights = np.column_stack([weights, np.zeros(len(weights))])
+        nodes[halves] = quads[halves]
+        x = self.places()[quads[halves]]
+        a, b = x[:, 1] - x[:, 0], x[:, 3] - x[:, 0]
+        base = np.stack([a, b, np.cross(a, b)], axis=2)
+        u, v, _ = np.linalg.solve(base, (point[halves] - x[:, 0])[:, :, None])[:, :, 0].T
+        weights[halves] = np.column_stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v])
+        return nodes, weights
 
     def touches_both_sides(self) -> bool:
         """See CollisionModel."""

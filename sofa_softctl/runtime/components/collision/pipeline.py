@@ -11,7 +11,8 @@ from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
 from sofa_softctl.runtime.components.collision.overlap import warn_of_overlap
-from sofa_softctl.runtime.components.collision.response import CollisionResponse
+from sofa_softctl.runtime.components.collision.penality import PenalityContactForceField
+from sofa_softctl.runtime.components.collision.response import CollisionResponse, Contact
 from sofa_softctl.runtime.components.collision.untested_pairs import UntestedPairs, ordered
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.component import Component
@@ -59,8 +60,10 @@ class CollisionPipeline(ContactDetection):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
         self.contacts: list[UnilateralLagrangianConstraint] = []
+        self.penalties: list[PenalityContactForceField] = []
+        self._shown: list[Contact] = []
         """The contacts of this step, one entry a pair of models that touches."""
-        self._known: dict[tuple[int, int], UnilateralLagrangianConstraint] = {}
+        self._known: dict[tuple[int, int], Contact] = {}
         self._models: list[CollisionModel] = []
         self._listeners: list[ContactListener] = []
         self._first_element: dict[int, int] = {}
@@ -121,13 +124,17 @@ class CollisionPipeline(ContactDetection):
             near = self._near_elements(method, first, second, boxes)
             if not len(near.distance):
                 continue
-            constraint = self._known.get(key) or self._respond(key, first, second)
-            if constraint is not None:
-                constraint.touch(near, method.contactDistance.get(), self._name(near, key))
+            contact = self._known.get(key) or self._respond(key, first, second)
+            if contact is not None:
+                if isinstance(contact, PenalityContactForceField):
+                    near = method.nearest_of_each(first, second, near)
+                else:
+                    near = _distinct(near)
+                contact.touch(near, method.contactDistance.get(), self._name(near, key))
                 touching.add(key)
         self._show([entry for key, entry in self._known.items() if key in touching])
         for listener in self._listeners:
-            listener.hear(self.contacts)
+            listener.hear(self._shown)
 
     def _may_push(self, first: CollisionModel, second: CollisionModel) -> bool:
         response: CollisionResponse = self._part("collision response")
@@ -162,37 +169,32 @@ class CollisionPipeline(ContactDetection):
         pairs = candidate_pairs(widened, boxes[id(second)])
         if first._context is second._context:
             pairs = _without_neighbours(pairs, first, second)
-        near = method.near(first, second, pairs)
-        kept = without_duplicates(near.point, SAME)
-        return (
-            near
-            if len(kept) == len(near.point)
-            else Proximities(*(values[kept] for values in near))
-        )
+        return method.near(first, second, pairs)
 
     def _respond(
         self, key: tuple[int, int], first: CollisionModel, second: CollisionModel
-    ) -> UnilateralLagrangianConstraint | None:
+    ) -> Contact | None:
         response: CollisionResponse = self._part("collision response")
-        mu = response.friction_between(first, second)
-        if mu is None:
-            return None
-        made = UnilateralLagrangianConstraint(name=f"{first.getName()}-{second.getName()}")
-        made.connect(first, second, mu)
-        self._known[key] = made
+        made = response.make(first, second)
+        if made is not None:
+            self._known[key] = made
         return made
 
     def _name(self, near: Proximities, key: tuple[int, int]) -> np.ndarray:
         """Keys of the two elements, constant over steps, shape (p, 2)."""
         return near.element + [self._first_element[part] for part in key]
 
-    def _show(self, contacts: list[UnilateralLagrangianConstraint]) -> None:
-        """Put the constraints of this step, and no others, into the graph."""
-        for gone in self.contacts:
+    def _show(self, contacts: list[Contact]) -> None:
+        """Put the contacts of this step, and no others, into the graph."""
+        for gone in self._shown:
             holder = gone._context
             if holder is not None:
                 holder.let_go(gone)
-        self.contacts = contacts
+        self._shown = contacts
+        self.penalties = [made for made in contacts if isinstance(made, PenalityContactForceField)]
+        self.contacts = [
+            made for made in contacts if isinstance(made, UnilateralLagrangianConstraint)
+        ]
         assert self._context is not None
         counts: dict[int, int] = {}
         for made in contacts:
@@ -215,7 +217,7 @@ class CollisionPipeline(ContactDetection):
     def snapshot(self) -> dict[str, Any]:
         """The contacts, by the numbers of their models; the order of pairs is that of the rows."""
         number = {id(model): k for k, model in enumerate(self._models)}
-        shown = set(map(id, self.contacts))
+        shown = set(map(id, self._shown))
         pairs = {
             (number[first], number[second]): made.contacts() if id(made) in shown else None
             for (first, second), made in self._known.items()
@@ -240,6 +242,13 @@ class CollisionPipeline(ContactDetection):
                 made.take_over(contacts)
                 shown.append(made)
         self._show(shown)
+
+
+def _distinct(near: Proximities) -> Proximities:
+    """The contacts without those that lie where an earlier one does."""
+    kept = without_duplicates(near.point, SAME)
+    whole = len(kept) == len(near.point)
+    return near if whole else Proximities(*(values[kept] for values in near))
 
 
 def _hull(boxes: np.ndarray, alarm: float) -> list[float]:

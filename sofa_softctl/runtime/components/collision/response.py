@@ -6,12 +6,15 @@ import re
 from typing import ClassVar, NamedTuple
 
 from sofa_softctl.runtime.components.collision.models import CollisionModel
+from sofa_softctl.runtime.components.collision.penality import PenalityContactForceField
+from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Text
 from sofa_softctl.runtime.helper.strictness import complain
 
 DEFAULT_FRICTION = 0.8
 """mu of SOFA's FrictionContactConstraint when the scene gives none."""
+Contact = UnilateralLagrangianConstraint | PenalityContactForceField
 _RULE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)")
 
 
@@ -32,37 +35,51 @@ class Response(NamedTuple):
 
 
 class CollisionResponse(Component):
-    """One response for all models; a model's own contactResponse comes first."""
+    """One response for all models; a model's own contactResponse comes first.
+
+    Two models that have different ones of their own get that for all, as in SOFA.
+    """
 
     category: ClassVar[str] = "collision response"
     aliases: ClassVar[tuple[str, ...]] = ("DefaultContactManager",)
 
-    response = Text("", "Kind of contact: FrictionContactConstraint.")
+    response = Text(
+        "", "Kind of contact: PenalityContactForceField, the default, or FrictionContactConstraint."
+    )
     responseParams = Text("", "Parameters of the contact, such as 'mu=0.8'.")
 
     def between(self, first: CollisionModel, second: CollisionModel) -> Response:
         """The response of two models."""
         one, two = first.contactResponse.get(), second.contactResponse.get()
-        own = one or two
-        if own:
-            return Response.parse(own)
+        if (one or two) and (not one or not two or one == two):
+            return Response.parse(one or two)
         return Response.parse(f"{self.response.get()}?{self.responseParams.get()}")
 
-    def friction_between(self, first: CollisionModel, second: CollisionModel) -> float | None:
-        """Coefficient of friction of two models, None if they go through each other.
+    def make(self, first: CollisionModel, second: CollisionModel) -> Contact | None:
+        """What two models that touch do to each other, None if they go through each other.
 
         Raises:
             SceneError: a response that is not built, or mu that is no number >= 0.
         """
         kind, parameters = self.between(first, second)
+        name = f"{first.getName()}-{second.getName()}"
         if kind == "nullptr":
             return None
+        if kind in ("", "PenalityContactForceField"):
+            pushing = PenalityContactForceField(name=name)
+            pushing.connect(first, second)
+            return pushing
         if kind not in ("FrictionContactConstraint", "FrictionContact"):
             raise self.fault(
-                f"asks for {kind or 'no response, in SOFA PenalityContactForceField,'!r} between "
-                f"{first.describe()} and {second.describe()}: the embedded runtime builds "
-                "response='FrictionContactConstraint' with responseParams='mu=0.6', say."
+                f"asks for '{kind}' between {first.describe()} and {second.describe()}: the "
+                "embedded runtime builds response='FrictionContactConstraint' with "
+                "responseParams='mu=0.6', say, and 'PenalityContactForceField', the default."
             )
+        made = UnilateralLagrangianConstraint(name=name)
+        made.connect(first, second, self._friction(parameters))
+        return made
+
+    def _friction(self, parameters: dict[str, str]) -> float:
         given = parameters.get("mu", str(DEFAULT_FRICTION))
         try:
             mu = float(given)
@@ -100,12 +117,14 @@ class RuleBasedContactManager(CollisionResponse):
 
     def between(self, first: CollisionModel, second: CollisionModel) -> Response:
         """See CollisionResponse."""
-        if not (first.contactResponse.get() or second.contactResponse.get()):
-            for one, two, response in _RULE.findall(self.rules.get()):
-                if (_fits(one, first) and _fits(two, second)) or (
-                    _fits(one, second) and _fits(two, first)
-                ):
-                    return Response.parse(response)
+        own = first.contactResponse.get() or second.contactResponse.get()
+        if own:
+            return Response.parse(own)
+        for one, two, response in _RULE.findall(self.rules.get()):
+            if (_fits(one, first) and _fits(two, second)) or (
+                _fits(one, second) and _fits(two, first)
+            ):
+                return Response.parse(response)
         return super().between(first, second)
 
 

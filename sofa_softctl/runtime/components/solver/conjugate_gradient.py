@@ -45,6 +45,10 @@ class CGLinearSolver(LinearSolver):
         self._b = np.zeros((system.size, 3))
         self._x = np.zeros((system.size, 3))
 
+    def renew(self) -> None:
+        """See LinearSolver."""
+        self._matrix = None
+
     def set_matrix(self, m: float, k: float, h: float) -> None:
         """See LinearSolver."""
         self.factors = (m, k, h)

@@ -410,7 +410,7 @@ def _whole_triangle(
     corners = len(q)
     w1, w2 = np.zeros(3), np.zeros(3)
     for k in range(3):  # corners of the first on the second
-        if not f1 & (1 << k):
+        if not f1 & (1 << k) and (k > 0 or corners < 3):  # SOFA asks for all but the first
             continue
         if corners == 3:
             good, s, t = _on_triangle(y[q[0]], y[q[1]], y[q[2]], x[p[k]], f2)

@@ -248,11 +248,11 @@ def test_distances_that_contradict_each_other_are_an_error(root, detection, run)
 
 
 def test_a_response_that_is_not_built_is_an_error(root, detection, surface, flying, run):
-    detection(root, response="PenalityContactForceField")
+    detection(root, response="StickContactForceField")
     flying(root, "one", surface)
     surface(root.addChild("two"), CORNERS + [0.0, 0.0, 1.1])
     with pytest.raises(
-        SceneError, match=r"asks for 'PenalityContactForceField' between .*'/two/.* and .*'/one/"
+        SceneError, match=r"asks for 'StickContactForceField' between .*'/two/.* and .*'/one/"
     ):
         run(root, 1)
 

@@ -1,0 +1,176 @@
+"""PenalityContactForceField: contacts that push by stiff springs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.components.collision.models import CollisionModel
+from sofa_softctl.runtime.components.force.blocks import BlockForceField
+from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.contact.proximity import Proximities
+
+OF_A_STEP = ("near", "identity", "contact_distance", "stiffness")
+"""Attributes that belong to a step."""
+
+
+class PenalityContactForceField(BlockForceField):
+    """f = k (d - u . n) n where that pushes, u from the first point of a contact to the second.
+
+    Made by the collision pipeline, one for each pair of models that touches; without friction. d is
+    the distance that contacts keep, n their direction when they were found, and k the product of
+    the models' contactStiffness divided by d. The points are fixed in their elements during the
+    step; see Intersection.nearest_of_each for which contacts count.
+
+    It is SOFA's with an iterative linear solver; of contacts on lines and triangles the matrix of
+    SOFA's direct solvers has only a part, and bodies are thrown off.
+
+    As in SOFA contacts of two bodies that are both simulated stand in the pipeline's node: below an
+    integrator they act implicitly, above it as forces from outside, and there not at all under
+    FreeMotionAnimationLoop.
+    """
+
+    category: ClassVar[str] = "contact"
+    acts_alone = True
+
+    object1 = LinkType("State of the first body.", kind="state")
+    object2 = LinkType("State of the second body.", kind="state")
+
+    def connect(self, first: CollisionModel, second: CollisionModel) -> None:
+        """Say which models touch."""
+        for model in (first, second):
+            if model.state.kind.name != "Vec3":
+                raise model.fault(
+                    "touches by penalty (response='PenalityContactForceField'), for which it needs "
+                    "points: put it into a child node with a Vec3 MechanicalObject and a "
+                    "RigidMapping, or take response='FrictionContactConstraint'."
+                )
+        self.models = (first, second)
+        self._links["object1"].setLinkedBase(first.state)
+        self._links["object2"].setLinkedBase(second.state)
+        self._initialised = True
+
+    def touch(self, near: Proximities, contact_distance: float, identity: np.ndarray) -> None:
+        """Take over the contacts of this step; see UnilateralLagrangianConstraint."""
+        first, second = self.models
+        self.near, self.identity = near, identity
+        reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
+        self.contact_distance = d = contact_distance + reach
+        stiffness = first.contactStiffness.get() * second.contactStiffness.get()
+        self.stiffness = stiffness / np.where(d != 0.0, d, 1.0)
+        self._points.place_between(self.models, near)
+        nodes = np.arange(len(d))
+        self.set_pairs(nodes, nodes)
+
+    def contacts(self) -> dict[str, Any]:
+        """The contacts of this step, for `take_over`."""
+        return {name: vars(self)[name] for name in OF_A_STEP}  # new ones in each step
+
+    def take_over(self, contacts: dict[str, Any]) -> None:
+        """Restore what `contacts` gave."""
+        vars(self).update(contacts)
+        self._points.place_between(self.models, self.near)
+        nodes = np.arange(self.contact_count)
+        self.set_pairs(nodes, nodes)
+
+    @property
+    def contact_count(self) -> int:
+        """Contacts in this step."""
+        return len(self.near.distance)
+
+    @cached_property
+    def _points(self) -> ContactPoints:
+        return ContactPoints(self.getName(), [model.state for model in self.models])
+
+    @cached_property
+    def state(self) -> MechanicalState:  # type: ignore[override]
+        """The vectors from first to second points."""
+        return self._points.child
+
+    def joint(self) -> ContactPoints:
+        """See ForceField."""
+        return self._points
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        self._points.follow()
+        normal = self.near.normal
+        u = self.state._data["position"].get()
+        depth = self.contact_distance - np.einsum("ni,ni->n", u, normal)
+        pushing = np.flatnonzero(depth > 0.0)
+        n, k = normal[pushing], self.stiffness[pushing]
+        force[pushing] += (k * depth[pushing])[:, None] * n
+        self.set_blocks(pushing, pushing, k[:, None, None] * n[:, :, None] * n[:, None, :])
+
+
+class ContactPoints(Mapping):
+    """A state, in no node of the graph, of the vectors from first to second points of contacts."""
+
+    def __init__(self, name: str, states: list[MechanicalState]) -> None:
+        self._context = None
+        super().__init__(name=f"{name}_points")
+        child = MechanicalObject.__new__(MechanicalObject)
+        child._context = None
+        child.__init__(name=f"{name}_vectors", template="Vec3")  # type: ignore[misc]
+        child.init()
+        drivers = [states[0]] if states[0] is states[1] else states
+        self.__dict__.update(child=child, drivers=drivers)
+        self._initialised = True
+        self.outside: set[int] = set()
+        self._jacobians: list[sparse.csr_array] = []
+
+    @property
+    def mechanical(self) -> bool:
+        """See Mapping."""
+        return True
+
+    def place_between(self, models: Sequence[CollisionModel], near: Proximities) -> None:
+        """Take over the points of contacts."""
+        count = len(near.distance)
+        found = []
+        for side, model in enumerate(models):
+            nodes, weights = model.carriers(
+                near.element[:, side], near.weight[:, side], near.point[:, side]
+            )
+            weights = (-1.0, 1.0)[side] * weights
+            kept = weights != 0.0
+            row = np.broadcast_to(np.arange(count)[:, None], nodes.shape)
+            places = (row[kept], nodes[kept])
+            shape = (count, model.state.count)
+            found.append(sparse.coo_array((weights[kept], places), shape=shape).tocsr())
+        self._jacobians = found if len(self.drivers) == 2 else [sparse.csr_array(sum(found))]
+        self._transposed = [sparse.csr_array(jacobian.T) for jacobian in self._jacobians]
+        self.child.resize(np.zeros((count, 3)))
+        self.follow()
+
+    def follow(self) -> None:
+        """Take over positions and velocities of both bodies."""
+        for name in ("position", "velocity"):
+            parts = [driver._data[name].get() for driver in self.drivers]
+            self.apply_from(parts, self.child._data[name].get())
+
+    def apply_from(self, xs: Sequence[np.ndarray], out: np.ndarray) -> None:
+        """See Mapping."""
+        out[:] = sum(jacobian @ x for jacobian, x in zip(self._jacobians, xs, strict=True))
+
+    def apply_j_from(self, vs: Sequence[np.ndarray], out: np.ndarray) -> None:
+        """See Mapping."""
+        self.apply_from(vs, out)
+
+    def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
+        """See Mapping; a state that nothing moves feels nothing."""
+        for out, driver, transposed in zip(outs, self.drivers, self._transposed, strict=True):
+            if id(driver) not in self.outside:
+                out += transposed @ force
+
+    def weights(self, driver: int = 0) -> Weights:
+        """See Mapping."""
+        found = self._jacobians[driver]
+        return found.indptr, found.indices, found.data
