@@ -140,6 +140,24 @@ def pushing(
     return build
 
 
+def bodies_driven(kind, integrator="EulerImplicitSolver", **values):
+    """Two bodies that fall and turn, of which one is moved."""
+
+    def build(root):
+        root.addObject("DefaultAnimationLoop")
+        root.dt = 0.01
+        root.gravity = [0.0, -9.81, 1.0]
+        node = root.addChild("bodies")
+        if integrator == "EulerImplicitSolver":
+            node.addObject(CG[0], name="solver", **CG[1])
+        node.addObject(integrator)
+        child = moving(node, "bodies", 2, 5, "Rigid3d")
+        child.addObject(kind, **values)
+        return child.dofs
+
+    return build
+
+
 TRIANGLES = ("Triangle",)
 SPHERES = ("Sphere",)
 BY_DISPLACEMENT = {"useOdeSolverIntegrationFactors": False}
@@ -162,6 +180,35 @@ CASES = {
     ),
     "corrected_below_two_integrators": corrected(
         {"defaultCompliance": 0.3}, inner="EulerExplicitSolver"
+    ),
+    "bodies_driven": bodies_driven(
+        "LinearVelocityProjectiveConstraint",
+        indices=[1],
+        keyTimes=[0, 0.1, 0.2],
+        velocities=[[0] * 6, [1, 2, 3, 3, 2, 1], [0, 1, 0, 0, 9, 0]],
+    ),
+    "bodies_driven_on": bodies_driven(
+        "LinearVelocityProjectiveConstraint",
+        indices=[0],
+        keyTimes=[0, 0.1],
+        velocities=[[0] * 6, [1, 2, 3, 3, 2, 1]],
+        continueAfterEnd=True,
+    ),
+    "bodies_driven_in_part": bodies_driven(
+        "LinearVelocityProjectiveConstraint",
+        indices=[1],
+        coordinates=[0, 2],
+        keyTimes=[0, 1],
+        velocities=[[0] * 6, [1, 2, 3, 3, 2, 1]],
+    ),
+    "bodies_oscillate": bodies_driven(
+        "OscillatorProjectiveConstraint",
+        oscillators="1  1 2 0 0.1 0.2 0.3 0.92736  0 1 1 0.3 0.7 0.5  9 0.5",
+    ),
+    "bodies_oscillate_explicitly": bodies_driven(
+        "OscillatorProjectiveConstraint",
+        integrator="EulerExplicitSolver",
+        oscillators="0  1 2 0 0 0 0 1  0 1 1 0.3 0.7 0.5  9 0.5",
     ),
     "penalty": pushing(),
     "penalty_by_products": pushing(solver=CG),

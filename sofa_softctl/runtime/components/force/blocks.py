@@ -39,8 +39,15 @@ class BlockForceField(ForceField):
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution."""
-        # A body's six numbers are two rows of three, one after the other.
-        outs, vs = out.reshape(-1, 3), v.reshape(-1, 3)
+        if v.shape[1] == 1:  # three joints share a row
+            whole, given = np.zeros((2, self.state.block_count, 3))
+            given.ravel()[: len(v)] = v[:, 0]
+            self._add_blocks(whole, given, factor)
+            out[:, 0] += whole.ravel()[: len(v)]
+        else:  # a body's six numbers are two rows of three, one after the other
+            self._add_blocks(out.reshape(-1, 3), v.reshape(-1, 3), factor)
+
+    def _add_blocks(self, outs: np.ndarray, vs: np.ndarray, factor: float) -> None:
         row, column, blocks = self._row, self._column, factor * self._blocks
         np.add.at(outs, row, np.einsum("kij,kj->ki", blocks, vs[column]))
         if not self.one_sided:

@@ -14,10 +14,10 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 class OscillatorProjectiveConstraint(NodeConstraint):
     """x = mean + amplitude sin(pulsation t + phase), for each of some nodes.
 
-    It takes an iterative linear solver.
+    The mean of a body is a position with its quaternion, the amplitude a motion: along x, y, z,
+    then about them. It takes an iterative linear solver.
     """
 
-    acts_on = ("Vec3", "Vec1")
     aliases = ("OscillatorConstraint",)
     matrix_rows = False
 
@@ -28,9 +28,9 @@ class OscillatorProjectiveConstraint(NodeConstraint):
         """Check the numbers.
 
         Raises:
-            SceneError: there are not nine for each node, or a node does not exist.
+            SceneError: there are not nine for each point, or a node does not exist.
         """
-        width = 2 * self.state.deriv_size + 3
+        width = self.state.coord_size + self.state.deriv_size + 3
         given = self.oscillators.get()
         if len(given) % width:
             raise self.fault(f"takes {width} numbers for each node, got {len(given)} in all.")
@@ -44,16 +44,18 @@ class OscillatorProjectiveConstraint(NodeConstraint):
         return super().nodes()
 
     def _parts(self) -> tuple[np.ndarray, ...]:
-        width = self.state.deriv_size
-        _, mean, amplitude, rate, phase = np.split(
-            self._given, [1, 1 + width, 1 + 2 * width, 2 + 2 * width], axis=1
-        )
+        first = 1 + self.state.coord_size
+        last = first + self.state.deriv_size
+        _, mean, amplitude, rate, phase = np.split(self._given, [1, first, last, last + 1], axis=1)
         return mean, amplitude, rate, phase
 
     def project_position(self, position: np.ndarray) -> None:
         """See ProjectiveConstraint."""
         mean, amplitude, rate, phase = self._parts()
-        position[self.nodes()] = mean + amplitude * np.sin(rate * self.time() + phase)
+        moved = np.empty_like(mean)
+        motion = amplitude * np.sin(rate * self.time() + phase)
+        self.state.kind.advance(mean, motion, 1.0, moved)
+        position[self.nodes()] = moved
         self.state._data["position"].touch()
 
     def project_velocity(self, velocity: np.ndarray) -> None:

@@ -15,10 +15,10 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
 
     Every step adds dt times the velocity at its start, the initialisation too. After the last time
     nodes are free, or with continueAfterEnd go on with the last velocity. With `coordinates` only
-    these numbers of a node are given; forces move none of the others, as in SOFA.
+    these numbers of a node are given; forces move none of the others, as in SOFA. Of bodies these
+    are numbers of the velocity (0 to 5), and of the position those of the same place, as there.
     """
 
-    acts_on = ("Vec3", "Vec1")
     aliases = ("LinearVelocityConstraint",)
 
     keyTimes = Reals([0.0], "Times of `velocities`, ascending.", unit="time")
@@ -82,8 +82,15 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
             return
         assert self._context is not None
         dt, nodes = self._context._data["dt"].get(), self.nodes()
-        for axis in self._axes():
-            position[nodes, axis] = self._last[nodes, axis] + now[axis] * dt
+        last = self._last[nodes]
+        if len(self.coordinates.get()):
+            for axis in self._axes():  # in SOFA all but the first start where forces led
+                position[nodes, axis] = last[:, axis] + now[axis] * dt
+                last = position[nodes]
+        else:
+            moved = np.empty_like(last)
+            self.state.kind.advance(last, np.tile(now, (len(nodes), 1)), dt, moved)
+            position[nodes] = moved
         self._last[nodes] = position[nodes]
         self.state._data["position"].touch()
 

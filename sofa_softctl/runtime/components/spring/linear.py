@@ -54,6 +54,9 @@ class LinearSpringField(PairForceField):
 
     def keep(self, one: np.ndarray, two: np.ndarray, K: np.ndarray) -> None:
         """Keep the stiffness K (k, 3, 3) between nodes of the state on which it acts."""
+        if self.state.deriv_size == 1:
+            self.set_blocks(*_of_joints(one, two, K))
+            return
         rows = self.state.deriv_size // 3
         one, two = one * rows, two * rows
         self.set_blocks(
@@ -65,6 +68,9 @@ class LinearSpringField(PairForceField):
     def set_every_pair(self, ones: np.ndarray, twos: np.ndarray) -> None:
         """Say which nodes may ever be joined."""
         one, two = self.places(ones, twos)
+        if self.state.deriv_size == 1:
+            self.set_pairs(*_of_joints(one, two, np.zeros((len(one), 1, 1)))[:2])
+            return
         rows = self.state.deriv_size // 3
         one, two = one * rows, two * rows
         self.set_pairs(np.concatenate([one, two, one]), np.concatenate([one, two, two]))
@@ -85,7 +91,7 @@ class LinearSpringField(PairForceField):
         strength = springs.stiffness * (d - springs.length) + springs.damping * speed
         turn = strength * inverse
         K = (springs.stiffness - turn)[:, None, None] * u[:, :, None] * u[:, None, :]
-        K += turn[:, None, None] * np.eye(3)
+        K += turn[:, None, None] * np.eye(u.shape[1])
         force = u * strength[:, None]
         return np.where(acts[:, None], force, 0.0), np.where(acts[:, None, None], K, 0.0)
 
@@ -97,6 +103,7 @@ class SpringForceField(LinearSpringField):
     are 0.
     """
 
+    acts_on = ("Vec3", "Rigid3", "Vec1")
     aliases: ClassVar[tuple[str, ...]] = ("StiffSpringForceField",)
 
     spring = Vectors(5, [], "For each: two nodes, stiffness, damping, rest length.")
@@ -162,6 +169,23 @@ class SpringForceField(LinearSpringField):
         enabled = _stretched(self.enabled.get(), len(ones), 1).astype(bool)
         k, d, length = values
         return Springs(ones, twos, k, d, length, pulls, enabled)
+
+
+def _of_joints(
+    one: np.ndarray, two: np.ndarray, K: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and blocks of stiffnesses (k, 1, 1) between joints, three of which share a row.
+
+    A block of a row with itself holds both halves of what is symmetric.
+    """
+    axes = np.eye(3)
+    row, column = np.concatenate([one, two, one]), np.concatenate([one, two, two])
+    blocks = axes[row % 3][:, :, None] * axes[column % 3][:, None, :]
+    blocks *= np.concatenate([K, K, -K])
+    row, column = row // 3, column // 3
+    shared = (row == column) & (np.arange(len(row)) >= 2 * len(one))
+    blocks[shared] += blocks[shared].transpose(0, 2, 1)
+    return row, column, blocks
 
 
 def _stretched(values: np.ndarray, count: int, otherwise: float) -> np.ndarray:

@@ -171,3 +171,32 @@ def test_polynomial_springs_need_all_their_coefficients(root, integrated):
     )
     with pytest.raises(SceneError, match="has 2 numbers in 'polynomialStiffness', but .* for 3"):
         simulation.init(root)
+
+
+@pytest.mark.parametrize("linear_solver", ["SparseLDLSolver", "CGLinearSolver"])
+@pytest.mark.parametrize("kind", ["MeshSpringForceField", "SpringForceField"])
+def test_joints_on_springs_move_as_points_on_a_line(root, linear_solver, kind):
+    """Along the line; SOFA has these springs too, but cannot begin: it looks for their box."""
+    places = np.array([0.0, 1.0, 2.1, 3.0, 4.2, 5.0, 6.0])
+    edges = [[0, 1], [1, 2], [3, 2], [3, 4], [6, 4], [5, 6], [0, 6]]
+    root.gravity = [9.81, 0.0, 0.0]
+    for name, template in (("joints", "Vec1"), ("points", "Vec3")):
+        node = root.addChild(name)
+        node.addObject("EulerImplicitSolver", rayleighStiffness=0.02)
+        exact = {"iterations": 200, "tolerance": 1e-14, "threshold": 0.0}
+        node.addObject(linear_solver, **(exact if linear_solver == "CGLinearSolver" else {}))
+        wide = np.zeros((7, 1 if template == "Vec1" else 3))
+        wide[:, 0] = places
+        node.addObject("MechanicalObject", name="dofs", template=template, position=wide)
+        node.addObject("UniformMass", vertexMass=0.3)
+        node.addObject("FixedProjectiveConstraint", indices=[0])
+        if kind == "SpringForceField":
+            node.addObject(kind, spring=[[a, b, 40 + a, 1, 0.9] for a, b in edges])
+        else:
+            node.addObject("MeshTopology", edges=edges)
+            node.addObject(kind, stiffness=50.0, damping=1.0)
+    simulation.init(root)
+    simulation.animateNSteps(root, 30)
+    moved = root.joints.dofs.position.value[:, 0]
+    assert moved == pytest.approx(root.points.dofs.position.value[:, 0], abs=1e-9)
+    assert np.abs(moved - places).max() > 0.1
