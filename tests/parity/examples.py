@@ -12,7 +12,8 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from contacts import skin, turn  # noqa: E402
+from contacts import detection, floor, skin, turn  # noqa: E402
+from contacts import soft as touching_box  # noqa: E402
 from mechanics import CG, LDL, PLUGINS, free, grid, moving  # noqa: E402
 
 PLUGINS += """ Collision.Detection.Algorithm Collision.Detection.Intersection
@@ -158,6 +159,50 @@ def bodies_driven(kind, integrator="EulerImplicitSolver", **values):
     return build
 
 
+def slid(mu):
+    """A soft box that slides down a slope; its contacts are solved in velocities."""
+
+    def build(root):
+        detection(root, mu=mu, method="MinProximityIntersection")
+        loop = next(entry for entry in root.objects if "AnimationLoop" in entry.getClassName())
+        loop.solveVelocityConstraintFirst.value = True
+        points, tetrahedra = grid(2, 2, 3, 10.0)
+        points = turn(points, (1.0, 0.6, 0.2), 25.0)
+        points[:, 2] += 2.0 - points[:, 2].min()
+        touching_box(root, points, tetrahedra, velocity=(20.0, 0.0, -100.0))
+        floor(root, 20.0)
+        return root.body.dofs
+
+    return build
+
+
+def hung(**values):
+    """A chain of points whose lengths are held, in velocities."""
+
+    def build(root):
+        free(root)
+        loop = next(entry for entry in root.objects if "AnimationLoop" in entry.getClassName())
+        loop.solveVelocityConstraintFirst.value = True
+        root.dt = 0.01
+        root.gravity = [0.0, -9.81, 0.0]
+        node = root.addChild("chain")
+        node.addObject("EulerImplicitSolver")
+        node.addObject("EigenSimplicialLLT", template="CompressedRowSparseMatrixMat3x3d")
+        node.addObject("GenericConstraintCorrection")
+        points = [[0.1 * k, 0.0, 0.02 * (k % 2)] for k in range(8)]
+        node.addObject("MeshTopology", name="mesh", edges=[[k, k + 1] for k in range(7)])
+        node.addObject("MechanicalObject", name="dofs", position=points)
+        node.addObject("FixedProjectiveConstraint", indices=[0])
+        node.addObject("UniformMass", totalMass=0.1)
+        lengths = node.addChild("lengths")
+        lengths.addObject("MechanicalObject", template="Vec1d")
+        lengths.addObject("DistanceMapping", topology="@../mesh")
+        lengths.addObject("UniformLagrangianConstraint", template="Vec1d", **values)
+        return node.dofs
+
+    return build
+
+
 TRIANGLES = ("Triangle",)
 SPHERES = ("Sphere",)
 BY_DISPLACEMENT = {"useOdeSolverIntegrationFactors": False}
@@ -210,6 +255,9 @@ CASES = {
         integrator="EulerExplicitSolver",
         oscillators="0  1 2 0 0 0 0 1  0 1 1 0.3 0.7 0.5  9 0.5",
     ),
+    "contacts_by_velocity": slid(0.0),
+    "contacts_by_velocity_with_friction": slid(0.3),
+    "lengths_by_velocity_at_once": hung(iterative=False),
     "penalty": pushing(),
     "penalty_by_products": pushing(solver=CG),
     "penalty_by_cones": pushing("LocalMinDistance", angleCone=0.1),

@@ -69,9 +69,16 @@ class LagrangianConstraint(SingleStateComponent):
         """delta_free of each row: J (x_free - x) + g(x), shape (row_count,)."""
         raise NotImplementedError
 
+    def motion_violation(self) -> np.ndarray:
+        """dt times its violation in velocities, of one that is `by_velocity`; (row_count,)."""
+        return self.violation()
+
     def resolution(self) -> np.ndarray:
         """Gauss-Seidel treatment of each row, shape (row_count, 6); see kernels/gauss_seidel."""
         raise NotImplementedError
+
+    solved_at_once: bool = False
+    """Whether a forward solver starts from what solves its rows alone."""
 
     starts_from: np.ndarray | None = None
     """Multipliers from which a forward solver starts, shape (row_count,); None: from zero."""

@@ -24,6 +24,11 @@ def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = 
             or mass has a damping of its own or acts on a mapped state, or forces act from outside.
     """
     loop.outer.refuse("derivatives of a step")
+    by_velocity = loop._data.get("solveVelocityConstraintFirst")
+    if by_velocity is not None and by_velocity.get():
+        raise loop.fault(
+            "has solveVelocityConstraintFirst=True: derivatives are known of the step without it."
+        )
     system.solver.check_differentiable()
     for state in system.states:
         if state.kind.name != "Vec3":

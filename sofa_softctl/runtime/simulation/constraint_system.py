@@ -114,10 +114,10 @@ class ConstraintProblem(ConstraintSystem):
         for constraint in self.active:
             constraint.store(self.of(constraint, self.lam).copy(), self.of(constraint, delta))
 
-    def correct(self, h: float) -> None:
+    def correct(self, h: float, *, by_velocity: bool = False) -> None:
         """x = x_free + k A^-1 H^T lambda, v = v_free + l A^-1 H^T lambda, for each system.
 
-        k and l are the factors of each correction.
+        k and l are the factors of each correction. By velocity x is moved by h v instead.
         """
         for system in self.systems:
             rows = self.rows.get(id(system))
@@ -131,7 +131,10 @@ class ConstraintProblem(ConstraintSystem):
                     k, l = correction.factors()  # noqa: E741
                     displacement += k * motion
                     change += l * motion
-            system.correct(displacement, change)
+            if by_velocity:
+                system.move(h, system.v_free + change)
+            else:
+                system.correct(displacement, change)
 
     def _order_of(self, constraint: LagrangianConstraint) -> int:
         return self._order[id(constraint._context)]

@@ -79,6 +79,12 @@ def add_mapped_springs(node):
     child.addObject("BarycentricMapping")
 
 
+def constrain_velocities(node):
+    root = node.getRoot()
+    loop = next(entry for entry in root.objects if "AnimationLoop" in entry.getClassName())
+    loop.solveVelocityConstraintFirst.value = True
+
+
 def add_body(node):
     body = node.addChild("body")
     body.addObject("MechanicalObject", name="dofs", template="Rigid3", position=[[0] * 6 + [1]])
@@ -112,6 +118,7 @@ def add_body(node):
             "EulerImplicitSolver.",
         ),
         (switch("ode", "vdamping", 0.1), "has 'vdamping' set: derivatives are known of the step"),
+        (constrain_velocities, "has solveVelocityConstraintFirst=True: derivatives are known of"),
         (
             swap("linear", "CGLinearSolver"),
             "CGLinearSolver '/beam/linear' is iterative, but derivatives of a step need factors: "

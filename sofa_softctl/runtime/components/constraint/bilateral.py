@@ -104,17 +104,16 @@ class UniformLagrangianConstraint(NodeRows):
     acts_on = ("Vec1",)
     by_velocity = True
 
-    iterative = Bool(True, "Each row by itself; False: not supported.")
+    iterative = Bool(True, "Each row by itself, or all at once.")
     constrainToRestPos = Bool(False, "Hold them at the rest position, not at zero.")
 
-    def init(self) -> None:
-        """Check what is wanted.
+    @property
+    def solved_at_once(self) -> bool:  # type: ignore[override]
+        """See LagrangianConstraint."""
+        return not self.iterative.get()
 
-        Raises:
-            SceneError: iterative=False.
-        """
-        if not self.iterative.get():
-            raise self.fault("does not support iterative=False: the solution is the same with it.")
+    def init(self) -> None:
+        """Nothing to check: it acts on all nodes."""
 
     def chosen(self) -> np.ndarray:
         """See NodeRows."""

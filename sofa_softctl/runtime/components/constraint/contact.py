@@ -32,6 +32,8 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     category: ClassVar[str] = "contact"
 
+    by_velocity = True
+
     mu = Real(0.8, "Coefficient of friction.", read_only=True)
     object1 = LinkType("State of the first body.", kind="state")
     object2 = LinkType("State of the second body.", kind="state")
@@ -163,6 +165,12 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         slide[:, 0] = free
         found: np.ndarray = slide[:, : self.rows_each].ravel()
         return found
+
+    def motion_violation(self) -> np.ndarray:
+        """See LagrangianConstraint; in velocities the whole tangential motion slides."""
+        found = self.violation().reshape(-1, self.rows_each)
+        found[:, 1:] = self.free_slide[:, : self.rows_each - 1]
+        return found.ravel()
 
     def resolution(self) -> np.ndarray:
         """See LagrangianConstraint."""

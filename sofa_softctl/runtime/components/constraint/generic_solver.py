@@ -96,6 +96,10 @@ class GenericConstraintSolver(ConstraintSolver):
             parameters[start : start + constraint.row_count] = constraint.resolution()
             if constraint.starts_from is not None:
                 problem.lam[start : start + constraint.row_count] = constraint.starts_from
+            if constraint.solved_at_once:
+                rows = slice(start, start + constraint.row_count)
+                alone = np.linalg.lstsq(W[rows, rows], problem.delta_free[rows], rcond=None)[0]
+                problem.lam[rows] = -alone
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
         self.adjust(parameters)
         conjugate = self.resolutionMethod.get() == "NonsmoothNonlinearConjugateGradient"

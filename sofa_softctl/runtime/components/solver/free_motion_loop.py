@@ -31,7 +31,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
     """
 
     solveVelocityConstraintFirst = Bool(
-        False, "Violations and W are of velocities; with UniformLagrangianConstraint alone."
+        False, "Violations and W are of velocities; with contacts and UniformLagrangianConstraint."
     )
     parallelCollisionDetectionAndFreeMotion = Bool(False, "Unused.")
     parallelODESolving = Bool(False, "Unused.")
@@ -164,23 +164,31 @@ class FreeMotionAnimationLoop(SteppingLoop):
             state._data[name] for state in self._uncorrected for name in ("position", "velocity")
         ]
         values = [data.get().copy() for data in kept]
-        self.problem.correct(h)
+        self.problem.correct(h, by_velocity=self.solveVelocityConstraintFirst.get())
         for data, value in zip(kept, values, strict=True):
             np.copyto(data.get(), value)
 
     def _scale_to_velocities(self, problem: ConstraintProblem) -> None:
-        """Divide W and delta_free by dt; the multipliers, and so the motion, stay the same.
+        """Divide W and delta_free by dt; the multipliers stay the same but for friction.
 
         Raises:
-            SceneError: A constraint of which that is not true in SOFA.
+            SceneError: A constraint or correction of which that is not true in SOFA.
         """
+        dt = self.root._data["dt"].get()
+        for correction, _ in problem.corrections:
+            k, l = correction.factors()  # noqa: E741
+            if abs(k - dt * l) > 1e-12 * dt:
+                raise self.fault(
+                    f"does not support solveVelocityConstraintFirst=True with "
+                    f"{correction.describe()} without the integrator's factors: leave one out."
+                )
         for constraint in problem.active:
             if not constraint.by_velocity:
                 raise self.fault(
                     f"does not support solveVelocityConstraintFirst=True with "
                     f"{constraint.describe()}: leave it out."
                 )
-        dt = self.root._data["dt"].get()
+            problem.of(constraint, problem.delta_free)[:] = constraint.motion_violation()
         problem.W /= dt
         problem.delta_free /= dt
 

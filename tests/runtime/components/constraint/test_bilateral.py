@@ -74,7 +74,6 @@ def test_a_constraint_that_is_switched_off_has_no_rows(held):
             {"first_point": [0], "second_point": [5]},
             "has 5 in 'second_point', but .* has 2 nodes",
         ),
-        ("UniformLagrangianConstraint", "Vec1d", {"iterative": False}, "does not support iter"),
         ("StopperLagrangianConstraint", "Vec1d", {"index": 2}, "has index 2, but there are 2"),
         (
             "BilateralLagrangianConstraint",
