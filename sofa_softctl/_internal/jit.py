@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import hashlib
 import os
 import shutil
 import sys
@@ -63,7 +64,7 @@ def njit(
         use_temporary_cache()
         kernel = compiled()
     kernel.sources = _sources(function)
-    _renew_with(kernel, kernel.sources)
+    _keep_with(kernel, kernel.sources)
     compiled_kernel: Kernel = kernel
     return compiled_kernel
 
@@ -93,14 +94,15 @@ def _stamp(path: str | None) -> Iterator[tuple[str, float, int]]:
         yield path, status.st_mtime, status.st_size
 
 
-def _renew_with(kernel: Any, sources: Sources) -> None:
-    """Invalidate numba's cache when any of the files changes.
+def _keep_with(kernel: Any, sources: Sources) -> None:
+    """Let numba's cache be renewed when any of the files changes, and be written by many at once.
 
     Its index is a pickle, which cannot be read once a class in it has moved: then all is
     recompiled. Where numba caches in another way, that way decides.
     """
     index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-    if index is None or not hasattr(index, "_source_stamp") or not hasattr(index, "_load_index"):
+    wanted = ("_source_stamp", "_load_index", "_save_index", "_save_data", "_data_name")
+    if index is None or not all(hasattr(index, name) for name in wanted):
         return
     index._source_stamp = index._source_stamp, tuple(sorted(sources))
     load = index._load_index
@@ -112,6 +114,19 @@ def _renew_with(kernel: Any, sources: Sources) -> None:
             return {}
 
     index._load_index = load_index
+    index.save = functools.partial(_save, index)
+
+
+def _save(index: Any, key: Any, code: Any) -> None:
+    """Keep compiled code under a name that belongs to its key, and only then name it in the index.
+
+    numba numbers its files, and names them first. Processes that compile at the same time for
+    different types take the same number, and one then runs the other's code on its own data.
+    """
+    number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:6], "big")
+    name = index._data_name(number)
+    index._save_data(name, code)
+    index._save_index({**index._load_index(), key: name})
 
 
 @functools.cache

@@ -60,6 +60,27 @@ def test_a_kernel_is_compiled_once_for_all_processes(tmp_path):
     assert run(script, NUMBA_CACHE_DIR=cache)[:2] == ["42.0", "1"]
 
 
+AT_ONCE = """
+from pathlib import Path
+import numba
+from sofa_softctl._internal.jit import njit
+
+@njit
+def double(x):
+    return x + x
+
+double._cache._cache_file._load_index = dict  # as of processes that all began with an empty cache
+print(double(21), double(2.5), double(1j), len(list(Path(numba.config.CACHE_DIR).rglob("*.nbc"))))
+"""
+
+
+def test_processes_that_compile_at_once_do_not_overwrite_each_others_code(tmp_path):
+    """numba numbers its files: each process would take number 1, and read what came last."""
+    script = tmp_path / "kernel.py"
+    script.write_text(AT_ONCE)
+    assert run(script, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == ["42", "5.0", "2j", "3"]
+
+
 CALLER = """
 import callee
 from sofa_softctl._internal.jit import njit
