@@ -11,10 +11,12 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 from sofa_softctl.check.result import Lack, SceneCheck
@@ -82,8 +84,13 @@ class OutOfTime(BaseException):
 def _given_up_after(seconds: float) -> Iterator[None]:
     """Raise OutOfTime where the scene is at the end of its time, and again where it is kept."""
 
-    def stop(*_: object) -> NoReturn:
-        raise OutOfTime(f"It was not done after {seconds:g} s.")
+    def stop(signal_number: int, frame: FrameType | None) -> NoReturn:
+        compiles = any(
+            entry.f_globals.get("__name__", "").startswith("numba.core.compiler")
+            for entry, _ in traceback.walk_stack(frame)
+        )
+        why = " It was compiling kernels, as a first run does: check it again." if compiles else ""
+        raise OutOfTime(f"It was not done after {seconds:g} s.{why}")
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)

@@ -129,6 +129,24 @@ def test_a_scene_that_waits_for_ever_is_ended_at_its_line(tmp_path, wait):
     assert (found.error, found.where) == ("It was not done after 1 s.", f"{path}:9")
 
 
+COMPILING = """
+import itertools
+import numba
+
+
+def createScene(root):
+    for number in itertools.count():
+        numba.njit(lambda x: x + x)(float(number))
+"""
+
+
+def test_a_scene_whose_kernels_are_compiled_is_to_be_checked_again(tmp_path):
+    path = tmp_path / "scene.py"
+    path.write_text(COMPILING)
+    found = examine(str(path), steps=1, seconds=3.0, parameters={}, with_stand_ins=False)
+    assert "It was compiling kernels, as a first run does: check it again." in found.error
+
+
 def test_a_thread_that_a_scene_leaves_behind_does_not_hold_the_check(check):
     sleeping = "threading.Thread(target=time.sleep, args=(600,)).start()\n"
     found = check(f"import threading, time\n{sleeping}{BODY}")
