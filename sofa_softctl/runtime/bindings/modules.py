@@ -75,8 +75,18 @@ def _sofa() -> dict[str, Any]:
     contents["GetVersion"] = _version
     contents["Prefab"] = Prefab
     contents["import_sofa_python_scene"] = import_scene
+    contents["__getattr__"] = _not_in_sofa
     submodules = ("Core", "Helper", "Simulation", "SofaGL", "Types", "constants")
     return contents | {name: importlib.import_module(f"Sofa.{name}") for name in submodules}
+
+
+def _not_in_sofa(name: str) -> Any:
+    if name == "PythonScriptController":
+        raise AttributeError(
+            "Sofa.PythonScriptController is SofaPython 2. Derive from Sofa.Core.Controller: its "
+            "onAnimateBeginEvent(self, event) is called in each step; root.addObject(Class(...))."
+        )
+    raise AttributeError(f"module 'Sofa' has no attribute '{name}'")
 
 
 def _version() -> str:

@@ -43,10 +43,22 @@ def rest_response(system: MechanicalSystem, gravity: np.ndarray) -> RestResponse
     size, strength = float(np.ptp(x, axis=0).max()), float(np.linalg.norm(gravity))
     if not size > 0.0:
         return None
+    kept = [field.snapshot() for field in system.force_fields]
+    try:
+        return _response(system, SOFT * strength / size, gravity)
+    finally:  # such as the pulse of a pressure, which goes on with each force
+        for field, before in zip(system.force_fields, kept, strict=True):
+            field.restore(before)
+
+
+def _response(
+    system: MechanicalSystem, mass_factor: float, gravity: np.ndarray
+) -> RestResponse | None:
+    solver = system.linear_solver
     for field in system.force_fields:  # their stiffness is that of the last forces
         field.add_force(np.zeros_like(field.state._data["force"].get()))
     try:
-        solver.set_matrix(SOFT * strength / size, 1.0, 0.0)
+        solver.set_matrix(mass_factor, 1.0, 0.0)
     except SceneError:  # singular: the first step says so
         return None
     if not solver.positive_definite:

@@ -43,7 +43,8 @@ def import_scene(path: str | Path) -> ModuleType:
     with in_folder(path.parent):
         module: Any = _import(path)
     if not callable(getattr(module, "createScene", None)):
-        raise SceneError(f"'{given}' has no function createScene(root).")
+        old = " createGraph is that of SofaPython 2." if hasattr(module, "createGraph") else ""
+        raise SceneError(f"'{given}' has no function createScene(root).{old}")
     module.createScene = from_its_folder(module.createScene, path)
     return module
 

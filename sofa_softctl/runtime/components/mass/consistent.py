@@ -55,7 +55,7 @@ class MeshMatrixMass(TopologicalMass):
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
-        return {name: vars(self)[name] for name in _MATRIX}
+        return {name: vars(self)[name] for name in (*_MATRIX, "_amount")}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.components.mass.topological import TopologicalMass
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Reals
 
 
@@ -31,3 +32,9 @@ class DiagonalMass(TopologicalMass, LumpedMass):
         for i in range(elements.shape[1]):
             np.add.at(self.masses[:, 0], elements[:, i], masses / elements.shape[1])
         given.set(self.masses[:, 0].copy())
+
+    def data_changed(self, data: Data) -> None:
+        """See TopologicalMass; masses of nodes that change in a run count at once too."""
+        super().data_changed(data)
+        if self._initialised and data is self.vertexMass and len(data.get()) == self.state.count:
+            self.masses = data.get()[:, None].copy()

@@ -19,7 +19,7 @@ class LumpedMass(Mass):
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
-        names = ("masses", "moments")  # never written in place after init
+        names = ("masses", "moments", "_amount")  # never written in place after init
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:

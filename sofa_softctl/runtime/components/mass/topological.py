@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.mechanics import Mass
 from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
 from sofa_softctl.runtime.components.topology.hexa_to_tetra import PARTS as HEXAHEDRON
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -54,13 +55,17 @@ class TopologicalMass(Mass):
         points = state["rest_position" if self.on_rest else "position"].get()
         sizes = element_sizes(points, found, kind)
         density, total = self.massDensity, self.totalMass
-        if density.isSet() and not total.isSet():
+        by_density = density.isSet() and not total.isSet()
+        if by_density:
             rho = density.get()[0]
         else:
             rho = total.get() / sizes.sum()
         if not rho > 0.0:
             raise self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
         total.set(float(rho * sizes.sum()))
+        self._size = float(sizes.sum())
+        self._given = density if by_density else total
+        self._amount = float(np.ravel(self._given.get())[0])
         return found, rho * sizes, kind
 
     def find_topology(self) -> Topology:
@@ -74,6 +79,28 @@ class TopologicalMass(Mass):
     def reinit(self) -> None:
         """Distribute the mass again."""
         self.init()
+
+    def data_changed(self, data: Data) -> None:
+        """A mass that changes in a run counts at once: the one of the two that was given first."""
+        if not self._initialised or data.type.name not in ("totalMass", "massDensity"):
+            return
+        if "_given" not in vars(self):
+            return
+        if data is not self._given:
+            self._show()
+            return
+        amount = float(np.ravel(data.get())[0])
+        if not amount > 0.0:
+            raise self.fault(f"needs a positive mass, got {data.type.name} {amount:g}.")
+        self.scale(amount / self._amount)
+        self._amount = amount
+        self._show()
+
+    def _show(self) -> None:
+        """Let totalMass and massDensity say what counts."""
+        rho = self._amount if self._given is self.massDensity else self._amount / self._size
+        self.massDensity.set(np.array([rho]))
+        self.totalMass.set(rho * self._size)
 
 
 _QUAD = [(0, 1, 2), (0, 2, 3)]

@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
 from sofa_softctl.runtime.components.mass.rigid_file import read_rigid_mass
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import repository
@@ -24,6 +25,9 @@ class UniformMass(LumpedMass):
     with a unit matrix when only a mass is given. As in SOFA the moment of inertia does not turn
     with the body and there is no gyroscopic moment: that is right for balls and cubes, and for slow
     turns.
+
+    In a run a change of the one that was given counts, from that step on; the other follows. (In
+    SOFA the gravity of that one step is that of the mass before.)
     """
 
     acts_on = ("Vec3", "Rigid3", "Vec1")
@@ -66,11 +70,18 @@ class UniformMass(LumpedMass):
         total, vertex = self.totalMass, self.vertexMass
         if not (total.isSet() or vertex.isSet()):
             raise self.fault("has no mass: give totalMass or vertexMass.")
+        self._by_total = total.isSet()
+        self._distribute(nodes)
+
+    def _distribute(self, nodes: np.ndarray) -> None:
+        """Give each of the nodes, or every one, its share."""
+        count, total, vertex = self.state.count, self.totalMass, self.vertexMass
         share = nodes.size or count
         body = RigidMass.of(str(vertex.get()))
-        value = total.get() / share if total.isSet() else body.mass
+        value = total.get() / share if self._by_total else body.mass
         if not value > 0.0:
             raise self.fault(f"needs a positive mass, got {value * share:g}.")
+        self._nodes = nodes
         total.set(value * share)
         chosen = nodes if nodes.size else slice(None)
         self.masses = np.zeros((count, 1))
@@ -121,3 +132,8 @@ class UniformMass(LumpedMass):
     def reinit(self) -> None:
         """Distribute the mass again."""
         self.init()
+
+    def data_changed(self, data: Data) -> None:
+        """A mass that changes in a run counts at once: the one of the two that was given first."""
+        if self._initialised and data.type.name in ("totalMass", "vertexMass"):
+            self._distribute(self._nodes)

@@ -47,11 +47,11 @@ class Topology(Component):
     def check_elements(self) -> None:
         """SceneError where an element names a vertex that does not exist.
 
-        Without vertices of its own, and before a state beside it has some, nobody knows.
+        Without vertices of its own, and before a state of points beside it has some, nobody knows.
         """
         count = self.count
         states = [] if self._context is None else self._context.of("state")
-        known = bool(states) and states[0]._initialised
+        known = bool(states) and states[0]._initialised and states[0].coord_size >= 3
         if not len(self._data["position"].get()) and not known:
             return
         for name in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):

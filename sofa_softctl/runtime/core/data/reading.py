@@ -131,6 +131,11 @@ def first_numbers(value: Any) -> np.ndarray:
     return np.array([float(digits) for digits in _first(value, _NUMBER)])
 
 
+def is_numbers(value: Any) -> bool:
+    """Whether all of a value's text can be read as numbers."""
+    return all(_NUMBER.fullmatch(word) for word in words(value))
+
+
 def first_whole_numbers(value: Any) -> np.ndarray:
     """The whole numbers of a value up to the first that cannot be read to its end, shape (n,)."""
     return np.array([whole_number(digits) for digits in _first(value, _WHOLE)], dtype=np.int64)

@@ -320,10 +320,12 @@ class Vector(DataType):
         return array
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """The first numbers; what is missing stays as it was."""
+        """The first numbers, then 0 where one cannot be read; what is missing stays as it was."""
         array = np.array(present)
         first = reading.first_numbers(value)[: array.size]
         array[: len(first)] = first
+        if len(first) < array.size and not reading.is_numbers(value):
+            array[len(first)] = 0.0
         return array
 
     def expectation(self, owner: Any) -> str:

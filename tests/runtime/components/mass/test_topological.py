@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.simulation import snapshot
 
 GRAVITY = np.array([1.0, -9.81, 0.5])
 both_masses = pytest.mark.parametrize("kind", ["DiagonalMass", "MeshMatrixMass"])
@@ -138,3 +139,28 @@ def test_a_mass_that_is_none_is_an_error(kind, massive):
     positions, elements, _ = SHAPES["tetrahedra"]
     with pytest.raises(SceneError, match="needs a positive mass, got -10"):
         massive(kind, positions, "tetrahedra", elements, massDensity=-1.0)
+
+
+@both_masses
+def test_a_mass_that_changes_in_a_run_counts_from_then_on(kind, massive):
+    positions, elements, size = SHAPES["tetrahedra"]
+    mass = massive(kind, positions, "tetrahedra", elements, massDensity=0.5)
+    mass.massDensity.value = [1.5]
+    mass.totalMass.value = 77.0  # the density was given, and counts
+    assert mass.totalMass.value == pytest.approx(1.5 * size)
+    force = np.zeros((len(positions), 3))
+    mass.add_gravity(force, GRAVITY)
+    assert force.sum(axis=0) == pytest.approx(1.5 * size * GRAVITY)
+
+
+@both_masses
+def test_a_snapshot_brings_back_the_mass_of_then(root, kind, massive):
+    positions, elements, _ = SHAPES["tetrahedra"]
+    mass = massive(kind, positions, "tetrahedra", elements, totalMass=3.0)
+    kept = snapshot.take(root)
+    mass.totalMass.value = 6.0
+    snapshot.put_back(root, kept)
+    mass.totalMass.value = 4.0
+    force = np.zeros((len(positions), 3))
+    mass.add_gravity(force, GRAVITY)
+    assert force.sum(axis=0) == pytest.approx(4.0 * GRAVITY)

@@ -87,3 +87,21 @@ def test_a_mass_without_nodes_is_an_error(root):
     node.addObject("UniformMass", totalMass=1.0)
     with pytest.raises(SceneError, match="MechanicalObject., which has no nodes"):
         simulation.init(root)
+
+
+def test_a_mass_that_changes_in_a_run_counts_from_then_on(four_nodes):
+    mass = four_nodes(totalMass=6.0)
+    mass.totalMass.value = 10.0
+    assert mass.vertexMass.value == 2.5
+    assert weight(mass) == pytest.approx(np.tile(2.5 * GRAVITY, (4, 1)))
+
+
+def test_the_mass_that_was_not_given_follows(four_nodes):
+    """As in SOFA: what was given first counts."""
+    mass = four_nodes(vertexMass=0.5)
+    mass.totalMass.value = 100.0
+    assert mass.totalMass.value == 2.0
+    mass.vertexMass.value = 0.75
+    assert mass.totalMass.value == 3.0
+    with pytest.raises(SceneError, match="needs a positive mass"):
+        mass.vertexMass.value = -1.0
