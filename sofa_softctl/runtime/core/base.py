@@ -144,11 +144,11 @@ class Base:
         """The Data of that name or alias, None when there is none."""
         return self._data.get(self.data_names.get(name, name))
 
-    def getData(self, name: str) -> Data:
-        """The Data of that name or alias; an error when there is none."""
+    def getData(self, name: str) -> Any:
+        """The Data of that name or alias; None, with a warning, when there is none."""
         data = self.findData(name)
         if data is None:
-            raise UnknownDataError(self.unknown_data(name, scene_line()))
+            complain(self, UnknownDataError(self.unknown_data(name, scene_line())))
         return data
 
     def hasData(self, name: str) -> bool:

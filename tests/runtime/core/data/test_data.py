@@ -9,7 +9,7 @@ import pytest
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import types as data_types
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.strictness import complaints, strict
 
 
 class Sample(Component):
@@ -887,3 +887,12 @@ def test_links_stay_when_their_part_of_the_graph_is_hung_elsewhere(Sofa, root):
     root.addChild("holder").addChild(part)
     assert several.getLinkedBases() == states
     assert one.getLinkedBase() is states[1]
+
+
+def test_a_data_that_is_not_there_is_none_with_a_warning(root, tolerant):
+    """As in SOFA, whose scripts ask so whether there is one; in strict mode it is an error."""
+    with complaints() as found:
+        assert root.getData("gravty") is None
+    assert "gravity" in str(found[0])
+    with strict(), pytest.raises(SceneError, match="gravty"):
+        root.getData("gravty")
