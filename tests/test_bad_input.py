@@ -193,8 +193,7 @@ BAD = {
     "an object without a state": (
         "tip",
         "tip.addObject('PositionConstraint', name='alone', mstate='@/', useDirections=[1, 0, 0])",
-        "'mstate' of PositionConstraint '/body/tip/alone' links to Node '/', which holds "
-        "no state",
+        "'mstate' of PositionConstraint '/body/tip/alone' links to Node '/', which holds no state",
     ),
 }
 

@@ -149,7 +149,7 @@ class MechanicalObject(MechanicalState):
             topologies = list(self._context.of("topology"))
         for topology in topologies:
             topology.make_ready()
-            points: np.ndarray = topology._data["position"].get()
+            points: np.ndarray = topology.nodes()
             if len(points):
                 return points
         return None

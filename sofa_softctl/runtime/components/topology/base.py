@@ -65,6 +65,11 @@ class Topology(Component):
                     f"{count} vertices."
                 )
 
+    def nodes(self) -> np.ndarray:
+        """Positions of the nodes that a state in its node gets, shape (n, 3)."""
+        points: np.ndarray = self._data["position"].get()
+        return points
+
     @property
     def count(self) -> int:
         """Number of vertices; that of the node's state when the topology has no positions."""

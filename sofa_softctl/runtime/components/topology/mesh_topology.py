@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.core.data.types import Bool, Text, Vectors
@@ -33,3 +35,13 @@ class MeshTopology(Topology):
             for name in ("position", *ELEMENTS):
                 self._data[name].set(loader._data[name].get().copy())
         super().init()
+
+    def nodes(self) -> np.ndarray:
+        """See Topology; without the vertices after the last one that an element uses, as in SOFA.
+
+        Those of its own file count all.
+        """
+        points = super().nodes()
+        elements = [self._data[kind].get() for kind in ELEMENTS]
+        used = max((int(entry.max()) + 1 for entry in elements if len(entry)), default=len(points))
+        return points if self.filename.get() else points[:used]
