@@ -130,20 +130,34 @@ def test_a_scene_that_waits_for_ever_is_ended_at_its_line(tmp_path, wait):
 
 
 COMPILING = """
-import itertools
+import time
 import numba
+from numba.extending import overload
+
+
+def long_to_compile():
+    pass
+
+
+@overload(long_to_compile)
+def compile_it():
+    time.sleep(600)
+
+
+@numba.njit
+def kernel():
+    long_to_compile()
 
 
 def createScene(root):
-    for number in itertools.count():
-        numba.njit(lambda x: x + x)(float(number))
+    kernel()
 """
 
 
 def test_a_scene_whose_kernels_are_compiled_is_to_be_checked_again(tmp_path):
     path = tmp_path / "scene.py"
     path.write_text(COMPILING)
-    found = examine(str(path), steps=1, seconds=3.0, parameters={}, with_stand_ins=False)
+    found = examine(str(path), steps=1, seconds=2.0, parameters={}, with_stand_ins=False)
     assert "It was compiling kernels, as a first run does: check it again." in found.error
 
 

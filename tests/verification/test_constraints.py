@@ -421,11 +421,21 @@ def test_uncoupled_nodes_have_a_compliance_of_their_own(values, c, root, particl
     assert delta == pytest.approx([0.1, 0.2], abs=1e-12)
 
 
-def test_factors_other_than_the_integrators_are_an_error(root, particles, run):
-    """SOFA's correctionPositionFactor and correctionVelocityFactor."""
-    uncoupled(root, particles, useOdeSolverIntegrationFactors=False)
-    with pytest.raises(SceneError, match="does not support useOdeSolverIntegrationFactors=False"):
-        run(root, 0)
+def test_factors_of_its_own_move_by_displacements(root, particles, run):
+    """W = H C H^T, x+ = x_free + p C H^T lambda, v+ = v_free + (q / h) C H^T lambda."""
+    factors = {"correctionPositionFactor": 0.8, "correctionVelocityFactor": 0.5}
+    own = {"useOdeSolverIntegrationFactors": False, "defaultCompliance": 0.3}
+    node = uncoupled(root, particles, **own, **factors)
+    root.gravity = [0.0, 0.0, -3.0]
+    run(root, 1)
+    H = np.array([[0, 0, 1, 0, 0, -1], [0.6, 0.8, 0, 0, 0, 0]], float)
+    problem = simulation.loop_of(root).problem
+    assert problem.W == pytest.approx(0.3 * H @ H.T, rel=1e-12, abs=0.0)
+    change = 0.3 * (H.T @ problem.lam).reshape(2, 3)
+    v_free = np.array([[0.0, 0.0, -0.03]] * 2)
+    assert node.dofs.velocity.array() == pytest.approx(v_free + 0.5 / 0.01 * change, abs=1e-12)
+    expected = [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0]] + 0.01 * v_free + 0.8 * change
+    assert node.dofs.position.array() == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_factor_of_the_compliance_scales_the_correction_too(root, pulled, run):
