@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.kernels.mapping import rigid
-from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
 
 
 class DofType:
@@ -54,7 +54,7 @@ class DofType:
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
         """Positions scaled, then turned about x, y and z in degrees, then shifted."""
-        return rigid.rotated(rigid.from_degrees(angles), x * scale) + shift
+        return rigid.rotated(quaternion_zyx(angles), x * scale) + shift
 
     def linear(self, vector: np.ndarray) -> np.ndarray:
         """A velocity or force along a vector of space (3,), shape (deriv_size,)."""
@@ -92,7 +92,7 @@ class RigidDofs(DofType):
     ) -> np.ndarray:
         """See Kind."""
         centre = super().transformed(x[:, :3], scale, angles, shift)
-        return np.hstack([centre, rigid.product(rigid.from_degrees(angles), x[:, 3:])])
+        return np.hstack([centre, rigid.product(quaternion_zyx(angles), x[:, 3:])])
 
     def linear(self, vector: np.ndarray) -> np.ndarray:
         """See Kind."""

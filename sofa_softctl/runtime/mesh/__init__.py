@@ -8,8 +8,9 @@ from sofa_softctl.runtime.mesh.checks import (
 )
 from sofa_softctl.runtime.mesh.description import MeshDescription, describe
 from sofa_softctl.runtime.mesh.findings import Finding, findings, likely_unit
-from sofa_softctl.runtime.mesh.mesh import Mesh, rotation_zyx
+from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 from sofa_softctl.runtime.mesh.subelements import with_subelements
 
 __all__ = [

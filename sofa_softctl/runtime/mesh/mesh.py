@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
+
+from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
 ELEMENTS = {"edges": 2, "triangles": 3, "quads": 4, "tetrahedra": 4, "hexahedra": 8}
 """The kinds of element, by SOFA's names, and how many vertices each has."""
@@ -80,21 +81,3 @@ def times(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     x, y, z = points[..., :1], points[..., 1:2], points[..., 2:]
     product: np.ndarray = x * matrix[:, 0] + y * matrix[:, 1] + z * matrix[:, 2]
     return product
-
-
-def rotation_zyx(degrees: tuple[float, float, float] | np.ndarray) -> np.ndarray:
-    """The rotation matrix Rz Ry Rx of three angles [degrees], shape (3, 3).
-
-    By way of the quaternion, as SOFA: the last bits are the same.
-    """
-    halves = [float(angle) * math.pi / 180.0 / 2 for angle in degrees]
-    (cx, cy, cz), (sx, sy, sz) = map(math.cos, halves), map(math.sin, halves)
-    x, y = sx * cy * cz - cx * sy * sz, cx * sy * cz + sx * cy * sz
-    z, w = cx * cy * sz - sx * sy * cz, cx * cy * cz + sx * sy * sz
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (z * x + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (z * z + x * x), 2 * (y * z - x * w)],
-            [2 * (z * x - y * w), 2 * (y * z + x * w), 1 - 2 * (y * y + x * x)],
-        ]
-    )

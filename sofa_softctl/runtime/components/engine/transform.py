@@ -19,7 +19,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vectors,
 )
 from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
-from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
 
 
 class TransformEngine(Engine):
@@ -53,7 +53,7 @@ class TransformEngine(Engine):
     def _turn_by_angles(self, places: np.ndarray, inverse: bool) -> None:
         angles = self.rotation.get()
         if angles.any():
-            self._turn_by(places, quaternion_of(rotation_zyx(angles)), inverse)
+            self._turn_by(places, quaternion_zyx(angles), inverse)
 
     def _turn(self, places: np.ndarray, inverse: bool) -> None:
         self._turn_by(places, self.quaternion.get(), inverse)
@@ -147,19 +147,3 @@ class TransformPosition(Engine):
             "scaleRotationTranslation": lambda: (x * scale) @ turn.T + shift,
         }[method]()
         return found
-
-
-def quaternion_of(rotation: np.ndarray) -> np.ndarray:
-    """The unit quaternion x y z w of a rotation matrix, w not negative, shape (4,)."""
-    w, v = np.linalg.eigh(_davenport(rotation))
-    q: np.ndarray = v[:, int(np.argmax(w))]
-    return q if q[3] >= 0.0 else -q
-
-
-def _davenport(r: np.ndarray) -> np.ndarray:
-    """Davenport's matrix: its largest eigenvalue belongs to the rotation's quaternion."""
-    k = np.empty((4, 4))
-    k[:3, :3] = r + r.T - np.trace(r) * np.eye(3)
-    k[:3, 3] = k[3, :3] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
-    k[3, 3] = np.trace(r)
-    return k

@@ -20,9 +20,10 @@ from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.made import made_mesh
-from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, rotation_zyx, times
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.normals import vertex_normals
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
+from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 from sofa_softctl.runtime.mesh.split import split, split_edges
 from sofa_softctl.runtime.mesh.subelements import attached, with_subelements
 

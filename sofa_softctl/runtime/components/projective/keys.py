@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.kernels.mapping import rigid
+from sofa_softctl.runtime.mesh.rotation import quaternion_zyx
 
 
 class Span(NamedTuple):
@@ -31,7 +31,7 @@ def between(first: np.ndarray, last: np.ndarray, t: float) -> np.ndarray:
 
     As in SOFA the middle is taken, whatever t is, where they are closer than 0.002 rad.
     """
-    a, b = rigid.from_degrees(np.degrees(first)), rigid.from_degrees(np.degrees(last))
+    a, b = quaternion_zyx(np.degrees(first)), quaternion_zyx(np.degrees(last))
     cosine = float(a @ b)
     if abs(cosine) >= 1.0:
         return a

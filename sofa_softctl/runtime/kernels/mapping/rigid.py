@@ -127,13 +127,3 @@ def rotation_vector(q: np.ndarray) -> np.ndarray:
     small = sine < 2.220446049250313e-16
     vector: np.ndarray = q[..., :3] * np.where(small, 2.0, angle / np.where(small, 1.0, sine))
     return vector
-
-
-def from_degrees(angles: np.ndarray) -> np.ndarray:
-    """The quaternion of Rz Ry Rx, the order of SOFA's `rotation`; angles about x, y, z (3,)."""
-    half = np.radians(angles) / 2.0
-    x, y, z = (
-        np.array([*(np.eye(3)[axis] * math.sin(half[axis])), math.cos(half[axis])])
-        for axis in range(3)
-    )
-    return product(z, product(y, x))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.mesh.mesh import rotation_zyx
+from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 from sofa_softctl.runtime.simulation import simulation
 
 POINTS = np.random.default_rng(3).normal(size=(5, 3))

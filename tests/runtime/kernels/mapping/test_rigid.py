@@ -5,7 +5,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.runtime.kernels.mapping import rigid
-from sofa_softctl.runtime.mesh.mesh import rotation_zyx
 
 ROUNDING = 1e-14
 """A few operations on numbers of size one."""
@@ -63,13 +62,6 @@ def test_the_rotation_vector_is_axis_times_angle(angle):
     q = Rotation.from_rotvec(angle * axis).as_quat()
     for factor in (1.0, -1.0, 1.001):
         assert rigid.rotation_vector(factor * q) == pytest.approx(angle * axis, abs=ROUNDING)
-
-
-def test_degrees_about_x_y_and_z_are_those_of_points():
-    """A body's frame turns as the points of a mesh do under the same `rotation`."""
-    angles = np.array([30.0, -50.0, 110.0])
-    q = rigid.from_degrees(angles)
-    assert Rotation.from_quat(q).as_matrix() == pytest.approx(rotation_zyx(angles), abs=ROUNDING)
 
 
 def test_products_conjugates_and_rotated_points_are_those_of_rotations():
