@@ -40,7 +40,7 @@ def is_strict() -> bool:
     return _STRICT.get()
 
 
-def complain(sender: Any, error: SceneError) -> None:
+def complain(sender: Any, error: SceneError, then: str = "") -> None:
     """Raise a fault of a scene where it is strict; else warn of it, and go on as SOFA does.
 
     For faults with which SOFA goes on and that do not make a wrong motion unseen: an unknown Data,
@@ -49,6 +49,7 @@ def complain(sender: Any, error: SceneError) -> None:
     Args:
         sender: The object whose fault it is.
         error: The fault, with the scene's line.
+        then: What is done about it; part of the warning alone.
 
     Raises:
         SceneError: It, in strict mode.
@@ -57,4 +58,4 @@ def complain(sender: Any, error: SceneError) -> None:
         raise error
     if (found := _FOUND.get()) is not None:
         found.append(error)
-    message.warning(sender, str(error))
+    message.warning(sender, f"{error}{then}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ class GraphSystem(MechanicalSystem):
         self._share_arrays()
         self._check()
         self.linear_solver = self._linear_solver()
-        self.fixed = np.zeros((self.size, 3), dtype=bool)
-        self.identity = np.zeros((self.size, 3), dtype=bool)
+        self.fixed, self.identity = self.unused.copy(), self.unused.copy()
+        self._masks: list[np.ndarray] = []
         self._projecting = [
             entry
             for entry in self.projective
@@ -216,15 +217,17 @@ class GraphSystem(MechanicalSystem):
 
     def update_fixed(self) -> None:
         """Ask the projective constraints which degrees of freedom they hold now."""
-        self.fixed[:] = self.unused
-        self.identity[:] = self.unused
-        for constraint in self.projective:
-            state = constraint.state
-            if id(state) in self.offset:
-                held, rows = self.part(self.fixed, state), self.part(self.identity, state)
-                fixed = constraint.fixed()
-                held |= fixed
-                rows |= constraint.in_matrix(fixed)
+        own = [entry for entry in self.projective if id(entry.state) in self.offset]
+        held = [entry.fixed() for entry in own]
+        rows = [entry.in_matrix(fixed) for entry, fixed in zip(own, held, strict=True)]
+        if _are_same(held + rows, self._masks):
+            return
+        self._masks = held + rows
+        for whole, masks in ((self.fixed, held), (self.identity, rows)):
+            whole[:] = self.unused
+            for entry, mask in zip(own, masks, strict=True):
+                part = self.part(whole, entry.state)
+                part |= mask
 
     def project(self, vector: np.ndarray) -> None:
         """See MechanicalSystem."""
@@ -270,6 +273,11 @@ class GraphSystem(MechanicalSystem):
             position.touch()
             state._data["velocity"].touch()
         np.add(self.v_free, change, out=self.v)
+
+
+def _are_same(masks: list[np.ndarray], last: list[np.ndarray]) -> bool:
+    """Whether they are the very arrays of last time: what changes makes another array."""
+    return len(masks) == len(last) and all(map(is_, masks, last))
 
 
 def put_in_place(constraints: Sequence[ProjectiveConstraint]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.dofs import KINDS
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.core.data import reading
@@ -73,6 +74,15 @@ class MechanicalObject(MechanicalState):
             if any(key in values for key in keys):
                 values[name] = [reading.attribute(values.pop(key, 0.0)) for key in keys]
         super().__init__(*args, **spelt_out(values))
+        self._begin_with_one_node()
+
+    def _begin_with_one_node(self) -> None:
+        """Until it is initialised, one node stands at the origin where nothing was said."""
+        if self._data["template"].get() not in KINDS:
+            return  # an error when it is initialised
+        for name, row in (("position", self.kind.identity), ("velocity", [0.0] * self.deriv_size)):
+            if not self._data[name].isSet():
+                self._data[name].set(np.array([row], dtype=float))
 
     def init(self) -> None:
         """Take positions from the topology, transform them, fill what was not given.
@@ -135,12 +145,13 @@ class MechanicalObject(MechanicalState):
     def _given_count(self) -> int:
         """Length of the longest vector; one node where nothing was said."""
         names = ("position", "velocity", "force", "externalForce", "rest_position")
-        lengths = [len(self._data[name].get()) for name in (*names, "derivX")]
+        given = [self._data[name] for name in (*names, "derivX")]
+        lengths = [len(data.get()) for data in given if data.isSet()]
         size = self._data["size"]
         if size.isSet() and size.get() < 0:
             raise self.fault(f"takes a 'size' of 0 nodes or more, got {size.get()}.")
         said = size.isSet() or any(self._data[name].isSet() for name in names)
-        return max(*lengths, size.get() if size.isSet() else 0 if said else 1)
+        return max([*lengths, size.get() if size.isSet() else 0 if said else 1])
 
     def _points_of_topology(self) -> np.ndarray | None:
         linked: Any = self._links["topology"].getLinkedBase()

@@ -309,8 +309,9 @@ class Data:
         try:
             return self._convert(value, where)
         except SceneError as error:
-            complain(self.owner, error)
-            return self.type.salvage(value, self.owner, self._value)
+            taken = self.type.salvage(value, self.owner, self._value)
+            complain(self.owner, error, f" It counts as {_short(taken)}.")
+            return taken
 
     def _copied(self, source: Data, where: Line | None) -> Any:
         """Another Data's value of now: as in SOFA, only a link follows what it becomes."""
