@@ -26,11 +26,11 @@ def Doubler(Sofa):
 def test_outputs_are_computed_when_they_are_read_and_only_after_a_change(root, Doubler):
     engine = root.addObject(Doubler(name="engine"))
     assert engine.updates == 0
-    assert engine.output.toList() == engine.output.toList() == [2.0]
+    assert engine.output.toList() == engine.output.toList() == [[2.0]]
     assert engine.updates == 1
     with engine.input.writeable() as values:
         values[0] = 4.0
-    assert engine.output.toList() == [8.0]
+    assert engine.output.toList() == [[8.0]]
     assert engine.updates == 2
 
 
@@ -38,9 +38,9 @@ def test_engines_feed_each_other(root, Doubler):
     first = root.addObject(Doubler(name="first"))
     second = root.addObject(Doubler(name="second"))
     second.input.setParent(first.output)
-    assert second.output.toList() == [4.0]
+    assert second.output.toList() == [[4.0]]
     first.input.value = [3.0]
-    assert second.output.toList() == [12.0]
+    assert second.output.toList() == [[12.0]]
 
 
 def test_an_engine_without_update_says_so(Sofa, root):

@@ -14,6 +14,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class LinearSolverConstraintCorrection(ConstraintCorrection):
@@ -127,12 +128,14 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     def _of_body(self) -> tuple[np.ndarray, np.ndarray]:
         """Compliance of the centre and of the rotation of each body, shapes (3, 3)."""
         given = self.compliance.get()
-        if len(given) not in (0, 7):
-            raise self.fault(
-                f"has {len(given)} numbers in 'compliance'; for bodies it takes 7: that of the "
-                "centre, then xx, xy, xz, yy, yz, zz of the rotation."
-            )
-        if not len(given):
+        if len(given) != 7:
+            if len(given):
+                problem = self.fault(
+                    f"has {len(given)} numbers in 'compliance', which do not count for bodies: "
+                    "these take 7, that of the centre, then xx, xy, xz, yy, yz, zz of the "
+                    "rotation. As in SOFA it is that of the defaultCompliance, or of the mass."
+                )
+                complain(self, problem)
             given = self._from_mass()
             self.compliance.set(given)
         return given[0] * np.eye(3), given[[1, 2, 3, 2, 4, 5, 3, 5, 6]].reshape(3, 3)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.dofs import KINDS
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.core.data import reading
@@ -27,6 +26,22 @@ from sofa_softctl.runtime.helper.strictness import complain
 _ROUNDED = 1e-2  # a quaternion written with two digits is still one
 
 
+class _OneCoord(Coords):
+    """Positions; one at the origin where none was given."""
+
+    def initial(self, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return np.array([owner.kind.identity], dtype=float)
+
+
+class _OneDeriv(Derivs):
+    """Velocities; one that is zero where none was given."""
+
+    def initial(self, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return np.zeros((1, owner.deriv_size))
+
+
 class MechanicalObject(MechanicalState):
     """Positions, velocities and forces of nodes.
 
@@ -41,6 +56,8 @@ class MechanicalObject(MechanicalState):
     translation2 act on positions alone: the body starts away from its rest.
     """
 
+    position = _OneCoord([], "Position of each node; one, until it is initialised.", unit="length")
+    velocity = _OneDeriv([], "Velocity of each node; likewise.", unit="length/time")
     reset_position = Coords([], "Position to which `reset` returns.", unit="length")
     reset_velocity = Derivs([], "Velocity to which `reset` returns.", unit="length/time")
     derivX = Derivs([], "Unused.")
@@ -74,15 +91,6 @@ class MechanicalObject(MechanicalState):
             if any(key in values for key in keys):
                 values[name] = [reading.attribute(values.pop(key, 0.0)) for key in keys]
         super().__init__(*args, **spelt_out(values))
-        self._begin_with_one_node()
-
-    def _begin_with_one_node(self) -> None:
-        """Until it is initialised, one node stands at the origin where nothing was said."""
-        if self._data["template"].get() not in KINDS:
-            return  # an error when it is initialised
-        for name, row in (("position", self.kind.identity), ("velocity", [0.0] * self.deriv_size)):
-            if not self._data[name].isSet():
-                self._data[name].set(np.array([row], dtype=float))
 
     def init(self) -> None:
         """Take positions from the topology, transform them, fill what was not given.

@@ -220,8 +220,8 @@ class Data:
         return True
 
     def toList(self) -> list[Any]:
-        """The value as nested lists."""
-        return np.asarray(self.get()).tolist()
+        """Its rows: as in SofaPython3, indices are [[3], [5]] and a vector [[x, y, z]]."""
+        return self.type.rows(self.get())
 
     def __len__(self) -> int:
         return len(self.get())

@@ -193,9 +193,9 @@ def span(word: str) -> range:
 
 
 def span_or_number(word: str) -> Iterable[int]:
-    """A range, or else the number with which the word begins."""
+    """A range, or else the number with which the word begins; as large as a number can be."""
     try:
-        return span(word)
+        return [max(min(number, _LARGEST), -_LARGEST) for number in span(word)]
     except ValueError:
         return [whole_number(word)]
 

@@ -85,6 +85,13 @@ class DataType:
         del value, owner
         return present
 
+    def rows(self, value: Any) -> list[Any]:
+        """A value as a list of rows of numbers, or of words."""
+        array = np.asarray(value)
+        numbers = array.ndim == 1 and array.dtype.kind in "biuf"
+        rows: list[Any] = (array[:, None] if numbers else array).tolist()
+        return rows
+
     def expectation(self, owner: Any) -> str:
         """Expected value, for errors: 'takes one number'."""
         raise NotImplementedError
@@ -328,6 +335,10 @@ class Vector(DataType):
             array[len(first)] = 0.0
         return array
 
+    def rows(self, value: Any) -> list[Any]:
+        """See DataType: one row."""
+        return [np.asarray(value).tolist()]
+
     def expectation(self, owner: Any) -> str:
         """See DataType."""
         return f"takes {self.size(owner)} numbers"
@@ -394,6 +405,10 @@ class Bools(DataType):
         if array.size not in self.widths or not np.isin(array, (0, 1)).all():
             raise ValueError(f"{array.size} entries")
         return array.astype(bool)
+
+    def rows(self, value: Any) -> list[Any]:
+        """See DataType: one row."""
+        return [np.asarray(value).tolist()]
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""

@@ -114,20 +114,26 @@ def test_seven_numbers_are_the_compliance_of_centre_and_turns(body, root):
     assert root.solver.W() == pytest.approx(H * expected, rel=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("values", "mass", "problem"),
-    [
-        ({"compliance": [1, 2, 3]}, True, "has 3 numbers in 'compliance'; for bodies it takes 7"),
-        ({}, False, "needs 'compliance' or 'defaultCompliance', or a UniformMass"),
-    ],
-)
-def test_a_compliance_that_is_none_is_an_error(body, root, values, mass, problem):
-    node = body("UncoupledConstraintCorrection", mass=False, **values)
+def test_without_a_compliance_there_must_be_a_mass(body, root):
+    node = body("UncoupledConstraintCorrection", mass=False)
     node.getObject("EulerImplicitSolver").firstOrder.value = True
-    if mass:
-        node.addObject("UniformMass", vertexMass=MASS)
-    with pytest.raises(SceneError, match=problem):
+    with pytest.raises(SceneError, match="needs 'compliance' or 'defaultCompliance', or a Uni"):
         simulation.init(root)
+
+
+@pytest.mark.usefixtures("tolerant")
+@pytest.mark.parametrize("given", [[0.5], [1, 2, 3]])
+def test_other_than_seven_numbers_do_not_count(body, root, monkeypatch, given):
+    """SOFA's UncoupledConstraintCorrection<Rigid3>::init; the compliance is then 1 / mass."""
+    said = []
+    monkeypatch.setattr(message, "warning", lambda emitter, text: said.append(text))
+    node = body("UncoupledConstraintCorrection", compliance=given)
+    node.addObject("PositionConstraint", useDirections=[1, 0, 0, 0, 0, 0], valueType="force")
+    simulation.init(root)
+    simulation.animateNSteps(root, 1)
+    mass = node.getObject("UniformMass").totalMass.value
+    assert root.solver.W() == pytest.approx(np.array([[H / mass]]), rel=1e-13)
+    assert any(f"has {len(given)} numbers in 'compliance', which do not count" in t for t in said)
 
 
 @pytest.mark.parametrize(("axis", "value"), [(3, 0.3), (4, -0.2), (5, 1.0), (1, 2.5)])

@@ -33,6 +33,19 @@ def test_without_positions_there_is_one_node_at_rest(root, template, name, posit
     assert dofs.size.value == 1
 
 
+def test_a_script_may_place_a_state_before_it_is_initialised(root):
+    """SOFA's MechanicalObject has one node from the start; splib3's RigidDof sets it so."""
+    from splib3.numerics import RigidDof
+
+    state = root.addObject("MechanicalObject", template="Rigid3")
+    assert state.position.toList() == [[0, 0, 0, 0, 0, 0, 1]] and state.velocity.toList() == [
+        [0] * 6
+    ]
+    RigidDof(state).translate([1.0, 2.0, 3.0])
+    simulation.init(root)
+    assert state.position.toList() == state.rest_position.toList() == [[1, 2, 3, 0, 0, 0, 1]]
+
+
 def test_bodies_at_the_points_of_a_topology_are_not_turned(root):
     points = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     root.addObject("PointSetTopologyContainer", position=points)

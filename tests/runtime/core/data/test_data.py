@@ -347,7 +347,7 @@ def test_a_data_can_be_indexed_iterated_and_measured(sample):
     assert sample.values[1] == 4.0
     assert list(sample.values) == [3.0, 4.0]
     assert len(sample.values) == 2
-    assert sample.values.toList() == [3.0, 4.0]
+    assert sample.values.toList() == [[3.0], [4.0]]
 
 
 def test_aliases_are_other_names_of_the_same_data(root):
@@ -362,7 +362,7 @@ def test_aliases_are_other_names_of_the_same_data(root):
 def test_setting_an_attribute_sets_the_data(sample):
     sample.count = 5
     sample.setDataValues(values=[2.0], label="x")
-    assert (sample.count.value, sample.values.toList(), sample.label.value) == (5, [2.0], "x")
+    assert (sample.count.value, sample.values.toList(), sample.label.value) == (5, [[2.0]], "x")
 
 
 def test_an_unknown_data_names_the_close_one_and_where_all_are_listed(root):
@@ -388,14 +388,14 @@ def test_a_link_is_followed_at_once_and_follows_its_source(root):
     source = root.addObject(Sample(name="source", values=[1.0, 2.0]))
     child = root.addChild("child")
     sample = child.addObject(Sample(name="sample", values="@../source.values"))
-    assert sample.values.toList() == [1.0, 2.0]
+    assert sample.values.toList() == [[1.0], [2.0]]
     assert sample.values.getParent() is source.values
     source.values.value = [5.0]
     assert sample.values.isDirty()
-    assert sample.values.toList() == [5.0]
+    assert sample.values.toList() == [[5.0]]
     with source.values.writeable() as values:
         values[0] = 6.0
-    assert sample.values.toList() == [6.0]
+    assert sample.values.toList() == [[6.0]]
     assert sample.values.isSet()
 
 
@@ -406,7 +406,7 @@ def test_a_link_is_followed_at_once_and_follows_its_source(root):
 def test_a_path_starts_at_the_node_or_at_the_root(root, path):
     root.addChild("child")
     root.addObject(Sample(name="source", values=[7.0]))
-    assert root.addObject(Sample(name="sample", values=path)).values.toList() == [7.0]
+    assert root.addObject(Sample(name="sample", values=path)).values.toList() == [[7.0]]
 
 
 def test_a_link_to_the_node_itself(root):
@@ -416,17 +416,17 @@ def test_a_link_to_the_node_itself(root):
 
 def test_a_link_to_what_comes_later_is_followed_at_init(root, Sofa):
     sample = root.addObject(Sample(name="sample", values="@child/source.values"))
-    assert sample.values.toList() == [1.0]  # the default, until init
+    assert sample.values.toList() == [[1.0]]  # the default, until init
     root.addChild("child").addObject(Sample(name="source", values=[8.0]))
     Sofa.Simulation.init(root)
-    assert sample.values.toList() == [8.0]
+    assert sample.values.toList() == [[8.0]]
 
 
 def test_a_link_converts_between_types(root):
     root.addObject(Sample(name="source", values="0 1 2", label="4 5"))
     sample = root.addObject(Sample(name="sample", points="@source.values", indices="@source.label"))
     assert sample.points.toList() == [[0.0, 1.0, 2.0]]
-    assert sample.indices.toList() == [4, 5]
+    assert sample.indices.toList() == [[4], [5]]
 
 
 def test_a_link_between_types_that_do_not_fit_is_refused_where_it_was_given(root):
@@ -448,7 +448,7 @@ def test_data_given_as_values_are_copied_and_their_paths_are_links(root):
     sample = root.addObject(Sample(name="sample", values=source.values))
     sample.axis.value = source.axis
     source.values.value = [4.0]
-    assert sample.values.toList() == [3.0]
+    assert sample.values.toList() == [[3.0]]
     assert not sample.values.hasParent()
     assert not sample.axis.hasParent()
     for path in (source.values.getLinkPath(), source.values.linkpath):
@@ -471,11 +471,11 @@ def test_set_parent_takes_data_paths_and_none(root):
     sample = root.addObject(Sample(name="sample"))
     for parent in (source.values, "@source.values", "source.values"):
         sample.values.setParent(parent)
-        assert sample.values.toList() == [3.0]
+        assert sample.values.toList() == [[3.0]]
         sample.values.setParent(None)
         assert not sample.values.hasParent()
         sample.values.value = [9.0]
-        assert sample.values.toList() == [9.0]
+        assert sample.values.toList() == [[9.0]]
 
 
 def test_a_parent_must_be_a_data(root):
@@ -490,14 +490,14 @@ def test_data_that_follow_each_other_in_a_circle_are_refused(root):
     for data in (one.values, two.values):
         with pytest.raises(SceneError, match=r"'values' of Sample '/one' would follow itself"):
             one.values.setParent(data)
-    assert one.values.toList() == [1.0]
+    assert one.values.toList() == [[1.0]]
 
 
 def test_a_value_given_after_a_link_that_led_nowhere_replaces_the_link(root, Sofa):
     sample = root.addObject(Sample(name="sample", values="@nowhere.values"))
     sample.values.value = [2.0]
     Sofa.Simulation.init(root)
-    assert sample.values.toList() == [2.0]
+    assert sample.values.toList() == [[2.0]]
 
 
 def test_a_value_given_to_a_linked_data_stays_until_the_source_changes(root):
@@ -505,9 +505,9 @@ def test_a_value_given_to_a_linked_data_stays_until_the_source_changes(root):
     source = root.addObject(Sample(name="source", values=[1.0]))
     sample = root.addObject(Sample(name="sample", values="@source.values"))
     sample.values.value = [2.0]
-    assert sample.values.toList() == [2.0]
+    assert sample.values.toList() == [[2.0]]
     source.values.value = [3.0]
-    assert sample.values.toList() == [3.0]
+    assert sample.values.toList() == [[3.0]]
 
 
 BROKEN = [
@@ -592,7 +592,7 @@ def test_src_does_not_take_over_how_a_loader_places_its_mesh(root, tmp_path):
         [10.0, 4.0, 0.0],
         [8.0, 2.0, 0.0],
     ]
-    assert region.indices.toList() == [0]
+    assert region.indices.toList() == [[0]]
 
 
 # -- links to objects ----------------------------------------------------------------------------
@@ -749,7 +749,7 @@ def test_added_data_may_hold_nan_and_link(Sofa, root):
     assert np.isnan(data.value)
     linked = controller.addData(name="values", value="@source.values", type="vector<double>")
     source.values.value = [4.0]
-    assert linked.toList() == [4.0]
+    assert linked.toList() == [[4.0]]
 
 
 def test_added_data_have_the_default_until_they_are_set(Sofa, root):
@@ -896,3 +896,13 @@ def test_a_data_that_is_not_there_is_none_with_a_warning(root, tolerant):
     assert "gravity" in str(found[0])
     with strict(), pytest.raises(SceneError, match="gravty"):
         root.getData("gravty")
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_what_an_unreadable_value_counts_as_is_said(sample, caplog):
+    """As SOFA reads it: up to the first that is no number; a number too large is the largest."""
+    sample.values.value = "1 2 x 3"
+    assert sample.values.toList() == [[1.0], [2.0]]
+    assert "got '1 2 x 3'" in caplog.text and "It counts as [1.0, 2.0]." in caplog.text
+    sample.indices.value = [1e30]
+    assert sample.indices.toList() == [[2**63 - 1]]
