@@ -27,6 +27,7 @@ _LINEAR = (
     "TetrahedronFEMForceField",
 )
 _ENERGIES = {
+    "ArrudaBoyce": hyperelastic.ARRUDA_BOYCE,
     "StVenantKirchhoff": hyperelastic.ST_VENANT_KIRCHHOFF,
     "NeoHookean": hyperelastic.NEO_HOOKEAN,
     "StableNeoHookean": hyperelastic.STABLE_NEO_HOOKEAN,

@@ -32,15 +32,17 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
 
     Rest shape: the state's rest_position at init. ParameterSet is read at init and reinit. It may
     hold the parameters of each tetrahedron, one after the other, which SOFA does not know. An
-    element that is turned inside out has no energy in NeoHookean and MooneyRivlin: its forces are
-    NaN, and the step ends with DivergedError; StableNeoHookean can be turned back.
+    element that is turned inside out has no energy in ArrudaBoyce, NeoHookean and MooneyRivlin: its
+    forces are NaN, and the step ends with DivergedError; StableNeoHookean can be turned back.
 
     Source: Bonet and Wood 2008, chapters 6 and 9; StableNeoHookean: Smith, de Goes, Kim 2018;
+    ArrudaBoyce: Arruda and Boyce 1993, with chains of eight links and mu of its series;
     parameters are those of SOFA's component of the same name.
     """
 
     exact_tangent = True
     materials: ClassVar[dict[str, Material]] = {
+        "ArrudaBoyce": Material(kernel.ARRUDA_BOYCE, ("mu", "k")),
         "MooneyRivlin": Material(kernel.MOONEY_RIVLIN, ("c1", "c2", "k")),
         "NeoHookean": Material(kernel.NEO_HOOKEAN, ("mu", "lambda")),
         "StVenantKirchhoff": Material(kernel.ST_VENANT_KIRCHHOFF, ("mu", "lambda")),
@@ -49,7 +51,8 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
 
     materialName = Choice(
         "ArrudaBoyce",
-        "Strain energy: MooneyRivlin, NeoHookean, StVenantKirchhoff or StableNeoHookean.",
+        "Strain energy: ArrudaBoyce, MooneyRivlin, NeoHookean, StVenantKirchhoff or "
+        "StableNeoHookean.",
         choices=(
             "ArrudaBoyce",
             "Costa",
@@ -63,8 +66,8 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
     )
     ParameterSet = Reals(
         [],
-        "Parameters of the material: mu and lambda (Lame's), or c1, c2 and k of MooneyRivlin; for "
-        "the body, or for each tetrahedron.",
+        "Parameters of the material: mu and lambda (Lame's), c1, c2 and k of MooneyRivlin, or mu and "
+        "k of ArrudaBoyce; for the body, or for each tetrahedron.",
         unit="pressure",
     )
     AnisotropyDirections = Vectors(3, [], "Unused: the materials are isotropic.")
@@ -132,6 +135,9 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         if self.material.number == kernel.MOONEY_RIVLIN:
             c1, c2, bulk = self.parameters.T
             return 2.0 * (c1 + c2), bulk
+        if self.material.number == kernel.ARRUDA_BOYCE:
+            mu, bulk = self.parameters.T
+            return kernel.CHAINS_AT_REST * mu, bulk
         mu, lam = self.parameters.T
         return mu, lam + 2.0 / 3.0 * mu
 

@@ -8,8 +8,7 @@ derivatives of I1 and I2 and that of J by x_a:
     p_a = F g_a,  q_a = (I1 F - F C) g_a,  c_a = cof(F) g_a
     f_a = -V (2 W1 p_a + 2 W2 q_a + WJ c_a)
 
-and the stiffness between nodes a and b is exact, with W12 = W22 = 0 in every material here, as
-W111 = W11J = 0 (see `hyperelastic_derivative`):
+and the stiffness between nodes a and b is exact, with W12 = W22 = 0 in every material here:
 
     K_ab = -df_a/dx_b = V (4 W11 p_a p_b^T + 2 W1J (p_a c_b^T + c_a p_b^T)
                            + 2 W2J (q_a c_b^T + c_a q_b^T) + WJJ c_a c_b^T
@@ -28,10 +27,17 @@ import numpy as np
 
 from sofa_softctl._internal.jit import njit
 
-ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN = 0, 1, 2, 3
+ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN, ARRUDA_BOYCE = 0, 1, 2, 3, 4
 
-SLOPES = 10
-"""W1, W2, WJ, W11, W1J, W2J, WJJ, W1JJ, W2JJ, WJJJ of an element, each times its volume."""
+SLOPES = 12
+"""W1, W2, WJ, W11, W1J, W2J, WJJ, W1JJ, W2JJ, WJJJ, W111, W11J of an element, times its volume."""
+
+_CHAINS = (1 / 2, 1 / 160, 11 / 67200, 19 / 3584000, 519 / 2759680000)
+"""Arruda and Boyce 1993, eq. (19), of chains of 8 links: W = mu sum_k c_k (I^k - 3^k) with
+I = J^(-2/3) I1."""
+
+CHAINS_AT_REST = sum(2 * k * c * 3.0 ** (k - 1) for k, c in enumerate(_CHAINS, start=1))
+"""The shear modulus of ARRUDA_BOYCE at rest, of mu = 1."""
 
 
 @njit
@@ -46,8 +52,14 @@ def _energy_density(material: int, parameters: np.ndarray, I1: float, I2: float,
     if material == STABLE_NEO_HOOKEAN:
         mu, lam = parameters[0], parameters[1]
         return mu / 2.0 * (I1 - 3.0) - mu * (J - 1.0) + (lam + mu) / 2.0 * (J - 1.0) ** 2
-    c1, c2, bulk = parameters[0], parameters[1], parameters[2]
     scale = J ** (-2.0 / 3.0)
+    if material == ARRUDA_BOYCE:
+        mu, bulk = parameters[0], parameters[1]
+        chains = 0.0
+        for k in range(5):
+            chains += _CHAINS[k] * ((scale * I1) ** (k + 1) - 3.0 ** (k + 1))
+        return mu * chains + bulk / 2.0 * np.log(J) ** 2
+    c1, c2, bulk = parameters[0], parameters[1], parameters[2]
     return c1 * (scale * I1 - 3.0) + c2 * (scale * scale * I2 - 3.0) + bulk / 2.0 * np.log(J) ** 2
 
 
@@ -74,6 +86,8 @@ def _slopes(
         w[0] = mu / 2.0
         w[2] = (lam + mu) * (J - 1.0) - mu
         w[6] = lam + mu
+    elif material == ARRUDA_BOYCE:
+        _slopes_of_chains(parameters[0], parameters[1], I1, J, w)
     else:
         c1, c2, bulk = parameters[0], parameters[1], parameters[2]
         scale = J ** (-2.0 / 3.0)
@@ -87,6 +101,33 @@ def _slopes(
         w[6] = w[7] * I1 + w[8] * I2 + bulk * (1.0 - np.log(J)) / (J * J)
         w[9] = -(8.0 * w[7] * I1 + 10.0 * w[8] * I2) / (3.0 * J)
         w[9] += bulk * (2.0 * np.log(J) - 3.0) / (J * J * J)
+
+
+@njit
+def _slopes_of_chains(mu: float, bulk: float, I1: float, J: float, w: np.ndarray) -> None:
+    """Those of ARRUDA_BOYCE, by p' = dp/dI of p = sum_k c_k I^k, and q = p' I."""
+    scale = J ** (-2.0 / 3.0)
+    I = scale * I1  # noqa: E741
+    p1 = p2 = p3 = 0.0
+    for k in range(5, 0, -1):
+        p1 = p1 * I + k * _CHAINS[k - 1]
+        if k > 1:
+            p2 = p2 * I + k * (k - 1) * _CHAINS[k - 1]
+        if k > 2:
+            p3 = p3 * I + k * (k - 1) * (k - 2) * _CHAINS[k - 1]
+    q, q1, q2 = p1 * I, p2 * I + p1, p3 * I + 2.0 * p2
+    by_J, third = mu / J, 2.0 / 3.0
+    w[0] = mu * scale * p1
+    w[3] = mu * scale * scale * p2
+    w[10] = mu * scale * scale * scale * p3
+    w[2] = -third * by_J * q + bulk * np.log(J) / J
+    w[4] = -third * by_J * scale * q1
+    w[11] = -third * by_J * scale * scale * q2
+    w[6] = third * by_J / J * (third * q1 * I + q) + bulk * (1.0 - np.log(J)) / (J * J)
+    w[7] = third * by_J / J * scale * (5.0 / 3.0 * q1 + third * q2 * I)
+    turned = third * (third * q2 * I + 5.0 / 3.0 * q1) * I  # -J dr/dJ of r = 2/3 q' I + q
+    w[9] = -third * by_J / (J * J) * (2.0 * (third * q1 * I + q) + turned)
+    w[9] += bulk * (2.0 * np.log(J) - 3.0) / (J * J * J)
 
 
 @njit
@@ -137,9 +178,10 @@ def energy(
         x: Positions, shape (n, 3).
         elements: Tetrahedra, shape (m, 4).
         gradients, volumes: g_a and V at rest, shapes (m, 4, 3) and (m,).
-        material: ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN or MOONEY_RIVLIN.
-        parameters: mu and lambda, or c1, c2 and k of MOONEY_RIVLIN, of each element [pressure],
-            shape (m, 2) or (m, 3). W is linear in them.
+        material: ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN or
+            ARRUDA_BOYCE.
+        parameters: mu and lambda, c1, c2 and k of MOONEY_RIVLIN, or mu and k of ARRUDA_BOYCE, of
+            each element [pressure], shape (m, 2) or (m, 3). W is linear in them.
     """
     F, cof = np.empty((3, 3)), np.empty((3, 3))
     total = 0.0
@@ -166,7 +208,7 @@ def deform(
     Args:
         x, elements, gradients, volumes, material, parameters: As for `energy`.
         deformations: Output F, shape (m, 3, 3).
-        slopes: Output, in the order of SLOPES, shape (m, 10).
+        slopes: Output, in the order of SLOPES, shape (m, 12).
     """
     cof = np.empty((3, 3))
     for e in range(elements.shape[0]):

@@ -10,7 +10,7 @@ For positions that change by the gradient X it changes by -V A[X] g_a with
     A = h H + c T,   H = d2W/dF2,   T = dH in the direction of D: the third derivative of W with D,
 
 both symmetric, 9 x 9. With f, s, k the vectors of F, S = I1 F - F C and cof F, and with the slopes
-of W that are not zero in any material here (W111 = W11J = 0),
+of W that are not zero in any material here (W12 = W22 = 0),
 
     H = 4 W11 f f^T + 2 W1J (f k^T + k f^T) + 2 W2J (s k^T + k s^T) + WJJ k k^T
         + 2 W1 I + 2 W2 dS/dF + WJ dcof/dF
@@ -146,7 +146,7 @@ def tensors(
     """out = V A of each element, A = h H + c T.
 
     Args:
-        deformations, slopes: From `hyperelastic.deform`, shapes (m, 3, 3) and (m, 10).
+        deformations, slopes: From `hyperelastic.deform`, shapes (m, 3, 3) and (m, 12).
         rates: Gradient D of w, shape (m, 3, 3) [1/time].
         h, c: Length of the step [time], and h (h + beta).
         out: Entries by (i, j) and (k, l) of F, shape (m, 9, 9), symmetric.
@@ -167,7 +167,8 @@ def tensors(
         d1, d2, dJ = 2.0 * _product(F, D), 2.0 * _product(S, D), _product(cof, D)
         c1, c2 = c * (W11 * d1 + W1J * dJ), c * W2J * dJ  # c times the changes of W1 and W2
         cJ = c * (W1J * d1 + W2J * d2 + WJJ * dJ)
-        on_fk = 2.0 * (h * W1J + c * w[7] * dJ)
+        on_ff = 4.0 * (h * W11 + c * (w[10] * d1 + w[11] * dJ))
+        on_fk = 2.0 * (h * W1J + c * (w[11] * d1 + w[7] * dJ))
         on_sk = 2.0 * (h * W2J + c * w[8] * dJ)
         on_kk = h * WJJ + c * (w[7] * d1 + w[8] * d2 + w[9] * dJ)
         on_S, on_dS = 2.0 * (h * W2 + c2), 2.0 * c * W2
@@ -178,7 +179,7 @@ def tensors(
                 f, d, k, dk = F[i, j], D[i, j], cof[i, j], dcof[i, j]
                 s, ds = S[i, j], dS[i, j]
                 on_df = 4.0 * c * W11 + 2.0 * on_dS
-                rows[0, i, j] = (4.0 * h * W11 + 2.0 * on_S) * f + on_df * d
+                rows[0, i, j] = (on_ff + 2.0 * on_S) * f + on_df * d
                 rows[0, i, j] += on_fk * k + 2.0 * c * W1J * dk
                 rows[1, i, j] = on_fk * f + on_sk * s + on_kk * k
                 rows[1, i, j] += c * (2.0 * W1J * d + 2.0 * W2J * ds + WJJ * dk)
