@@ -140,7 +140,8 @@ def material_parameter(
     Args:
         name: Name of the parameter.
         start: Initial value [pressure].
-        parameter: Its name in the material: 'mu' or 'lambda'; 'c1', 'c2' or 'k' of MooneyRivlin.
+        parameter: Its name in the material: 'mu' or 'lambda'; 'c1', 'c2' or 'k' of MooneyRivlin,
+            'mu' or 'k' of ArrudaBoyce.
             Empty: `name` is that too.
         box, boxes, elements, field: The region, as for `young_modulus`.
         rest: unit, lower, upper, prior, scene_parameter as for `young_modulus`.

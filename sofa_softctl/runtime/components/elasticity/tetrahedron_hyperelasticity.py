@@ -66,7 +66,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
     )
     ParameterSet = Reals(
         [],
-        "Parameters of the material: mu and lambda (Lame's), c1, c2 and k of MooneyRivlin, or mu and "
+        "Parameters of the material: mu and lambda (Lame's), c1, c2 and k of MooneyRivlin, mu and "
         "k of ArrudaBoyce; for the body, or for each tetrahedron.",
         unit="pressure",
     )
