@@ -11,6 +11,7 @@ from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
+from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.helper import message
@@ -61,9 +62,13 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     initialPoints = Vectors(3, [], "Rest shape.", unit="length")
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
-    plasticMaxThreshold = Real(0.0, "Plasticity: not supported, only 0.")
-    plasticYieldThreshold = Real(0.0001, "Unused without plasticity.")
-    plasticCreep = Real(0.9, "Unused without plasticity.")
+    plasticMaxThreshold = Real(
+        0.0, "Largest norm of 6 V times the plastic strain; 0: no plasticity.", unit="length^3"
+    )
+    plasticYieldThreshold = Real(
+        0.0001, "Norm of 6 V times the elastic strain from which on it creeps.", unit="length^3"
+    )
+    plasticCreep = Real(0.9, "Part of the elastic strain that becomes plastic in a step.")
     gatherPt = Int(0, "Unused.")
     gatherBsize = Int(0, "Unused.")
     drawHeterogeneousTetra = Bool(False, "Draw elements by stiffness.")
@@ -87,8 +92,6 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         Raises:
             SceneError: no tetrahedra, flat tetrahedra, or moduli out of range.
         """
-        if self.plasticMaxThreshold.get() > 0.0:
-            raise self.fault("does not support plasticity: leave plasticMaxThreshold at 0.")
         self.elements = self.find_elements()
         self.x0 = self.state._data["rest_position"].get().copy()
         self.initialPoints.set(self.x0.copy())
@@ -101,9 +104,19 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         self.rotations = np.zeros((count, 3, 3))
         self.h = np.zeros((count, 4, 3))
         self._pairs = kernel.element_pairs(self.elements)
+        self._plasticity = self._find_plasticity()
         self._set_stiffness()
         self._rotate()
         self._check_stress_option()
+
+    def _find_plasticity(self) -> Plasticity | None:
+        largest = self.plasticMaxThreshold.get()
+        if not largest > 0.0:
+            return None
+        if self.updateStiffnessMatrix.get():
+            raise self.fault("has plasticMaxThreshold and updateStiffnessMatrix: choose one.")
+        limit, creep = self.plasticYieldThreshold.get(), self.plasticCreep.get()
+        return Plasticity(self.frames0, self.volumes, limit, largest, creep)
 
     def _stress_option(self) -> int:
         """How von Mises stresses are found, see `computeVonMisesStress`."""
@@ -172,12 +185,15 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
-        return {name: getattr(self, name) for name in _STIFFNESS}  # never written in place
+        found = {name: getattr(self, name) for name in _STIFFNESS}  # never written in place
+        return found if self._plasticity is None else {**found, "plastic": self._plasticity.strain}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         for name in _STIFFNESS:
             setattr(self, name, snapshot[name])
+        if self._plasticity is not None:
+            self._plasticity.strain = snapshot["plastic"]
 
     def moduli(self) -> np.ndarray:
         """See ElasticForceField; without localStiffnessFactor."""
@@ -219,7 +235,8 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         return float((self.unit_stiffness[elements].sum(axis=1) * slopes).max())
 
     def reset(self) -> None:
-        """Back to the rotations of the initial state."""
+        """Back to the rotations of the initial state, without plastic strains."""
+        self._plasticity = self._find_plasticity()
         self._rotate()
 
     def _rotate(self) -> None:
@@ -245,6 +262,11 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
         self._rotate()
         x = self.state._data["position"].get()
         kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
+        if self._plasticity is not None:
+            F = stresses.deformation_gradients(x, self.elements, self.gradients)
+            self._plasticity.flow(stresses.corotational_strain(F, self.rotations))
+            place = (self.elements, self.rotations, self.gradients)
+            self._plasticity.add_force(*place, self.stiffness, force)
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution."""
@@ -267,6 +289,8 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
             raise self.fault("has method 'svd', which is not smooth: use 'large' or 'polar'.")
         if self.updateStiffnessMatrix.get():
             raise self.fault("has updateStiffnessMatrix: its derivative is not known, set it off.")
+        if self._plasticity is not None:
+            raise self.fault("has plasticMaxThreshold: derivatives of plasticity are not known.")
 
     def step_term(self) -> StepTerm:
         """See ForceField."""

@@ -145,7 +145,6 @@ def test_reset_brings_back_the_first_step(root, elastic, run):
         ({"youngModulus": []}, "needs at least one 'youngModulus'"),
         ({"poissonRatio": 0.5}, "needs poissonRatio from 0 to below 0.5, got 0.5"),
         ({"poissonRatio": [0.3, -0.1]}, "needs poissonRatio from 0 to below 0.5, got -0.1"),
-        ({"plasticMaxThreshold": 1.0}, "does not support plasticity"),
     ],
 )
 def test_a_stiffness_that_is_none_is_an_error(values, message, pieces):
