@@ -77,6 +77,7 @@ __all__, __getattr__, __dir__ = public(
         "force.constant": ["ConstantForceField"],
         "force.damping": ["DiagonalVelocityDampingForceField", "UniformVelocityDampingForceField"],
         "force.edge_pressure": ["EdgePressureForceField"],
+        "force.gravity": ["Gravity"],
         "force.linear": ["LinearForceField"],
         "force.plane": ["PlaneForceField"],
         "force.pressure": ["QuadPressureForceField", "TrianglePressureForceField"],

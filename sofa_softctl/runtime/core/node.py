@@ -72,6 +72,7 @@ class Node(GraphNode):
         self._names: set[str] = set()  # that objects and children came with
         self._numbers: dict[str, int] = {}  # of a radical: the first that may be free
         self._controllers: tuple[int, list[Controller]] = (-1, [])
+        self.contexts: list[Any] = []  # objects that change what it takes from its parent
         flags = {flag: values.pop(flag) for flag in _OLD_FLAGS if flag in values}
         unread = [word for word in _MEANINGLESS if values.pop(word, None) is not None]
         super().__init__(name=name, **values)
@@ -323,6 +324,8 @@ class Node(GraphNode):
             for name in ("dt", "time"):
                 self._data[name].set(parent._data[name].get())
             np.copyto(self._data["gravity"].get(), parent._data["gravity"].get())
+        for entry in self.contexts:
+            entry.apply()
         for child in self.children:
             child.inherit()
 
