@@ -13,19 +13,16 @@ from sofa_softctl.runtime.components.elasticity.corotational_term import Corotat
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
 from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
-from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.components.elasticity.von_mises_outputs import VonMisesOutputs
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
 from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
-_NO_STRESS = 1e-10
-"""Von Mises stresses below it are 0, as in SOFA, in whatever unit."""
 
 
-class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
+class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticForceField):
     """Linear elasticity in the rotated frame of each tetrahedron.
 
     The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
@@ -72,19 +69,8 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
     gatherPt = Int(0, "Unused.")
     gatherBsize = Int(0, "Unused.")
     drawHeterogeneousTetra = Bool(False, "Draw elements by stiffness.")
-    computeVonMisesStress = Int(
-        0, "Von Mises stresses: 0 none, 1 of SOFA's corotational strain, 2 of Green's strain."
-    )
-    vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
-    vonMisesPerNode = Reals([], "Mean of the elements around.", unit="pressure", computed=True)
-    showVonMisesStressPerElement = Bool(False, "Unused.")
-    showVonMisesStressPerNodeColorMap = Bool(False, "Unused.")
-    vonMisesStressColors = Reals([], "Unused.")
-    showStressColorMap = Text("Blue to Red", "Unused.")
-    showStressAlpha = Real(1.0, "Unused.")
     showElementGapScale = Real(0.333, "Unused.")
     drawAsEdges = Bool(False, "Unused.")
-    showVonMisesStressPerNode = Bool(False, "Unused.")
 
     def init(self) -> None:
         """Prepare the elements.
@@ -117,55 +103,6 @@ class TetrahedronFEMForceField(TetrahedralForceField, ElasticForceField):
             raise self.fault("has plasticMaxThreshold and updateStiffnessMatrix: choose one.")
         limit, creep = self.plasticYieldThreshold.get(), self.plasticCreep.get()
         return Plasticity(self.frames0, self.volumes, limit, largest, creep)
-
-    def _stress_option(self) -> int:
-        """How von Mises stresses are found, see `computeVonMisesStress`."""
-        option: int = self.computeVonMisesStress.get()
-        return option
-
-    def _check_stress_option(self) -> None:
-        option = self._stress_option()
-        if option not in (0, 1, 2):
-            raise self.fault(f"needs computeVonMisesStress 0, 1 or 2, got {option}.")
-        if option == 1 and self.method_number == kernel.SMALL:
-            raise self.fault(
-                "has no rotations for computeVonMisesStress=1, because its method is "
-                f"'{self.method.get()}': take computeVonMisesStress=2, Green's strain."
-            )
-        if option == 1 and self.method_number != kernel.GRADIENT:
-            message.warning(
-                self,
-                f"{describe(self._where)}: computeVonMisesStress=1 gives SOFA's numbers, which "
-                "mix two frames and depend on the order of an element's vertices. Take 2 for "
-                "stresses of Green's strain.",
-            )
-
-    def update_outputs(self) -> None:
-        """Von Mises stresses of the present positions, if asked for; see Base.
-
-        Departure: they are those of the positions when they are read; SOFA's are of the end of the
-        last step. Both are the same but after positions were set by hand.
-        """
-        option = self._stress_option()
-        if not (option and self._initialised):
-            return
-        x = self.state._data["position"].get()
-        F = stresses.deformation_gradients(x, self.elements, self.gradients)
-        strain = stresses.green_strain(F) if option == 2 else self._sofa_strain(x, F)
-        lame = self.stiffness / self.volumes[:, None]
-        found = stresses.von_mises(stresses.linear_stress(strain, lame))
-        found[found < _NO_STRESS] = 0.0
-        self.vonMisesPerElement.set(found)
-        nodes = stresses.at_nodes(found, self.elements, len(x))
-        self.vonMisesPerNode.set(nodes)
-
-    def _sofa_strain(self, x: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """Of computeVonMisesStress=1, where SOFA takes 'polar' for 'svd'."""
-        method = kernel.POLAR if self.method_number == kernel.SVD else self.method_number
-        rotations, h = np.empty_like(self.rotations), np.empty_like(self.h)
-        elements, frames = self.elements, self.frames0
-        kernel.rotate(x, self.x0, elements, method, frames, self.gradients, rotations, h)
-        return stresses.sofa_corotational_strain(F, rotations, frames)
 
     def _set_stiffness(self) -> None:
         young, poisson = elastic_moduli(self, len(self.elements))

@@ -1,0 +1,90 @@
+"""Von Mises stresses as outputs of corotational tetrahedra."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
+from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
+
+_NO_STRESS = 1e-10
+"""Von Mises stresses below it are 0, as in SOFA, in whatever unit."""
+
+
+class VonMisesOutputs(Component):
+    """Stresses of the elements and nodes of a TetrahedronFEMForceField, when they are read."""
+
+    computeVonMisesStress = Int(
+        0, "Von Mises stresses: 0 none, 1 of SOFA's corotational strain, 2 of Green's strain."
+    )
+    vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
+    vonMisesPerNode = Reals([], "Mean of the elements around.", unit="pressure", computed=True)
+    showVonMisesStressPerElement = Bool(False, "Unused.")
+    showVonMisesStressPerNodeColorMap = Bool(False, "Unused.")
+    vonMisesStressColors = Reals([], "Unused.")
+    showStressColorMap = Text("Blue to Red", "Unused.")
+    showStressAlpha = Real(1.0, "Unused.")
+    showVonMisesStressPerNode = Bool(False, "Unused.")
+
+    elements: np.ndarray
+    gradients: np.ndarray
+    volumes: np.ndarray
+    stiffness: np.ndarray
+    rotations: np.ndarray
+    frames0: np.ndarray
+    h: np.ndarray
+    x0: np.ndarray
+    method_number: int
+
+    def _stress_option(self) -> int:
+        """How von Mises stresses are found, see `computeVonMisesStress`."""
+        option: int = self.computeVonMisesStress.get()
+        return option
+
+    def _check_stress_option(self) -> None:
+        option = self._stress_option()
+        if option not in (0, 1, 2):
+            raise self.fault(f"needs computeVonMisesStress 0, 1 or 2, got {option}.")
+        if option == 1 and self.method_number == kernel.SMALL:
+            raise self.fault(
+                "has no rotations for computeVonMisesStress=1, because its method is "
+                f"'{self.method.get()}': take computeVonMisesStress=2, Green's strain."
+            )
+        if option == 1 and self.method_number != kernel.GRADIENT:
+            message.warning(
+                self,
+                f"{describe(self._where)}: computeVonMisesStress=1 gives SOFA's numbers, which "
+                "mix two frames and depend on the order of an element's vertices. Take 2 for "
+                "stresses of Green's strain.",
+            )
+
+    def update_outputs(self) -> None:
+        """Von Mises stresses of the present positions, if asked for; see Base.
+
+        Departure: they are those of the positions when they are read; SOFA's are of the end of the
+        last step. Both are the same but after positions were set by hand.
+        """
+        option = self._stress_option()
+        if not (option and self._initialised):
+            return
+        x = self.state._data["position"].get()
+        F = stresses.deformation_gradients(x, self.elements, self.gradients)
+        strain = stresses.green_strain(F) if option == 2 else self._sofa_strain(x, F)
+        lame = self.stiffness / self.volumes[:, None]
+        found = stresses.von_mises(stresses.linear_stress(strain, lame))
+        found[found < _NO_STRESS] = 0.0
+        self.vonMisesPerElement.set(found)
+        nodes = stresses.at_nodes(found, self.elements, len(x))
+        self.vonMisesPerNode.set(nodes)
+
+    def _sofa_strain(self, x: np.ndarray, F: np.ndarray) -> np.ndarray:
+        """Of computeVonMisesStress=1, where SOFA takes 'polar' for 'svd'."""
+        method = kernel.POLAR if self.method_number == kernel.SVD else self.method_number
+        rotations, h = np.empty_like(self.rotations), np.empty_like(self.h)
+        elements, frames = self.elements, self.frames0
+        kernel.rotate(x, self.x0, elements, method, frames, self.gradients, rotations, h)
+        return stresses.sofa_corotational_strain(F, rotations, frames)
