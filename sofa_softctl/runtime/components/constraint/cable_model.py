@@ -8,6 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.components.constraint.cable_areas import Surface, area_around
+from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import (
     Bool,
@@ -127,7 +128,7 @@ class CableModel(Cable):
         self._owner, self._nodes = np.arange(len(points)), points
         self._shares = np.ones((len(points), 1))
         if self._spreads:
-            surface, radii = self._surface(), self._radii(len(points))
+            surface, radii = self._surface(), radii_for(self, len(points), "points")
             if points.max() >= len(surface.x):
                 raise self.fault(
                     f"has 'indices' up to {points.max()}, but its surface has {len(surface.x)} "
@@ -158,16 +159,6 @@ class CableModel(Cable):
             self._nodes = np.concatenate([inside for inside, _ in areas])
             self._shares = np.concatenate([shares for _, shares in areas])[:, None]
         self._row = np.zeros(len(self._nodes), dtype=np.int64)
-
-    def _radii(self, count: int) -> np.ndarray:
-        radii = self.radii.get()
-        if len(radii) not in (1, count):
-            problem = f"has {len(radii)} 'radii' for {count} points: all get the first, or 1."
-            complain(self, self.fault(problem))
-        if len(radii) != count:
-            radii = np.full(count, radii[0] if len(radii) else 1.0)
-            self.radii.set(radii)
-        return radii
 
     def reinit(self) -> None:
         """Check the points again."""

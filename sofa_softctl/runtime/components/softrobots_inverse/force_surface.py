@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
+from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Reals, Vectors
 from sofa_softctl.runtime.helper.strictness import complain
@@ -71,7 +72,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     def _check(self) -> None:
         self._take_surface()
-        self._check_radii()
+        radii_for(self, self.row_count, "centers")
         self._find_nodes()
         self._set_directions()
         if not self.row_count:
@@ -116,17 +117,6 @@ class ForceSurfaceActuator(LagrangianConstraint):
                     f"has '{name}' with vertex {wrong}, but {self.state.describe()} has {count} "
                     "nodes."
                 )
-
-    def _check_radii(self) -> None:
-        radii, count = self.radii.get(), self.row_count
-        if len(radii) not in (1, count):
-            problem = f"has {len(radii)} 'radii' for {count} centers: all get the first, or 1."
-            complain(self, self.fault(problem))
-        if len(radii) != count:
-            radii = np.full(count, radii[0] if len(radii) else 1.0)
-            self.radii.set(radii)
-        if (radii <= 0.0).any():
-            raise self.fault(f"needs positive 'radii', got {radii.min():g}.")
 
     def _set_directions(self) -> None:
         given = self._normals() if self._along_normals else self.directions.get()
