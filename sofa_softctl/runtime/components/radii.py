@@ -19,16 +19,11 @@ def radii_for(component: Any, count: int, what: str) -> np.ndarray:
 
     Returns:
         Radii [length], shape (count,).
-
-    Raises:
-        SceneError: a radius is not positive.
     """
     given: np.ndarray = component.radii.get()
     if len(given) not in (1, count):
         problem = f"has {len(given)} 'radii' for {count} {what}: all get the first, or 1."
         complain(component, component.fault(problem))
     radii = given if len(given) == count else np.full(count, given[0] if len(given) else 1.0)
-    if (radii <= 0.0).any():
-        raise component.fault(f"needs positive 'radii', got {radii.min():g}.")
     component.radii.set(radii)
     return radii

@@ -72,7 +72,9 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     def _check(self) -> None:
         self._take_surface()
-        radii_for(self, self.row_count, "centers")
+        radii = radii_for(self, self.row_count, "centers")
+        if (radii <= 0.0).any():
+            raise self.fault(f"needs positive 'radii', got {radii.min():g}.")
         self._find_nodes()
         self._set_directions()
         if not self.row_count:
