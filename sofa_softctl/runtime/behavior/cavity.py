@@ -12,8 +12,12 @@ class Cavity(LagrangianConstraint):
     delta = V - V0, positive when the cavity grows; lambda > 0 is over-pressure along the normals.
     """
 
-    triangles = Elements(3, [], "Triangles; with no quads either, all of the node's topology.")
-    quads = Elements(4, [], "Quadrilaterals; with no triangles either, all of the topology.")
+    triangles = Elements(
+        3, [], "Triangles; with no quads either, all of the node's topology.", optional_link=True
+    )
+    quads = Elements(
+        4, [], "Quadrilaterals; with no triangles either, all of the topology.", optional_link=True
+    )
     flipNormal = Bool(False, "Turn the normals round: for surfaces that wind inwards.")
     initialCavityVolume = Real(0.0, "Volume at init.", unit="length^3", read_only=True)
 

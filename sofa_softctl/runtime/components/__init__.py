@@ -60,6 +60,7 @@ __all__, __getattr__, __dir__ = public(
             "NormEngine",
             "SumEngine",
         ],
+        "engine.extrude": ["ExtrudeQuadsAndGenerateHexas"],
         "engine.generate_rigid_mass": ["GenerateRigidMass"],
         "engine.merge": ["MergeMeshes", "MergePoints", "MergeSets", "MergeVectors"],
         "engine.meshes": ["GenerateGrid", "MeshSubsetEngine", "NormalsFromPoints"],

@@ -31,13 +31,14 @@ def vertex_normals(
                 length = np.linalg.norm(normal, axis=1, keepdims=True)
             normal /= np.where(length > 0.0, length, 1.0)
             if by_angle:
-                cosine = np.einsum("fi,fi->f", _unit(ahead), _unit(back))
+                cosine = np.einsum("fi,fi->f", unit_vectors(ahead), unit_vectors(back))
                 normal *= np.arccos(np.clip(cosine, -1.0, 1.0))[:, None]
             np.add.at(sums, faces[:, k], normal)
-    return _unit(sums)
+    return unit_vectors(sums)
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
+def unit_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Vectors at length 1, shape (n, 3); zero stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: np.ndarray = vectors / np.where(lengths > 0.0, lengths, 1.0)
     return unit

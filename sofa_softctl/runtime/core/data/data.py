@@ -79,12 +79,17 @@ class Data:
         self.value = value
 
     def check_settable(self) -> None:
-        """SceneError when the component alone writes it."""
-        if self.type.read_only:
-            raise SceneError(
-                f"{describe(scene_line())}: '{self.getName()}' of {self.owner.getPathName()} is "
-                "computed by the component and cannot be set."
-            )
+        """SceneError when the component alone writes it; a complaint where it computes it anew."""
+        if not self.type.read_only:
+            return
+        error = SceneError(
+            f"{describe(scene_line())}: '{self.getName()}' of {self.owner.getPathName()} is "
+            "computed by the component and cannot be set."
+        )
+        if not self.type.computed:
+            raise error
+        complain(self.owner, error, " As in SOFA the value stays until it is computed anew.")
+        self.get()  # what is due is computed before, not over the value
 
     def array(self) -> np.ndarray:
         """A read-only view of the value as an array."""
@@ -342,11 +347,15 @@ class Data:
         if isinstance(target, Data):
             self.setParent(target)
         elif must:
-            raise LinkError(
+            error = LinkError(
                 f"{describe(self.where)}: '{self.getName()}' of {self.owner.describe()} links to "
                 f"'{self._link}', which does not exist. "
                 f"{self.owner.explain_link(self._link, data=True)}"
             )
+            if not self.type.optional_link:
+                raise error
+            complain(self.owner, error, f" It counts as {_short(self._value)}, as in SOFA.")
+            self._link = None
 
 
 class WriteAccess:

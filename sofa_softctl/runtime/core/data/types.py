@@ -39,6 +39,7 @@ class DataType:
         required: bool = False,
         auto_link: bool = True,
         linkable: bool = True,
+        optional_link: bool = False,
     ) -> None:
         self.default = default
         self.help = help
@@ -50,6 +51,7 @@ class DataType:
         self.required = required
         self.auto_link = auto_link  # whether src="@..." of others takes it over
         self.linkable = linkable  # whether a text that starts with @ is a link
+        self.optional_link = optional_link  # whether one that leads nowhere is a warning alone
         self.may_be_nan = False
         self.name = ""
 

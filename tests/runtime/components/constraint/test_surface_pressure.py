@@ -73,6 +73,13 @@ def test_the_surface_is_the_topologys_when_none_is_given(cavity):
     assert pressure.triangles.value.tolist() == TRIANGLES[:2]
 
 
+def test_triangles_that_link_nowhere_are_the_topologys(cavity, tolerant):
+    """As in SoftRobots, which takes what is empty for not given."""
+    pressure = cavity(topology={"quads": QUADS}, triangles="@Mesh1.triangles")
+    assert pressure.quads.value.tolist() == QUADS
+    assert pressure.initialCavityVolume.value == pytest.approx(1.0)
+
+
 def test_given_triangles_leave_the_topologys_quads_alone(cavity):
     pressure = cavity(topology={"quads": QUADS}, triangles=TRIANGLES)
     assert pressure.triangles.value.tolist() == TRIANGLES

@@ -309,6 +309,18 @@ def test_computed_data_follow_what_they_are_computed_from(sample):
     assert sample.total.value == 3.0
 
 
+def test_an_output_that_is_set_counts_until_it_is_computed_anew(root, tolerant):
+    """As in SOFA; also where the inputs have changed since it was last read."""
+    engine = root.addObject("SumEngine", template="Vec1", input=[1.0, 2.0])
+    engine.input.value = [3.0, 4.0]
+    with complaints() as found:
+        engine.output.value = [5.0]
+    assert "'output' of /SumEngine is computed by the component and cannot be" in str(found[0])
+    assert engine.output.toList() == [5.0]
+    engine.input.value = [3.0, 6.0]
+    assert engine.output.toList() == [9.0]
+
+
 def test_a_value_is_a_read_only_view_that_follows_the_data(sample):
     sample.points.value = [[0, 0, 0], [1, 1, 1]]
     view = sample.points.value
@@ -535,6 +547,20 @@ def test_a_broken_link_says_at_which_step_and_what_there_is(root, Sofa, path, re
         caught.value
     )
     assert reason in str(caught.value)
+
+
+def test_a_broken_link_that_a_component_can_do_without_is_a_complaint(root, Sofa, tolerant):
+    class Other(Component):
+        optional = data_types.Integers([4], "Numbers.", optional_link=True)
+
+    other = root.addObject(Other(name="other", optional="@nowhere.values"))
+    with complaints() as found:
+        Sofa.Simulation.init(root)
+    assert "'optional' of Other '/other' links to '@nowhere.values', which" in str(found[0])
+    assert other.optional.toList() == [4] and not other.optional.hasParent()
+    with strict(), pytest.raises(LinkError):
+        root.addObject(Other(name="again", optional="@nowhere.values"))
+        Sofa.Simulation.init(root)
 
 
 def test_src_links_every_data_of_the_same_name_or_alias_that_was_not_given(root):
