@@ -38,3 +38,33 @@ class NodeIterator(list[Entry]):
     def remove_at(self, index: int) -> None:
         """Take the entry of that number out of the node."""
         self._remove(self.at(index))
+
+
+class NodeLink(list[Entry]):
+    """SofaPython3's link of a node to its objects of one kind: attributes are those of the first.
+
+    As `node.mass.totalMass` or `node.topology.linkpath`.
+    """
+
+    def getLinkedBase(self, index: int = 0) -> Entry | None:
+        """The object of that number; None when there is none."""
+        return self[index] if index < len(self) else None
+
+    def getLinkedPath(self, index: int = 0) -> str:
+        """Where the object of that number is, such as '@/trunk/dofs'; '' when there is none."""
+        return self[index].getLinkPath() if index < len(self) else ""
+
+    def getSize(self) -> int:
+        """How many objects there are."""
+        return len(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._first(name), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._first(name), name, value)
+
+    def _first(self, name: str) -> Entry:
+        if not self:
+            raise AttributeError(f"The node has no such object, of which '{name}' is asked for.")
+        return self[0]

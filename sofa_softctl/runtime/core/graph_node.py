@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl.runtime.core.children import NodeIterator
+from sofa_softctl.runtime.core.children import NodeIterator, NodeLink
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.context import BaseNode, Context
 from sofa_softctl.runtime.core.data.box import NO_BOX
@@ -16,21 +16,26 @@ from sofa_softctl.runtime.core.data.box import NO_BOX
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
-_PLURALS = {
-    "mass": "mass",
-    "state": "state",
-    "mechanicalState": "state",
-    "mechanicalMapping": "mapping",
-    "forceField": "force field",
-    "projectiveConstraintSet": "projective constraint",
-    "constraintSet": "constraint",
-    "meshTopology": "topology",
-    "constraintSolver": "constraint solver",
-    "odeSolver": "ode solver",
-    "linearSolver": "linear solver",
+_LINKS = {
+    "animationLoop": "animation loop",
     "animationManager": "animation loop",
+    "collisionModel": "collision model",
+    "collisionPipeline": "collision pipeline",
+    "constraintSet": "constraint",
+    "constraintSolver": "constraint solver",
+    "forceField": "force field",
+    "linearSolver": "linear solver",
+    "mass": "mass",
+    "mechanicalMapping": "mapping",
+    "mechanicalState": "state",
+    "meshTopology": "topology",
+    "odeSolver": "ode solver",
+    "projectiveConstraintSet": "projective constraint",
+    "state": "state",
+    "topology": "topology",
+    "visualModel": "visual",
 }
-"""SofaPython3's attributes of a node that list its objects of one kind, by our category."""
+"""Links of a node in SOFA to its objects of one kind, by our category."""
 
 
 class GraphNode(BaseNode, Context):
@@ -160,8 +165,8 @@ class GraphNode(BaseNode, Context):
             found = self.getObject(name) or self.getChild(name)
             if found is not None:
                 return found
-            if name in _PLURALS:
-                return self.of(_PLURALS[name])
+            if name in _LINKS:
+                return NodeLink(self.of(_LINKS[name]))
             if name in self.__dict__.get("_data", {}):
                 return self._data[name]
             names = [entry.getName() for entry in (*self.objects, *self.children)]

@@ -188,6 +188,22 @@ def test_a_node_lists_its_objects_by_kind(root, beam):
     assert root.constraintSolver == [root.constraints]
 
 
+def test_a_link_of_a_node_to_its_objects_has_the_attributes_of_the_first(root):
+    """SofaPython3's Link: root.mass.totalMass; Emio's scenes write node.topology.linkpath."""
+    mesh = root.addObject("MeshTopology", position=[[0, 0, 0]])
+    root.addObject("MechanicalObject", name="dofs")
+    root.addObject("UniformMass", totalMass=2.0)
+    assert root.mass.totalMass.value == 2.0 and root.mass.getSize() == 1
+    root.mass.totalMass = 3.0
+    assert root.UniformMass.totalMass.value == 3.0
+    assert root.topology.linkpath == mesh.linkpath
+    assert root.mechanicalState.getLinkedBase() is root.dofs
+    assert root.mechanicalState.getLinkedPath() == "@/dofs"
+    assert (root.forceField.getLinkedBase(), root.forceField.getLinkedPath()) == (None, "")
+    with pytest.raises(AttributeError, match="The node has no such object, of which 'youngMod"):
+        root.forceField.youngModulus
+
+
 # -- removing ------------------------------------------------------------------------------------
 
 
