@@ -201,7 +201,7 @@ def test_a_link_of_a_node_to_its_objects_has_the_attributes_of_the_first(root):
     assert root.mechanicalState.getLinkedPath() == "@/dofs"
     assert (root.forceField.getLinkedBase(), root.forceField.getLinkedPath()) == (None, "")
     with pytest.raises(AttributeError, match="The node has no such object, of which 'youngMod"):
-        root.forceField.youngModulus
+        _ = root.forceField.youngModulus
 
 
 # -- removing ------------------------------------------------------------------------------------
