@@ -154,7 +154,7 @@ class MechanicalObject(MechanicalState):
         """Length of the longest vector; one node where nothing was said."""
         names = ("position", "velocity", "force", "externalForce", "rest_position")
         given = [self._data[name] for name in (*names, "derivX")]
-        lengths = [len(data.get()) for data in given if data.isSet()]
+        lengths = [len(data.get()) for data in given if data.isSet() or data.hasParent()]
         size = self._data["size"]
         if size.isSet() and size.get() < 0:
             raise self.fault(f"takes a 'size' of 0 nodes or more, got {size.get()}.")

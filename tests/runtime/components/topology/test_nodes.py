@@ -20,3 +20,14 @@ def test_a_mesh_topology_gives_no_node_after_the_last_used_vertex(root, kind, el
     state = root.addObject("MechanicalObject")
     root.init()
     assert len(state.position) == count
+
+
+def test_a_state_with_the_positions_of_a_loader_has_all_of_them(root, tmp_path):
+    """Not those of the topology beside it, as in SOFA: src="@loader" gives them."""
+    file = tmp_path / "one.obj"
+    file.write_text("".join(f"v {x} {y} {z}\n" for x, y, z in POINTS) + "f 1 2 3\n")
+    root.addObject("MeshOBJLoader", name="loader", filename=str(file))
+    root.addObject("MeshTopology", src="@loader")
+    state = root.addObject("MechanicalObject", src="@loader")
+    root.init()
+    assert state.position.toList() == state.reset_position.toList() == POINTS
