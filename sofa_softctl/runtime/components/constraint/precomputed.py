@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
@@ -89,12 +91,17 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
         h = self._dt()
         system.compute_force()  # elements learn how they are turned
         self._warn_of_forces()
+        self._held = system.fixed.copy()
+        for state in system.states:
+            if id(state) not in system.acted_on():  # such as a target: without rows in the matrix
+                system.part(self._held, state)[:] = True
+        start = copy(system)
+        start.identity = system.identity | self._held
         self._factors = SparseLDLSolver(name=self.getName())
         self._factors._context, self._factors._where = self._context, self._where
-        self._factors.attach(system)
+        self._factors.attach(start)
         self._factors.set_matrix(*solver.matrix_factors(h))
         self._scale = (1.0 if solver.firstOrder.get() else h) * solver.decay(h)
-        self._held = system.fixed.copy()
         self._first = self._nodes
 
     def _warn_of_forces(self) -> None:

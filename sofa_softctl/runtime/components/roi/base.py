@@ -95,7 +95,7 @@ class RegionOfInterest(Engine):
         super().init()
         self.update_outputs()
         if not len(self._data["indices"].get()):
-            message.warning(self, f"{describe(self._where)}: holds no node.")
+            message.warning(self, f"{describe(self._where)}: {self.describe()} holds no node.")
 
     def find_points(self) -> Data:
         """The points to look at."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.roi.base import RegionOfInterest, given
+from sofa_softctl.runtime.components.roi.base import KINDS, RegionOfInterest, given
 from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Vector
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
@@ -54,7 +54,8 @@ class MeshROI(RegionOfInterest):
                 self.ROIposition.setParent(loaders[0]._data["position"])
         topology = self.find_topology()
         for name, kind in (("ROIedges", "edges"), ("ROItriangles", "triangles")):
-            if topology is not None and not given(self._data[name]):
+            wanted = self._data[KINDS[kind][2]].get()
+            if topology is not None and wanted and not given(self._data[name]):
                 self._data[name].setParent(topology._data[kind])
 
     def contains(self, points: np.ndarray) -> np.ndarray:
