@@ -176,7 +176,7 @@ IMPLAUSIBLE = {
     "a clamp that holds no node": (
         {"roi": "beam.addObject('BoxROI', name='roi', box=[50, 50, 50, 60, 60, 60])"},
         None,
-        ": holds no node",
+        "' holds no node",
     ),
     # Points of cables and effectors
     "an effector beyond the mesh": (

@@ -571,6 +571,29 @@ def test_a_state_without_a_correction_is_an_error(root, pulled):
         simulation.init(root)
 
 
+def test_a_state_on_which_nothing_acts_needs_no_correction(root, particles, run):
+    """Such as a controller's target: no mass, no force, at rest. With a velocity it is an error."""
+    root.addObject("FreeMotionAnimationLoop")
+    node = particles(root, [[0.0, 0.0, 0.0]], linear_solver="CGLinearSolver")
+    node.addObject("UncoupledConstraintCorrection", compliance=[1.0])
+    target = node.addChild("target").addObject("MechanicalObject", position=[[1.0, 2.0, 3.0]])
+    run(root, 2)
+    assert target.position.array().tolist() == [[1.0, 2.0, 3.0]]
+    target.velocity.value = [[1.0, 0.0, 0.0]]
+    node.addChild("more")  # the graph is looked at again
+    with pytest.raises(SceneError, match="has no constraint correction for .*/target/"):
+        run(root, 1)
+
+
+def test_a_state_that_is_held_needs_no_correction(root, particles, run):
+    """It does not move anyway."""
+    root.addObject("FreeMotionAnimationLoop")
+    node = particles(root, [[1.0, 2.0, 3.0]])
+    node.addObject("FixedProjectiveConstraint", indices=[0])
+    run(root, 2)
+    assert node.dofs.position.array().tolist() == [[1.0, 2.0, 3.0]]
+
+
 def test_a_state_without_a_correction_stays_where_it_is(root, pulled, run):
     """As in SOFA: its velocity stays too, and neither gravity nor the cable moves it."""
     pulled({"value": 0.1})

@@ -63,6 +63,10 @@ class MechanicalSystem:
         """The view of one independent state in an array of the system."""
         raise NotImplementedError
 
+    def acted_on(self) -> set[int]:
+        """Ids of the states on which a mass or force acts, also through mappings."""
+        raise NotImplementedError
+
     def compute_force(self, *, mass_factor: float = 0.0, stiffness_factor: float = 0.0) -> None:
         """system.force = f(x, v) + mass_factor M v + stiffness_factor K v, mapped forces included.
 

@@ -115,6 +115,14 @@ class GraphSystem(MechanicalSystem):
         put_in_place(self.projective)
         self.propagate()
 
+    def acted_on(self) -> set[int]:
+        """See MechanicalSystem."""
+        found = {id(entry.state) for entry in (*self.masses, *self.force_fields)}
+        for mapping in reversed(self.mappings):
+            if id(mapping.child) in found:
+                found.update(id(driver) for driver in mapping.drivers)
+        return found
+
     def check_drivers(self, moved: set[int]) -> None:
         """SceneError when a mapping has a driver among the states that another integrator moves."""
         own = {id(state) for state in self.all_states}

@@ -97,6 +97,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     def init(self) -> None:
         """Look at the mass."""
         self._seen_mass: str | None = None
+        self._is_early = False
         assert self._context is not None
         for mass in self._context.of("mass"):
             if isinstance(mass, UniformMass):
@@ -144,11 +145,16 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         if self.defaultCompliance.isSet():
             return np.array([self.defaultCompliance.get(), 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
         if self._seen_mass is None:
-            raise self.fault(
+            problem = self.fault(
                 "needs 'compliance' or 'defaultCompliance', or a UniformMass in its node from "
                 "which to take it."
             )
-        body = RigidMass.of(self._seen_mass)
+            complain(
+                self, problem, " It counts as that of a mass of 1; SOFA's lacks a number then."
+            )
+        body = RigidMass.of(self._seen_mass or "1")
+        if not body.mass:
+            raise self.fault("finds a UniformMass of 0, which any force moves without end.")
         if self._is_early:
             message.warning(
                 self,

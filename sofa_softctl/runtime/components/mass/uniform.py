@@ -51,7 +51,7 @@ class UniformMass(LumpedMass):
         """Distribute the mass.
 
         Raises:
-            SceneError: no mass was given, it is not positive, or a node does not exist.
+            SceneError: no mass was given, it is negative, or a node does not exist.
         """
         count = self.state.count
         if not count:
@@ -80,16 +80,20 @@ class UniformMass(LumpedMass):
         body = RigidMass.of(str(vertex.get()))
         value = total.get() / share if self._by_total else body.mass
         if not value > 0.0:
-            raise self.fault(f"needs a positive mass, got {value * share:g}.")
+            problem = self.fault(f"needs a positive mass, got {value * share:g}.")
+            if value != 0.0:
+                raise problem
+            complain(self, problem, " As in SOFA its nodes have no inertia.")
         self._nodes = nodes
         total.set(value * share)
         chosen = nodes if nodes.size else slice(None)
         self.masses = np.zeros((count, 1))
         self.masses[chosen] = value
         if self.state.kind.name == "Rigid3":
+            self._check(body)
             body = replace(body, mass=value)
             self.moments = np.zeros((count, 3, 3))
-            self.moments[chosen] = self._checked(body).moment()
+            self.moments[chosen] = body.moment()
             vertex.set(str(body))
         elif isinstance(vertex.get(), str):
             raise self.fault("has a 'vertexMass' with inertia, but acts on no Rigid3 state.")
@@ -120,14 +124,13 @@ class UniformMass(LumpedMass):
         vertex.set(str(body))
         vertex._set = True
 
-    def _checked(self, body: RigidMass) -> RigidMass:
-        moment = body.moment()
-        if (moment != moment.T).any() or not (np.linalg.eigvalsh(moment) > 0.0).all():
+    def _check(self, body: RigidMass) -> None:
+        matrix = np.reshape(body.inertia, (3, 3))
+        if (matrix != matrix.T).any() or not (np.linalg.eigvalsh(matrix) > 0.0).all():
             raise self.fault(
                 "needs a symmetric, positive definite inertia matrix in 'vertexMass', got "
-                f"{np.reshape(body.inertia, (3, 3)).tolist()}."
+                f"{matrix.tolist()}."
             )
-        return body
 
     def reinit(self) -> None:
         """Distribute the mass again."""

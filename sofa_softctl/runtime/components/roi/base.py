@@ -86,16 +86,16 @@ class RegionOfInterest(Engine):
         Raises:
             SceneError: there are no positions.
         """
-        if not _given(self.position):
+        if not given(self.position):
             self.position.setParent(self.find_points())
         topology = self.find_topology()
         for kind, (_, _, wanted) in KINDS.items():
-            if topology is not None and self._data[wanted].get() and not _given(self._data[kind]):
+            if topology is not None and self._data[wanted].get() and not given(self._data[kind]):
                 self._data[kind].setParent(topology._data[kind])
         super().init()
         self.update_outputs()
         if not len(self._data["indices"].get()):
-            message.warning(self, f"{describe(self._where)}: holds no node.")
+            message.warning(self, f"{describe(self._where)}: {self.describe()} holds no node.")
 
     def find_points(self) -> Data:
         """The points to look at."""
@@ -129,7 +129,7 @@ class RegionOfInterest(Engine):
 
     def compute(self) -> None:
         """See Engine; without positions or a region there is nothing, neither inside nor out."""
-        if not _given(self.position) or (self._seen is not None and not self.doUpdate.get()):
+        if not given(self.position) or (self._seen is not None and not self.doUpdate.get()):
             return
         points = self.position.get()
         if not self.has_shape():
@@ -160,5 +160,6 @@ class RegionOfInterest(Engine):
             )
 
 
-def _given(data: Data) -> bool:
+def given(data: Data) -> bool:
+    """Whether a scene gave a value or a link."""
     return data.isSet() or data.hasParent()

@@ -59,6 +59,23 @@ class EulerImplicitSolver(OdeSolver):
         """lambda of one unit of effort: h in second order (an impulse), 1 in first order."""
         return 1.0 if self.firstOrder.get() else self.position_factor
 
+    @property
+    def tau(self) -> float:
+        """Weight of the end of the step."""
+        return 0.5 if self.trapezoidalScheme.get() else 1.0
+
+    def matrix_factors(self, h: float) -> tuple[float, float, float]:
+        """m, k and h of the matrix of a step of length h; see LinearSolver.set_matrix."""
+        tau = self.tau
+        if self.firstOrder.get():
+            return 1.0, tau * h, 0.0
+        alpha, beta = self.rayleighMass.get(), self.rayleighStiffness.get()
+        return 1.0 + tau * h * alpha, tau * h * (tau * h + beta), tau * h
+
+    def decay(self, h: float) -> float:
+        """What `vdamping` leaves of a velocity in a step of length h."""
+        return math.exp(-h * self.vdamping.get())
+
     def check_differentiable(self) -> None:
         """See OdeSolver; known for the second order, without decay and averages."""
         for name in ("firstOrder", "trapezoidalScheme", "vdamping"):
@@ -68,18 +85,15 @@ class EulerImplicitSolver(OdeSolver):
     def solve(self, h: float) -> None:
         """See OdeSolver."""
         system = self.system
-        tau = 0.5 if self.trapezoidalScheme.get() else 1.0
         if self.firstOrder.get():
             system.compute_force()
-            m, k, own = 1.0, tau * h, 0.0
             b = system.force.copy()
         else:
             alpha, beta = self.rayleighMass.get(), self.rayleighStiffness.get()
-            system.compute_force(mass_factor=-alpha, stiffness_factor=-(tau * h + beta))
-            m, k, own = 1.0 + tau * h * alpha, tau * h * (tau * h + beta), tau * h
+            system.compute_force(mass_factor=-alpha, stiffness_factor=-(self.tau * h + beta))
             b = h * system.force
         system.project(b)
-        system.linear_solver.set_matrix(m, k, own)
+        system.linear_solver.set_matrix(*self.matrix_factors(h))
         change = system.linear_solver.solve(b)
         if self.firstOrder.get():
             np.copyto(system.v_free, change)
@@ -93,4 +107,4 @@ class EulerImplicitSolver(OdeSolver):
                 assert mass._context is not None
                 part = self.system.part(v, mass.state)
                 part += h * mass.state.kind.linear(mass._context._data["gravity"].get())
-        v *= math.exp(-h * self.vdamping.get())
+        v *= self.decay(h)

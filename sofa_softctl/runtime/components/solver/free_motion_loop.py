@@ -100,12 +100,13 @@ class FreeMotionAnimationLoop(SteppingLoop):
             for state in system.states:
                 if id(state) not in first:
                     self._uncorrected.append(state)
-                    problem = system.solver.fault(
-                        f"has no constraint correction for {state.describe()}: under "
-                        "FreeMotionAnimationLoop it never moves. Add a "
-                        "LinearSolverConstraintCorrection to the integrator's node."
-                    )
-                    complain(system.solver, problem)
+                    if _would_move(state, system):
+                        problem = system.solver.fault(
+                            f"has no constraint correction for {state.describe()}: under "
+                            "FreeMotionAnimationLoop it never moves. Add a "
+                            "LinearSolverConstraintCorrection to the integrator's node."
+                        )
+                        complain(system.solver, problem)
 
     def _system_of(self, correction: ConstraintCorrection) -> MechanicalSystem:
         for system in self.systems:
@@ -246,3 +247,9 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 for driver in mapping.drivers
             ]
             mapping.add_jt_to(mapping.child.lam, drivers)
+
+
+def _would_move(state: MechanicalState, system: MechanicalSystem) -> bool:
+    """Whether anything acts on it or it has a velocity, and it is not held."""
+    moved = id(state) in system.acted_on() or state._data["velocity"].get().any()
+    return bool(moved and not system.part(system.fixed, state).all())

@@ -68,7 +68,9 @@ class VisualModel(DrawnModel):
     fixMergedUVSeams = Bool(True, "Unused.")
     keepLines = Bool(False, "Draw edges as well.")
     vertices = Vectors(3, [], "Vertices, where several are at one position.", unit="length")
-    texcoords = Vectors(2, [], "Texture coordinates.")
+    texcoords = Vectors(
+        2, [], "Texture coordinates; with a topology's faces at first those on a sphere."
+    )
     tangents = Vectors(3, [], "Unused.")
     bitangents = Vectors(3, [], "Unused.")
     edges = Elements(2, [], "Edges.")
@@ -109,6 +111,8 @@ class VisualModel(DrawnModel):
             self._load()
         elif not (self.count and (self.triangles.isSet() or self.quads.isSet())):
             self._take_topology()
+            if self.count and not len(self.texcoords.get()):
+                self.texcoords.set(_on_sphere(self._data["position"].get() * self.scale3d.get()))
         factors, angles = self.scale3d.get(), self.rotation.get()
         shift, position = self.translation.get(), self._data["position"]
         if (factors != 1.0).any() or angles.any() or shift.any():
@@ -155,6 +159,15 @@ class VisualModel(DrawnModel):
                 np.add.at(normals, faces[:, k], np.cross(b - a, c - a))
         lengths = np.linalg.norm(normals, axis=1, keepdims=True)
         return np.divide(normals, lengths, out=normals, where=lengths > 0.0)
+
+
+def _on_sphere(points: np.ndarray) -> np.ndarray:
+    """Longitude and latitude about the centre of the bounding box, from 0 to 1, shape (n, 2)."""
+    ways = points - 0.5 * (points.min(axis=0) + points.max(axis=0))
+    lengths = np.linalg.norm(ways, axis=1)
+    sines = np.divide(ways[:, 2], lengths, out=np.zeros(len(ways)), where=lengths > 0.0)
+    u = 0.5 + np.arctan2(ways[:, 1], ways[:, 0]) / (2.0 * np.pi)
+    return np.stack([u, 0.5 - np.arcsin(sines) / np.pi], axis=1)
 
 
 class OglModel(VisualModel):

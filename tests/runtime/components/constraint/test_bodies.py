@@ -100,6 +100,28 @@ def test_a_mass_that_comes_after_the_correction_is_not_known_yet(
     assert f"moves the body as one of mass {seen:g}" in said[0]
 
 
+def test_without_a_mass_a_body_is_corrected_as_one_of_mass_1(body, root, tolerant, caplog):
+    """SOFA goes on with a warning, too; what it then reads is one number short."""
+    node = body("UncoupledConstraintCorrection", mass=False, compliance=[0.5])
+    node.getObject("EulerImplicitSolver").firstOrder.value = True
+    for use in np.eye(6, dtype=int)[[0, 3]]:
+        node.addObject("PositionConstraint", useDirections=use, valueType="force", value=[0.0])
+    node.addObject("RestShapeSpringsForceField", stiffness=1.0, angularStiffness=1.0)
+    simulation.init(root)
+    simulation.animateNSteps(root, 1)
+    assert root.solver.W() == pytest.approx(H * np.eye(2), rel=1e-12)
+    assert "It counts as that of a mass of 1" in caplog.text
+
+
+def test_a_compliance_cannot_be_that_of_no_mass(body, root, tolerant):
+    node = body("UncoupledConstraintCorrection", mass=False)
+    node.removeObject(node.correction)
+    node.addObject("UniformMass", totalMass=0.0)
+    node.addObject("UncoupledConstraintCorrection")
+    with pytest.raises(SceneError, match="finds a UniformMass of 0"):
+        simulation.init(root)
+
+
 def test_seven_numbers_are_the_compliance_of_centre_and_turns(body, root):
     """That of the centre, then xx, xy, xz, yy, yz, zz."""
     node = body("UncoupledConstraintCorrection", compliance=[9, 1, 0.2, 0.3, 4, 0.5, 6])

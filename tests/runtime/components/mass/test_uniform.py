@@ -81,6 +81,23 @@ def test_a_mass_that_is_none_is_an_error(values, message, four_nodes):
         four_nodes(**values)
 
 
+def test_no_mass_at_all_is_a_warning_and_nothing_weighs(four_nodes, tolerant, caplog):
+    """As in SOFA, where visual targets are bodies of mass 0; a mass below 0 is an error."""
+    mass = four_nodes(totalMass=0.0)
+    assert "needs a positive mass, got 0. As in SOFA its nodes have no inertia" in caplog.text
+    assert mass.vertexMass.value == 0.0
+    assert not weight(mass).any()
+
+
+def test_a_body_without_mass_has_no_moment_of_inertia(root, tolerant):
+    node = root.addChild("body")
+    node.addObject("MechanicalObject", template="Rigid3")
+    mass = node.addObject("UniformMass", totalMass=0.0)
+    simulation.init(root)
+    assert not mass.moments.any() and not mass.masses.any()
+    assert mass.vertexMass.value == "0 1 [1 0 0,0 1 0,0 0 1]"
+
+
 def test_a_mass_without_nodes_is_an_error(root):
     node = root.addChild("body")
     node.addObject("MechanicalObject", position=[])

@@ -90,6 +90,30 @@ def test_it_takes_the_topology_of_its_node_and_is_put_in_place_at_init(root, bod
     assert skin.scaleTex.array().tolist() == [2.0, 1.0]
 
 
+def test_texture_coordinates_are_those_on_a_sphere_where_none_are_given(root):
+    """As in SOFA: longitude and latitude about the middle of the bounding box; scripts fill them
+    in by vertex."""
+    root.addObject(
+        "MeshTopology",
+        position=[[3, 0, 0], [-1, 0, 0], [1, 2, 0], [1, -2, 0], [1, 0, 2], [1, 0, -2], [1, 0, 0]],
+        triangles=[[0, 2, 4], [1, 5, 3], [4, 5, 6]],
+    )
+    skin = root.addObject("OglModel", translation=[7, 0, 0])
+    simulation.init(root)
+    expected = [[0.5, 0.5], [1, 0.5], [0.75, 0.5], [0.25, 0.5], [0.5, 0], [0.5, 1], [0.5, 0.5]]
+    assert skin.texcoords.array() == pytest.approx(np.array(expected), abs=1e-15)
+    with skin.texcoords.writeable() as texcoords:
+        texcoords[[1, 2]] = [0.1, 0.2]
+    assert skin.texcoords.array()[2].tolist() == [0.1, 0.2]
+
+
+def test_texture_coordinates_that_are_given_stay(root):
+    root.addObject("MeshTopology", position=X, triangles=[[0, 1, 2]])
+    skin = root.addObject("OglModel", texcoords=[[0.25, 0.5]] * len(X))
+    simulation.init(root)
+    assert skin.texcoords.array().tolist() == [[0.25, 0.5]] * len(X)
+
+
 def test_it_reads_its_own_file(root, tmp_path):
     (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 2 0\nf 1 2 3\n")
     skin = root.addObject("OglModel", fileMesh=str(tmp_path / "flat.obj"), scale3d=[2, 2, 2])

@@ -1,0 +1,93 @@
+"""MeshROI."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.roi.base import KINDS, RegionOfInterest, given
+from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Vector
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
+
+
+class MeshROI(RegionOfInterest):
+    """Inside a closed surface of triangles, whichever way they face.
+
+    Where no surface is given it is the rest position of the node's state, or its loader's points,
+    with the triangles of its topology. As in SOFA only points within `box` are looked at, the
+    surface's bounding box at init, and without `strict` an element is inside with all its vertices
+    or with its centre.
+    """
+
+    inputs = (*RegionOfInterest.inputs, "ROIposition", "ROIedges", "ROItriangles")
+
+    ROIposition = Coords([], "Points of the surface.", unit="length")
+    ROIedges = Elements(2, [], "Unused: edges of the surface.")
+    ROItriangles = Elements(3, [], "Triangles of the surface.")
+    computeMeshROI = Bool(True, "False: every point is inside, as in SOFA.")
+    strict = Bool(False, "Elements with all vertices inside; else those whose centre is, too.")
+    box = Vector(
+        6, [0.0] * 6, "xmin ymin zmin xmax ymax zmax of the surface.", unit="length", read_only=True
+    )
+    drawOut = Bool(False, "Draw what is outside.")
+    drawBox = Bool(False, "Draw the box.")
+
+    def init(self) -> None:
+        """Find the surface and its box, then compute."""
+        self._find_surface()
+        points = self.ROIposition.get()[:, :3]
+        if len(points):
+            self.box.set(np.concatenate([points.min(axis=0), points.max(axis=0)]))
+        super().init()
+
+    def _find_surface(self) -> None:
+        assert self._context is not None
+        if not given(self.ROIposition):
+            message.warning(
+                self,
+                f"{describe(self._where)}: {self.describe()} has no 'ROIposition': the region is "
+                "that of the node's own points.",
+            )
+            if states := self._context.of("state"):
+                self.ROIposition.setParent(states[0]._data["rest_position"])
+            elif loaders := self._context.of("loader"):
+                self.ROIposition.setParent(loaders[0]._data["position"])
+        topology = self.find_topology()
+        for name, kind in (("ROIedges", "edges"), ("ROItriangles", "triangles")):
+            wanted = self._data[KINDS[kind][2]].get()
+            if topology is not None and wanted and not given(self._data[name]):
+                self._data[name].setParent(topology._data[kind])
+
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        """See RegionOfInterest."""
+        if not self.computeMeshROI.get():
+            return np.ones(len(points), dtype=bool)
+        low, high = self.box.get()[:3], self.box.get()[3:]
+        inside: np.ndarray = ((points >= low) & (points <= high)).all(axis=1)
+        corners = self.ROIposition.get()[:, :3][self.ROItriangles.get()]  # (m, 3, 3)
+        for number in np.flatnonzero(inside):
+            point = points[number]
+            nearer = ((low - point) ** 2).sum() < ((high - point) ** 2).sum()
+            end = low - 100.0 if nearer else high + 100.0  # SOFA's, whatever the unit of length
+            inside[number] = _crossings(point, end - point, corners) % 2
+        return inside
+
+    def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:
+        """See RegionOfInterest."""
+        inside = super().contains_elements(points, elements)
+        if not self.strict.get():
+            inside |= self.contains(points)[elements].all(axis=1)
+        return inside
+
+
+def _crossings(start: np.ndarray, way: np.ndarray, corners: np.ndarray) -> int:
+    """How many triangles (m, 3, 3) a ray crosses; edges belong to both sides."""
+    sides = np.roll(corners, -1, axis=1) - corners
+    normal = np.cross(sides[:, 0], sides[:, 1])
+    slope = normal @ way
+    faces = slope != 0.0
+    corners, sides, normal, slope = (part[faces] for part in (corners, sides, normal, slope))
+    times = ((corners[:, 0] - start) * normal).sum(axis=1) / slope
+    place = start + times[:, None] * way
+    turns = np.cross(sides, place[:, None] - corners) @ normal[:, :, None]
+    return int(((times >= 0.0) & (turns[..., 0] >= 0.0).all(axis=1)).sum())
