@@ -139,6 +139,7 @@ __all__, __getattr__, __dir__ = public(
         ],
         "roi.box": ["BoxROI"],
         "roi.mesh": ["MeshROI"],
+        "roi.pair_box": ["PairBoxROI"],
         "roi.plane": ["PlaneROI"],
         "roi.sets": ["ComplementaryROI", "MeshBoundaryROI", "NearestPointROI"],
         "roi.sphere": ["SphereROI"],
