@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Matrix, Real, Reals, Vector
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -80,7 +80,7 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
     meshIndices = Integers([], "Unused.")
     beginConstraintTime = Real(0.0, "When the movement begins.", unit="time")
     endConstraintTime = Real(20.0, "When it ends.", unit="time")
-    rotation = Vector(9, [0.0] * 9, "Matrix that is applied to the places of points, by rows.")
+    rotation = Matrix(9, [0.0] * 9, "Matrix that is applied to the places of points, by rows.")
     quaternion = Vector(4, [0.0, 0.0, 0.0, 1.0], "Rotation that is applied to bodies.")
     translation = Vector(3, [0.0, 0.0, 0.0], "Translation.", unit="length")
     drawConstrainedPoints = Bool(False, "Draw the nodes.")

@@ -30,5 +30,5 @@ class PairBoxROI(RegionOfInterest):
 
 def _within(points: np.ndarray, box: np.ndarray) -> np.ndarray:
     corners = box.reshape(2, 3)
-    found: np.ndarray = (points >= corners.min(axis=0)) & (points <= corners.max(axis=0))
-    return found.all(axis=1)
+    inside = (points >= corners.min(axis=0)) & (points <= corners.max(axis=0))
+    return np.asarray(inside.all(axis=1))

@@ -56,7 +56,9 @@ class GridTopology(MeshTopology):
         """Make vertices and elements."""
         n = self.resolution()
         if self.computePointList.get():
-            self._data["position"].set(self.points(_steps(n)))
+            position = self._data["position"]
+            position.get()  # what it links to, such as a state that gets its nodes from here
+            position.set(self.points(_steps(n)))
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))
 
     def resolution(self) -> np.ndarray:

@@ -350,6 +350,18 @@ class Vector(DataType):
         return f"Vec{self.size(owner)}d"
 
 
+class Matrix(Vector):
+    """The numbers of a matrix, by rows; texts may have SOFA's brackets: [1 0 0,0 1 0,0 0 1]."""
+
+    _BRACKETS: ClassVar[dict[int, int]] = str.maketrans("[],", "   ")
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return super().convert(
+            value.translate(self._BRACKETS) if isinstance(value, str) else value, owner
+        )
+
+
 class Coord(Vector):
     """One position; the owner's template says how many numbers it has. Zero by default."""
 

@@ -31,3 +31,12 @@ def test_a_state_with_the_positions_of_a_loader_has_all_of_them(root, tmp_path):
     state = root.addObject("MechanicalObject", src="@loader")
     root.init()
     assert state.position.toList() == state.reset_position.toList() == POINTS
+
+
+def test_a_grid_whose_position_links_to_its_state_gives_the_nodes(root):
+    """As in SOFA's AffineMovementProjectiveConstraint.scn: the state, added first, has one node."""
+    state = root.addObject("MechanicalObject", name="dofs")
+    grid = root.addObject("RegularGridTopology", n=[3, 2, 2], position="@dofs.position")
+    root.init()
+    assert len(state.position) == len(grid.position) == 12
+    assert state.position.toList()[-1] == [1.0, 1.0, 1.0]

@@ -24,6 +24,7 @@ class Sample(Component):
     values = data_types.Reals([1.0], "Numbers.")
     indices = data_types.Integers([0], "Whole numbers.")
     axis = data_types.Vector(3, [0, 0, 1], "A direction.")
+    turn = data_types.Matrix(4, [1, 0, 0, 1], "A matrix.")
     fixed = data_types.Bools(3, [1, 1, 0], "Switches.")
     points = data_types.Vectors(3, [], "Points.")
     triangles = data_types.Elements(3, [], "Triangles.")
@@ -932,3 +933,11 @@ def test_what_an_unreadable_value_counts_as_is_said(sample, caplog):
     assert "got '1 2 x 3'" in caplog.text and "It counts as [1.0, 2.0]." in caplog.text
     sample.indices.value = [1e30]
     assert sample.indices.toList() == [[2**63 - 1]]
+
+
+def test_a_matrix_may_have_brackets(sample):
+    """As SOFA writes and reads it: rows in brackets, separated by commas."""
+    sample.turn.value = "[0.7 -0.7,0.7 0.7]"
+    assert sample.turn.value.tolist() == [0.7, -0.7, 0.7, 0.7]
+    sample.turn.value = [[1, 2], [3, 4]]
+    assert sample.turn.value.tolist() == [1, 2, 3, 4]
