@@ -30,7 +30,6 @@ _ERROR = "an error here, where SOFA goes on as if nothing was wrong"
 _KINDS = "types that SOFA knows by other names, or addData here not"
 _MORE = "more is accepted than SOFA does"
 _READ = "a view is read-only: `data[i] = x` and writeable() tell the Data that it changed"
-_SIZED = "a state gets its size when it is initialised, or its positions are set"
 _TOLD = "controllers are told of a reset and of their end; a Session does so in SOFA"
 
 DIFFERENT = {
@@ -44,12 +43,10 @@ DIFFERENT = {
     "root.getState(), arm.getState(), arm.tip.getState()": _BINDING,
     'arm.dofs.getData("nothing")': _ERROR,
     'arm.dofs.findLink("topology"), arm.dofs.findLink("nothing")': "a state has no link to a topology here; None for what is not there",
-    "arm.dofs.velocity.value": _SIZED,
     "arm.dofs.position[0]": _READ,
     "arm.dofs.position[0:1]": _READ,
     "arm.dofs.position[0] = [5, 5, 5]; arm.dofs.position.value": _MORE,
     "arm.dofs.position[1][2] = 4.0; arm.dofs.position.value": _READ,
-    "arm.dofs.position.value = arm.dofs.velocity.value; arm.dofs.position.value": _SIZED,
     "root.gravity.typeName(), root.dt.typeName(), root.tags.typeName()": _KINDS,
     "arm.clamp.indices.typeName(), arm.roi.box.typeName()": _KINDS,
     "type(arm.mass.totalMass.value), type(arm.ode.firstOrder.value), type(arm.roi.box.value)": _CLASS,

@@ -128,6 +128,7 @@ def string(solver="SparseLDLSolver", template="Vec3d", held=False, alpha=0.0, **
 COROTATIONAL = "TetrahedralCorotationalFEMForceField"
 HEXAHEDRA = "HexahedronFEMForceField"
 UPDATED = {"updateStiffnessMatrix": True}
+PLASTIC = {"plasticMaxThreshold": 60.0, "plasticYieldThreshold": 1.0, "plasticCreep": 0.2}
 
 CASES = {
     "corotational_small": solid(COROTATIONAL, method="small"),
@@ -138,6 +139,10 @@ CASES = {
     "corotational_updated": solid(COROTATIONAL, **UPDATED),
     "corotational_polar_updated": solid(COROTATIONAL, method="polar", **UPDATED),
     "tetrahedra_polar_updated": solid("TetrahedronFEMForceField", method="polar", **UPDATED),
+    "plastic_small": solid("TetrahedronFEMForceField", method="small", **PLASTIC),
+    "plastic_large": solid("TetrahedronFEMForceField", method="large", **PLASTIC),
+    "plastic_polar": solid("TetrahedronFEMForceField", method="polar", skew=0.1, **PLASTIC),
+    "plastic_svd": solid("TetrahedronFEMForceField", method="svd", skew=0.1, **PLASTIC),
     "hexahedra_small": solid(HEXAHEDRA, method="small"),
     "hexahedra_large": solid(HEXAHEDRA),
     "hexahedra_polar": solid(HEXAHEDRA, method="polar"),

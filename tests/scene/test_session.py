@@ -143,7 +143,7 @@ def test_reset_leaves_alone_what_the_user_changed(session):
     session.root.beam.fem.youngModulus = [800.0]
     session.step()
     session.reset()
-    assert session.root.beam.fem.youngModulus.toList() == [800.0]
+    assert session.root.beam.fem.youngModulus.toList() == [[800.0]]
 
 
 def test_reset_reaches_what_is_switched_off(session):
