@@ -41,30 +41,49 @@ class NodeIterator(list[Entry]):
 
 
 class NodeLink(list[Entry]):
-    """SofaPython3's link of a node to its objects of one kind: attributes are those of the first.
+    """SofaPython3's link of a node to its objects of one kind: attributes are those of an object.
 
-    As `node.mass.totalMass` or `node.topology.linkpath`.
+    As `node.mass.totalMass` or `node.topology.linkpath`. Of links to one object that is the last
+    one that was added, of others the first.
     """
+
+    def __init__(self, node: Base, name: str, objects: list[Entry], *, last: bool) -> None:
+        super().__init__(objects)
+        self.__dict__.update(_node=node, _name=name, _last=last)
+
+    def getName(self) -> str:
+        """The link's own name, such as 'mass'."""
+        return str(self.__dict__["_name"])
+
+    def getPathName(self) -> str:
+        """Where the link is, such as '/trunk.mass'."""
+        return f"{self.__dict__['_node'].getPathName()}.{self.getName()}"
 
     def getLinkedBase(self, index: int = 0) -> Entry | None:
         """The object of that number; None when there is none."""
-        return self[index] if index < len(self) else None
+        linked = self[::-1] if self.__dict__["_last"] else self
+        return linked[index] if index < len(linked) else None
 
     def getLinkedPath(self, index: int = 0) -> str:
         """Where the object of that number is, such as '@/trunk/dofs'; '' when there is none."""
-        return self[index].getLinkPath() if index < len(self) else ""
+        linked = self.getLinkedBase(index)
+        return "" if linked is None else linked.getLinkPath()
 
     def getSize(self) -> int:
         """How many objects there are."""
         return len(self)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._first(name), name)
+        return getattr(self._linked(name), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._first(name), name, value)
+        setattr(self._linked(name), name, value)
 
-    def _first(self, name: str) -> Entry:
-        if not self:
-            raise AttributeError(f"The node has no such object, of which '{name}' is asked for.")
-        return self[0]
+    def _linked(self, name: str) -> Entry:
+        linked = self.getLinkedBase()
+        if linked is None:
+            raise AttributeError(
+                f"Node '{self.__dict__['_node'].getPathName()}' has no object that its link "
+                f"'{self.getName()}' leads to, so that there is no '{name}' of it. Add one first."
+            )
+        return linked

@@ -36,6 +36,18 @@ _LINKS = {
     "visualModel": "visual",
 }
 """Links of a node in SOFA to its objects of one kind, by our category."""
+_SINGLE = {
+    "animationLoop",
+    "animationManager",
+    "collisionPipeline",
+    "mass",
+    "mechanicalMapping",
+    "mechanicalState",
+    "meshTopology",
+    "state",
+    "topology",
+}
+"""Links to one object: the last that was added."""
 
 
 class GraphNode(BaseNode, Context):
@@ -165,10 +177,10 @@ class GraphNode(BaseNode, Context):
             found = self.getObject(name) or self.getChild(name)
             if found is not None:
                 return found
-            if name in _LINKS:
-                return NodeLink(self.of(_LINKS[name]))
             if name in self.__dict__.get("_data", {}):
                 return self._data[name]
+            if name in _LINKS:
+                return NodeLink(self, name, self.of(_LINKS[name]), last=name in _SINGLE)
             names = [entry.getName() for entry in (*self.objects, *self.children)]
             hint = did_you_mean(name, [*names, *self._data])
             raise AttributeError(

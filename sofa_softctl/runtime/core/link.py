@@ -80,6 +80,18 @@ class Link:
             )
         return self.path
 
+    def __getattr__(self, name: str) -> Any:
+        """What the object at its end has, as in SofaPython3: `fem.topology.position`."""
+        if name.startswith("_") or name in Link.__slots__:
+            raise AttributeError(name)
+        linked = self.getLinkedBase()
+        if linked is None:
+            raise AttributeError(
+                f"The link '{self.type.name}' of {self.owner.describe()} leads to nothing, so that "
+                f"there is no '{name}' of it."
+            )
+        return getattr(linked, name)
+
     def getName(self) -> str:
         """The name, as SOFA writes it."""
         return self.type.name

@@ -200,8 +200,39 @@ def test_a_link_of_a_node_to_its_objects_has_the_attributes_of_the_first(root):
     assert root.mechanicalState.getLinkedBase() is root.dofs
     assert root.mechanicalState.getLinkedPath() == "@/dofs"
     assert (root.forceField.getLinkedBase(), root.forceField.getLinkedPath()) == (None, "")
-    with pytest.raises(AttributeError, match="The node has no such object, of which 'youngMod"):
+    with pytest.raises(
+        AttributeError, match="Node '/' has no object that its link 'forceField' leads to"
+    ):
         _ = root.forceField.youngModulus
+
+
+def test_a_link_of_a_component_has_the_attributes_of_what_it_leads_to(root):
+    """SofaPython3's Link, as fem.topology.position."""
+    root.addObject("MeshTopology", name="mesh", position=[[0, 0, 0]])
+    fem = root.addObject("TetrahedronFEMForceField", name="fem", topology="@mesh")
+    assert fem.topology.linkpath == root.mesh.linkpath
+    assert fem.topology.position.toList() == [[0, 0, 0]]
+    assert fem.topology.getName() == "topology"
+    other = root.addObject("UniformMass", name="other", totalMass=1.0)
+    with pytest.raises(AttributeError, match="link 'topology' of UniformMass .* no 'position'"):
+        _ = other.topology.position
+
+
+def test_a_link_to_one_object_leads_to_the_last(root):
+    """SOFA's NodeSingle; the link has a name and a place of its own."""
+    first = root.addObject("UniformMass", name="first", totalMass=1.0)
+    second = root.addObject("UniformMass", name="second", totalMass=2.0)
+    assert root.mass.totalMass.value == 2.0 and root.mass == [first, second]
+    assert root.mass.getLinkedBase() is second
+    assert (root.mass.getName(), root.mass.getPathName()) == ("mass", "/.mass")
+
+
+def test_a_nodes_own_data_come_before_its_links(root):
+    """As a prefab's parameter `mass`: SofaPython3 looks for objects, children, Data, then links."""
+    node = root.addChild("node")
+    node.addData(name="mass", type="double", default=3.5, value=3.5, help="")
+    node.addObject("UniformMass", name="heavy", totalMass=1.0)
+    assert node.mass.value == 3.5
 
 
 # -- removing ------------------------------------------------------------------------------------

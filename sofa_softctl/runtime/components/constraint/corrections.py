@@ -123,8 +123,20 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     def _of_nodes(self, count: int) -> np.ndarray:
         given, default = self.compliance.get(), self.defaultCompliance
         if len(given) == count:
-            return given
-        return np.full(count, given[0] if len(given) and not default.isSet() else default.get())
+            found = given
+        else:
+            common = given[0] if len(given) and not default.isSet() else default.get()
+            found = np.full(count, common)
+            if len(given) > 1:
+                problem = f"has {len(given)} numbers in 'compliance' for {count} nodes: all get "
+                complain(self, self.fault(f"{problem}{common:g}."))
+        self._check_positive(found)
+        return found
+
+    def _check_positive(self, compliances: np.ndarray) -> None:
+        if (compliances <= 0.0).any():
+            problem = f"needs positive compliances, got {compliances.min():g}: constraints do not "
+            complain(self, self.fault(f"{problem}hold what has it."))
 
     def _of_body(self) -> tuple[np.ndarray, np.ndarray]:
         """Compliance of the centre and of the rotation of each body, shapes (3, 3)."""
@@ -139,6 +151,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
                 complain(self, problem)
             given = self._from_mass()
             self.compliance.set(given)
+        self._check_positive(given[[0, 1, 4, 6]])
         return given[0] * np.eye(3), given[[1, 2, 3, 2, 4, 5, 3, 5, 6]].reshape(3, 3)
 
     def _from_mass(self) -> np.ndarray:

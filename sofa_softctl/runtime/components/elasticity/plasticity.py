@@ -17,7 +17,7 @@ class Plasticity:
     """Plastic strain of each tetrahedron, in its frame.
 
     Each time that forces are computed, once a step, the plastic strain takes `creep` of the elastic
-    strain where that is larger than `yield_norm`; it grows no larger than `largest_norm`. As in
+    strain where that is larger than the yield norm; it grows no larger than the largest norm. As in
     SOFA, whose help speaks of the norm of the strain, both are of six times the element's volume
     times (xx, yy, zz, 2 xy, 2 yz, 2 zx) of the strain: a finer mesh needs smaller ones.
 
@@ -28,31 +28,28 @@ class Plasticity:
     """Frame of each element at rest, rows = axes, shape (m, 3, 3)."""
     volumes: np.ndarray
     """Shape (m,) [length^3]."""
-    yield_norm: float
-    """Norm of the elastic strain from which on it creeps [length^3]."""
-    largest_norm: float
-    """Largest norm of the plastic strain [length^3]."""
-    creep: float
-    """Part of the elastic strain that becomes plastic in a step [-]."""
 
     def __post_init__(self) -> None:
         self.strain = np.zeros((len(self.volumes), 6))
         """Six times the volume times the plastic strain, shape (m, 6)."""
 
-    def flow(self, strain: np.ndarray) -> None:
+    def flow(self, strain: np.ndarray, yield_norm: float, largest: float, creep: float) -> None:
         """Let the plastic strain grow.
 
         Args:
             strain: The whole strain sym(R^T F) - I of each element, shape (m, 3, 3).
+            yield_norm: Norm of the elastic strain from which on it creeps [length^3].
+            largest: Largest norm of the plastic strain [length^3].
+            creep: Part of the elastic strain that becomes plastic in a step [-].
         """
         turned = self.frames @ strain @ self.frames.transpose(0, 2, 1)
         whole = 6.0 * self.volumes[:, None] * _SHEAR * turned[:, _ROWS, _COLUMNS]
         elastic = whole - self.strain
-        flows = np.linalg.norm(elastic, axis=1) > self.yield_norm
-        plastic = self.strain + np.where(flows[:, None], self.creep * elastic, 0.0)
+        flows = np.linalg.norm(elastic, axis=1) > abs(yield_norm)
+        plastic = self.strain + np.where(flows[:, None], creep * elastic, 0.0)
         norms = np.linalg.norm(plastic, axis=1)
-        too_large = norms > self.largest_norm
-        plastic[too_large] *= (self.largest_norm / norms[too_large])[:, None]
+        too_large = norms > largest
+        plastic[too_large] *= (largest / norms[too_large])[:, None]
         self.strain = plastic  # another array: a snapshot holds the last one
 
     def add_force(

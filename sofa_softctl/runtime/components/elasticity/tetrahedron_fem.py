@@ -90,19 +90,10 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         self.rotations = np.zeros((count, 3, 3))
         self.h = np.zeros((count, 4, 3))
         self._pairs = kernel.element_pairs(self.elements)
-        self._plasticity = self._find_plasticity()
+        self._plasticity = Plasticity(self.frames0, self.volumes)
         self._set_stiffness()
         self._rotate()
         self._check_stress_option()
-
-    def _find_plasticity(self) -> Plasticity | None:
-        largest = self.plasticMaxThreshold.get()
-        if not largest > 0.0:
-            return None
-        if self.updateStiffnessMatrix.get():
-            raise self.fault("has plasticMaxThreshold and updateStiffnessMatrix: choose one.")
-        limit, creep = self.plasticYieldThreshold.get(), self.plasticCreep.get()
-        return Plasticity(self.frames0, self.volumes, limit, largest, creep)
 
     def _set_stiffness(self) -> None:
         young, poisson = elastic_moduli(self, len(self.elements))
@@ -123,14 +114,13 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
         found = {name: getattr(self, name) for name in _STIFFNESS}  # never written in place
-        return found if self._plasticity is None else {**found, "plastic": self._plasticity.strain}
+        return {**found, "plastic": self._plasticity.strain}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         for name in _STIFFNESS:
             setattr(self, name, snapshot[name])
-        if self._plasticity is not None:
-            self._plasticity.strain = snapshot["plastic"]
+        self._plasticity.strain = snapshot["plastic"]
 
     def moduli(self) -> np.ndarray:
         """See ElasticForceField; without localStiffnessFactor."""
@@ -173,7 +163,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     def reset(self) -> None:
         """Back to the rotations of the initial state, without plastic strains."""
-        self._plasticity = self._find_plasticity()
+        self._plasticity = Plasticity(self.frames0, self.volumes)
         self._rotate()
 
     def _rotate(self) -> None:
@@ -199,11 +189,21 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         self._rotate()
         x = self.state._data["position"].get()
         kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
-        if self._plasticity is not None:
-            F = stresses.deformation_gradients(x, self.elements, self.gradients)
-            self._plasticity.flow(stresses.corotational_strain(F, self.rotations))
-            place = (self.elements, self.rotations, self.gradients)
-            self._plasticity.add_force(*place, self.stiffness, force)
+        if self.plasticMaxThreshold.get() > 0.0:
+            self._add_plastic_force(x, force)
+
+    def _add_plastic_force(self, x: np.ndarray, force: np.ndarray) -> None:
+        if self.updateStiffnessMatrix.get():
+            raise self.fault("has plasticMaxThreshold and updateStiffnessMatrix: choose one.")
+        F = stresses.deformation_gradients(x, self.elements, self.gradients)
+        self._plasticity.flow(
+            stresses.corotational_strain(F, self.rotations),
+            self.plasticYieldThreshold.get(),
+            self.plasticMaxThreshold.get(),
+            self.plasticCreep.get(),
+        )
+        place = (self.elements, self.rotations, self.gradients)
+        self._plasticity.add_force(*place, self.stiffness, force)
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution."""
@@ -226,7 +226,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
             raise self.fault("has method 'svd', which is not smooth: use 'large' or 'polar'.")
         if self.updateStiffnessMatrix.get():
             raise self.fault("has updateStiffnessMatrix: its derivative is not known, set it off.")
-        if self._plasticity is not None:
+        if self.plasticMaxThreshold.get() > 0.0:
             raise self.fault("has plasticMaxThreshold: derivatives of plasticity are not known.")
 
     def step_term(self) -> StepTerm:

@@ -11,6 +11,9 @@ from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Real, Vect
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.normals import unit_vectors
 
+_MOST = 10**7
+"""Vertices."""
+
 
 class ExtrudeQuadsAndGenerateHexas(Engine):
     """Layers of hexahedra from a surface of quads along its normals.
@@ -49,6 +52,8 @@ class ExtrudeQuadsAndGenerateHexas(Engine):
             return
         if layers < 1:
             raise self.fault(f"needs a 'numberOfSlices' of 1 or more, got {layers}.")
+        if layers * len(vertices) > _MOST:
+            raise self.fault(f"has {layers} layers of {len(vertices)} vertices: too many to make.")
         wrong = quads[(quads < 0) | (quads >= len(vertices))]
         if len(wrong):
             raise self.fault(

@@ -64,7 +64,9 @@ class MeshROI(RegionOfInterest):
             return np.ones(len(points), dtype=bool)
         low, high = self.box.get()[:3], self.box.get()[3:]
         inside: np.ndarray = ((points >= low) & (points <= high)).all(axis=1)
-        corners = self.ROIposition.get()[:, :3][self.ROItriangles.get()]  # (m, 3, 3)
+        surface, triangles = self.ROIposition.get()[:, :3], self.ROItriangles.get()
+        self._check("ROItriangles", triangles, len(surface))
+        corners = surface[triangles]  # (m, 3, 3)
         for number in np.flatnonzero(inside):
             point = points[number]
             nearer = ((low - point) ** 2).sum() < ((high - point) ** 2).sum()

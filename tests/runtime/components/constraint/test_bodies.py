@@ -248,3 +248,18 @@ def test_a_joint_that_does_not_exist_is_an_error(joints, root):
     node = joints()
     with pytest.raises(SceneError, match="names joint 5 in 'index', but there are 5 joints"):
         node.addObject("JointConstraint", index=5).init()
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"compliance": [0, 1, 0, 0, 1, 0, 1]}, "needs positive compliances, got 0"),
+        ({"compliance": [1, -2, 0, 0, 1, 0, 1]}, "needs positive compliances, got -2"),
+        ({"defaultCompliance": 0.0}, "needs positive compliances, got 0"),
+    ],
+)
+def test_a_compliance_that_is_not_positive_is_a_fault(body, root, values, problem):
+    """SOFA: "this will cause the constraint resolution to diverge"."""
+    body("UncoupledConstraintCorrection", **values)
+    with pytest.raises(SceneError, match=problem):
+        simulation.init(root)

@@ -108,8 +108,23 @@ def test_reset_and_snapshots_know_the_plastic_strain(root, plastic):
 
 
 def test_what_plasticity_does_not_go_with_is_an_error(plastic):
+    field = plastic(plasticMaxThreshold=0.02, updateStiffnessMatrix=True)
     with pytest.raises(SceneError, match="plasticMaxThreshold and updateStiffnessMatrix: choose"):
-        plastic(plasticMaxThreshold=0.02, updateStiffnessMatrix=True)
+        pulled(field, 0.05)
+
+
+def test_what_changes_in_a_run_counts_at_once(plastic):
+    """SOFA reads all three in each step; without plasticity the whole strain is elastic again."""
+    field = plastic(plasticYieldThreshold=-0.02, plasticCreep=1.0)
+    assert pulled(field, 0.05)[1:] == pytest.approx(stress_of(0.05), abs=1e-13)
+    field.plasticMaxThreshold.value = 0.5
+    assert pulled(field, 0.015)[1:] == pytest.approx(stress_of(0.015), abs=1e-13)
+    field.plasticCreep.value = 0.5
+    assert pulled(field, 0.05)[1:] == pytest.approx(stress_of(0.025), abs=1e-13)
+    field.plasticMaxThreshold.value = 0.01
+    assert pulled(field, 0.05)[1:] == pytest.approx(stress_of(0.04), abs=1e-13)
+    field.plasticMaxThreshold.value = 0.0
+    assert pulled(field, 0.05)[1:] == pytest.approx(stress_of(0.05), abs=1e-13)
 
 
 def test_derivatives_of_plasticity_are_an_error(plastic):

@@ -90,3 +90,12 @@ def test_what_cannot_be_extruded_is_refused(extruded, values, problem):
 
 def test_a_surface_that_is_not_there_gives_nothing(extruded, tolerant):
     assert len(extruded(vertices=[]).extrudedVertices) == 0
+
+
+def test_more_layers_than_can_be_made_are_an_error(root):
+    quad = {"surfaceVertices": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]}
+    engine = root.addObject(
+        "ExtrudeQuadsAndGenerateHexas", surfaceQuads=[[0, 1, 2, 3]], numberOfSlices=10**9, **quad
+    )
+    with pytest.raises(SceneError, match="1000000000 layers of 4 vertices: too many to make"):
+        _ = engine.extrudedVertices.value

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.simulation import simulation
 
@@ -132,3 +133,11 @@ def test_a_surface_of_a_loader_is_taken_by_a_link(root, tmp_path):
     )  # fmt: skip
     simulation.init(root)
     assert roi.indices.value.tolist() == [0]
+
+
+def test_a_triangle_of_the_surface_without_its_vertex_is_an_error(root):
+    root.addObject("MechanicalObject", position=[[0.2, 0.2, 0.0]])
+    values = {"ROIposition": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "ROItriangles": [[0, 1, 77]]}
+    root.addObject("MeshROI", **values)
+    with pytest.raises(SceneError, match="looks at ROItriangles of vertex 77, but at 3 positions"):
+        root.init()
