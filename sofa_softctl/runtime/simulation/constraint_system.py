@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -124,13 +125,17 @@ class ConstraintProblem(ConstraintSystem):
             if rows is None:
                 system.move(h, system.v_free)
                 continue
-            displacement, change = np.zeros_like(system.v_free), np.zeros_like(system.v_free)
+            motions: list[np.ndarray] = []
+            changes: list[np.ndarray] = []
             for correction, corrected in self.corrections:
                 if corrected is system:
                     motion = correction.correction(rows, self.lam)
                     k, l = correction.factors()  # noqa: E741
-                    displacement += k * motion
-                    change += l * motion
+                    motions.append(k * motion)
+                    changes.append(motion if l == 1.0 else l * motion)
+            if not motions:
+                motions = changes = [np.zeros_like(system.v_free)]
+            displacement, change = reduce(np.add, motions), reduce(np.add, changes)
             if by_velocity:
                 system.move(h, system.v_free + change)
             else:

@@ -21,6 +21,8 @@ from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
 from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
 
+_PLACE = ("position", "velocity")
+
 
 class FreeMotionAnimationLoop(SteppingLoop):
     """SOFA's order of a constrained step.
@@ -161,9 +163,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
     def _correct(self, h: float) -> None:
         """Move by the free motion and the multipliers; states without a correction stay."""
         assert self.problem is not None
-        kept = [
-            state._data[name] for state in self._uncorrected for name in ("position", "velocity")
-        ]
+        kept = [state._data[name] for state in self._uncorrected for name in _PLACE]
         values = [data.get().copy() for data in kept]
         self.problem.correct(h, by_velocity=self.solveVelocityConstraintFirst.get())
         for data, value in zip(kept, values, strict=True):
