@@ -5,6 +5,7 @@ MATERIALS = {
     "st_venant_kirchhoff": {"materialName": "StVenantKirchhoff", "ParameterSet": LAME},
     "neo_hookean": {"materialName": "NeoHookean", "ParameterSet": LAME},
     "stable_neo_hookean": {"materialName": "StableNeoHookean", "ParameterSet": LAME},
+    "arruda_boyce": {"materialName": "ArrudaBoyce", "ParameterSet": [140.0, 666.0]},
     "mooney_rivlin": {"materialName": "MooneyRivlin", "ParameterSet": [50.0, 21.5, 666.0]},
 }
 
