@@ -21,7 +21,7 @@ class Plasticity:
     SOFA, whose help speaks of the norm of the strain, both are of six times the element's volume
     times (xx, yy, zz, 2 xy, 2 yz, 2 zx) of the strain: a finer mesh needs smaller ones.
 
-    Source: SOFA's TetrahedronFEMForceField; Müller and Gross 2004, section 5, without the factor.
+    Source: SOFA's TetrahedronFEMForceField.
     """
 
     frames: np.ndarray

@@ -91,6 +91,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         self.h = np.zeros((count, 4, 3))
         self._pairs = kernel.element_pairs(self.elements)
         self._plasticity = Plasticity(self.frames0, self.volumes)
+        self._check_plasticity()
         self._set_stiffness()
         self._rotate()
         self._check_stress_option()
@@ -192,9 +193,12 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         if self.plasticMaxThreshold.get() > 0.0:
             self._add_plastic_force(x, force)
 
-    def _add_plastic_force(self, x: np.ndarray, force: np.ndarray) -> None:
-        if self.updateStiffnessMatrix.get():
+    def _check_plasticity(self) -> None:
+        if self.plasticMaxThreshold.get() > 0.0 and self.updateStiffnessMatrix.get():
             raise self.fault("has plasticMaxThreshold and updateStiffnessMatrix: choose one.")
+
+    def _add_plastic_force(self, x: np.ndarray, force: np.ndarray) -> None:
+        self._check_plasticity()
         F = stresses.deformation_gradients(x, self.elements, self.gradients)
         self._plasticity.flow(
             stresses.corotational_strain(F, self.rotations),

@@ -33,7 +33,7 @@ SLOPES = 12
 """W1, W2, WJ, W11, W1J, W2J, WJJ, W1JJ, W2JJ, WJJJ, W111, W11J of an element, times its volume."""
 
 _CHAINS = (1 / 2, 1 / 160, 11 / 67200, 19 / 3584000, 519 / 2759680000)
-"""Arruda and Boyce 1993, eq. (19), of chains of 8 links: W = mu sum_k c_k (I^k - 3^k) with
+"""Arruda and Boyce 1993, as in SOFA, of chains of 8 links: W = mu sum_k c_k (I^k - 3^k) with
 I = J^(-2/3) I1."""
 
 CHAINS_AT_REST = sum(2 * k * c * 3.0 ** (k - 1) for k, c in enumerate(_CHAINS, start=1))

@@ -108,9 +108,13 @@ def test_reset_and_snapshots_know_the_plastic_strain(root, plastic):
 
 
 def test_what_plasticity_does_not_go_with_is_an_error(plastic):
-    field = plastic(plasticMaxThreshold=0.02, updateStiffnessMatrix=True)
-    with pytest.raises(SceneError, match="plasticMaxThreshold and updateStiffnessMatrix: choose"):
+    problem = "plasticMaxThreshold and updateStiffnessMatrix: choose"
+    field = plastic(updateStiffnessMatrix=True)
+    field.plasticMaxThreshold.value = 0.02
+    with pytest.raises(SceneError, match=problem):
         pulled(field, 0.05)
+    with pytest.raises(SceneError, match=problem):
+        field.init()
 
 
 def test_what_changes_in_a_run_counts_at_once(plastic):
