@@ -6,6 +6,7 @@ to its log.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
@@ -98,7 +99,8 @@ def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     process.wait()
     for file in (process.stdin, process.stdout, log):
         if file is not None:
-            file.close()
+            with contextlib.suppress(BrokenPipeError):  # a question that the process never read
+                file.close()
 
 
 def serve() -> None:

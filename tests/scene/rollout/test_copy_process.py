@@ -112,8 +112,10 @@ def test_the_process_ends_with_the_copy(weight):
 def test_a_process_that_ended_is_an_error(weight):
     copy = CopyProcess(weight[1].root)
     copy._process.kill()
+    copy._process.wait()
     with pytest.raises(SceneError, match="the process of the scene's copy ended: exit status -9"):
         copy.run(heights, copy.state(), 1)
+    copy._end()  # with the question still to be written
 
 
 def test_an_error_in_the_copy_reaches_the_scene(weight):
