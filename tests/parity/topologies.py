@@ -1,10 +1,12 @@
 """Topologies, mappings between them and loaders, whose Data after init SOFA v25.06 recorded.
 
-Remake records/topologies.json with SOFA on the Python path: `python tests/parity/topologies.py`.
+Remake records/topologies.json with SOFA on the Python path: `python tests/parity/topologies.py`,
+or those of some cases with their names as arguments.
 """
 
 import json
 import os
+import sys
 
 import numpy as np
 
@@ -20,6 +22,7 @@ PLUGINS = [
         "Mass",
         "ODESolver.Backward",
         "SolidMechanics.FEM.Elastic",
+        "SolidMechanics.Spring",
         "StateContainer",
         "Topology.Container.Constant",
         "Topology.Container.Dynamic",
@@ -36,6 +39,24 @@ BOX = {"min": [0.0, -1.0, 0.5], "max": [2.0, 1.0, 2.0]}
 CELLS = [[x, y, z] for z in (0, 1, 3) for y in (0, 1, 2) for x in (0, 1, 2)]
 ROW = [[k, k + 1, k + 4, k + 3, k + 9, k + 10, k + 13, k + 12] for k in (0, 1, 3, 4)]
 ABOVE = [[vertex + 9 for vertex in cell] for cell in ROW]
+
+
+def ring():
+    """A ring with waves, round the z axis, of quads; as values of a topology."""
+    u, v = np.meshgrid(np.arange(14) * 2 * np.pi / 14, np.arange(9) * 2 * np.pi / 9, indexing="ij")
+    radius = 1.5 + (0.5 + 0.1 * np.sin(3 * u)) * np.cos(v)
+    points = np.stack([radius * np.cos(u), radius * np.sin(u), 0.6 * np.sin(v)], axis=2)
+    i, j = np.indices((14, 9))
+    number = np.array([i * 9 + j, (i + 1) % 14 * 9 + j])
+    number = [*number, (i + 1) % 14 * 9 + (j + 1) % 9, i * 9 + (j + 1) % 9]
+    quads = np.stack(number, axis=2).reshape(-1, 4)
+    return {"position": points.reshape(-1, 3).round(3).tolist(), "quads": quads.tolist()}
+
+
+CORNERS = [[x, y, z] for z in (0.0, 2.0) for y in (0.0, 2.0) for x in (0.0, 2.0)]
+SIDES = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+CUBE = {"position": CORNERS, "triangles": [[s[k], s[k + 1], s[0]] for s in SIDES for k in (1, 2)]}
+"""Its sides lie in planes of the grids that it is given to."""
 
 
 def alone(kind, **values):
@@ -114,7 +135,7 @@ def tube(**values):
     return build
 
 
-def falling(kind, **values):
+def falling(kind, force_field="TetrahedronFEMForceField", **values):
     """A soft body on a topology of hexahedra, which has moved for 20 steps."""
 
     def build(node):
@@ -123,7 +144,8 @@ def falling(kind, **values):
         made = node.addObject(kind, **values)
         dofs = node.addObject("MechanicalObject", name="dofs")
         node.addObject("UniformMass", totalMass=2.0)
-        node.addObject("TetrahedronFEMForceField", youngModulus=300.0, poissonRatio=0.3)
+        moduli = {} if "Spring" in force_field else {"youngModulus": 300.0, "poissonRatio": 0.3}
+        node.addObject(force_field, **moduli)
         node.addObject("FixedProjectiveConstraint", indices=[0, 1, 3, 9])
         child = node.addChild("child")
         points = np.random.default_rng(9).uniform(-0.5, 2.4, size=(20, 3)).round(3)
@@ -219,6 +241,28 @@ CASES = {
     "moving_grid": falling("RegularGridTopology", n=[3, 3, 3], **BOX),
     "moving_mesh_of_hexahedra": falling("MeshTopology", position=CELLS, hexahedra=[*ROW, *ABOVE]),
     "moving_tetrahedra_of_a_grid": in_one_node(),
+    "sparse": alone("SparseGridTopology", n=[7, 6, 4], **ring()),
+    "sparse_by_cells": alone("SparseGridTopology", cellWidth=0.4, **ring()),
+    "sparse_inside": alone("SparseGridTopology", n=[20, 19, 12], onlyInsideCells=1, **ring()),
+    "sparse_of_finer": alone("SparseGridTopology", n=[4, 5, 3], nbVirtualFinerLevels=2, **ring()),
+    "sparse_in_a_box": alone(
+        "SparseGridTopology", n=[5, 5, 5], min=[-1, -1, -1], max=[1, 1, 1], **ring()
+    ),
+    "sparse_of_planes": alone(
+        "SparseGridTopology", n=[5, 5, 5], min=[-1, -1, -1], max=[3, 3, 3], **CUBE
+    ),
+    "sparse_of_tenths": alone(
+        "SparseGridTopology", n=[11, 11, 11], min=[0, 0, 0], max=[2, 2, 2.2], **CUBE
+    ),
+    "moving_sparse": falling("SparseGridTopology", "HexahedronFEMForceField", n=[7, 6, 4], **ring()),
+    "moving_sparse_alike": falling(
+        "SparseGridTopology", "HexahedronFEMForceField", n=[7, 6, 4], fillWeighted=0, **ring()
+    ),
+    "moving_sparse_of_finer": falling(
+        "SparseGridTopology", "HexahedronFEMForceField", n=[5, 5, 3], nbVirtualFinerLevels=2, **ring()
+    ),
+    "moving_sparse_tetrahedra": falling("SparseGridTopology", n=[5, 5, 3], **ring()),
+    "moving_sparse_springs": falling("SparseGridTopology", "MeshSpringForceField", n=[5, 5, 3], **ring()),
     "string": alone("StringMeshCreator", resolution=5),
     "sheet": alone("GridMeshCreator", resolution=[4, 3]),
     "sheet_alternating": alone("GridMeshCreator", resolution=[3, 4], trianglePattern=1),
@@ -254,8 +298,10 @@ def main():
     import Sofa
     import SofaRuntime  # noqa: F401
 
-    records = {}
-    for name in CASES:
+    with open(RECORD) as file:
+        known = json.load(file)
+    records = {name: known.get(name) for name in CASES}
+    for name in sys.argv[1:] or CASES:
         print(name, flush=True)
         records[name] = run(Sofa, name)
     with open(RECORD, "w") as file:

@@ -248,6 +248,7 @@ __all__, __getattr__, __dir__ = public(
         "topology.quad_to_triangle": ["Quad2TriangleTopologicalMapping"],
         "topology.regular_grid": ["RegularGridTopology"],
         "topology.round_grids": ["CylinderGridTopology", "SphereGridTopology"],
+        "topology.sparse_grid": ["SparseGridTopology"],
         "topology.tetra_to_triangle": ["Tetra2TriangleTopologicalMapping"],
         "visual.cameras": [
             "Camera",

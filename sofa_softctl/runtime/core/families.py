@@ -21,7 +21,7 @@ _FAMILIES = (
         r"HyperReduced|ModelOrderReduction|MOR|MechanicalMatrixMapperMOR|MappedMatrix",
         "reduced models (plugin ModelOrderReduction)",
     ),
-    (r"Hexa.*ForceField|SparseGrid|.*NonUniform.*", "hexahedra"),
+    (r"Hexa.*ForceField|.*SparseGrid|.*NonUniform.*", "hexahedra"),
     (r"Triang.*ForceField|Quad.*ForceField|.*Shell|.*BendingFEM|TriangleFEM", "shells"),
     (r"Ogl|Visual|.*Camera|.*Light|.*Shader|Recorded", "drawing"),
     (r"Haptic|Geomagic|.*Joystick|OptiTrack|.*Tracking|LeapMotion", "devices of input"),

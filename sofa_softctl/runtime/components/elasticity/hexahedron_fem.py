@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
 from sofa_softctl.runtime.components.topology.base import linked_topology
+from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.elasticity import corotational
@@ -22,6 +23,7 @@ class HexahedronFEMForceField(ForceField):
 
     The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
     state's rest_position at init and `reinit`, at which youngModulus and poissonRatio count too.
+    Cells that the surface of a SparseGridTopology meets have half of it.
 
     Source: Nesme, Payan, Faure 2005; SOFA's component of the same name.
     """
@@ -78,6 +80,8 @@ class HexahedronFEMForceField(ForceField):
             "MeshTopology to its node.",
         )
         elements = np.ascontiguousarray(topology._data["hexahedra"].get())
+        sparse = isinstance(topology, SparseGridTopology)
+        self._filling = topology.stiffness_factors() if sparse else np.ones(len(elements))
         if not len(elements):
             raise self.fault(f"finds no hexahedra in {topology.describe()}.")
         if elements.max() >= self.state.count:
@@ -99,7 +103,7 @@ class HexahedronFEMForceField(ForceField):
         self._check_volumes()
         self.method_number = self.methods[self.method.get()]
         young, poisson = elastic_moduli(self, len(self.elements))
-        self.lame = lame_parameters(poisson) * young[:, None]
+        self.lame = lame_parameters(poisson) * (young * self._filling)[:, None]
         kernel.rotate(self.x0, self.elements, self.method_number, self.frames)
         self.rest = np.empty((len(self.elements), 8, 3))
         kernel.local_rest(self.x0, self.elements, self.frames, self.rest)

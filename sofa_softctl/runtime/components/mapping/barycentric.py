@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.regular_grid import RegularGridTopology
+from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
@@ -22,8 +23,8 @@ class BarycentricMapping(LinearMapping):
     Among several elements that contain a node the one in which it lies deepest carries it; a node
     outside all gets the element whose centroid is nearest, with weights outside [0, 1]. In
     hexahedra the eight weights are products of coordinates along the edges; in a
-    RegularGridTopology a node outside gets the nearest cell. Where there is no topology, nodes stay
-    where they are.
+    RegularGridTopology a node outside gets the nearest cell, in a SparseGridTopology the one of
+    nearest center that the surface meets. Where there is no topology, nodes stay where they are.
     """
 
     useRestPosition = Bool(False, "Find the elements in the rest position.")
@@ -54,7 +55,7 @@ class BarycentricMapping(LinearMapping):
         tetrahedra = topology._data["tetrahedra"].get()
         hexahedra = topology._data["hexahedra"].get()
         if len(hexahedra) and not len(tetrahedra):
-            if isinstance(topology, RegularGridTopology):
+            if isinstance(topology, RegularGridTopology | SparseGridTopology):
                 cells, coordinates = topology.cells_at(points)
             else:
                 cells, coordinates = locate_in_hexahedra(points, x, hexahedra)

@@ -1,0 +1,218 @@
+"""SparseGridTopology: the cells of a grid that a closed surface meets or encloses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.loader.by_ending import loaded
+from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
+from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Text, Vector
+from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, voxelize
+
+MOST_CELLS = 50_000_000
+"""A grid above it is taken for a mistake: its kinds of cells alone need 400 MB."""
+_CORNERS = np.array([(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
+"""Of a cell, in the order of a hexahedron's vertices."""
+_HALVES = np.indices((2, 2, 2)).reshape(3, -1).T
+"""The eight finer cells of a cell."""
+
+
+class SparseGridTopology(MeshTopology):
+    """Hexahedra of a regular grid, where a surface meets them (first) or encloses them.
+
+    The surface is that of the file, or `position` with `triangles` and `quads`, which a link to a
+    loader gives (`src="@loader"`). After init `position` has the grid's vertices; triangles and
+    quads stay the surface's, and are no elements of the grid, which has hexahedra alone, as in
+    SOFA. A HexahedronFEMForceField takes half the stiffness in cells that the surface meets, unless
+    `fillWeighted` is off.
+
+    Source: Nesme, Payan, Faure 2006; SOFA's component of the same name.
+    """
+
+    filename = Text(
+        "",
+        "Surface: obj, stl, vtk or msh; by default position, triangles and quads.",
+        aliases=("fileTopology",),
+    )
+    n = Integers([2, 2, 2], "Vertices along each direction, from 2 on.")
+    min = Vector(3, [0.0, 0.0, 0.0], "One corner; by default around the surface.", unit="length")
+    max = Vector(3, [0.0, 0.0, 0.0], "The opposite corner.", unit="length")
+    cellWidth = Real(0.0, "Makes n, as the box divided by it; unused at 0.", unit="length")
+    nbVirtualFinerLevels = Int(0, "Times that finer cells are halved, whose material counts.")
+    fillWeighted = Bool(True, "Cells that the surface meets have half the stiffness.")
+    onlyInsideCells = Bool(False, "Leave out the cells that the surface meets.")
+    dataResolution = Integers([0, 0, 0], "Unused: files of voxels are not read.")
+    voxelSize = Vector(3, [1.0, 1.0, 1.0], "Unused: files of voxels are not read.")
+    marchingCubeStep = Int(1, "Unused: files of voxels are not read.")
+    convolutionSize = Int(0, "Unused: files of voxels are not read.")
+
+    _made = False
+
+    def init(self) -> None:
+        """Make the grid.
+
+        Raises:
+            SceneError: no surface, or one that cannot be read, or n or the box make no grid.
+        """
+        self.make_ready()
+
+    def make_ready(self) -> None:
+        """See Topology."""
+        if not self._made:
+            self._made = True
+            for data in self._data.values():
+                data.follow_link(must=True)
+            self._make()
+
+    def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The hexahedron of each point, and the coordinates there, 0 to 1 inside.
+
+        Points outside all get the one of nearest center that the surface meets, as in SOFA.
+
+        Args:
+            points: Shape (k, 3).
+        """
+        steps = self._cells.steps(points)
+        place = np.floor(steps).astype(np.int64)
+        within = ((place >= 0) & (place < self._cells.counts)).all(axis=1)
+        found = np.full(len(points), -1)
+        found[within] = self._hexahedron_of[self._cells.numbers(place[within])]
+        inner = steps - place
+        corners = self._data["position"].get()[self._data["hexahedra"].get()[:, [0, 6]]]
+        met = np.flatnonzero(self._kinds == BOUNDARY)
+        centers = corners[met].mean(axis=1)
+        for point in np.flatnonzero(found < 0):
+            if len(met):
+                distances = np.linalg.norm(points[point] - centers, axis=1)
+                found[point] = met[distances.astype(np.float32).argmin()]  # ties as in SOFA
+            else:
+                found[point] = 0
+            low, high = corners[found[point]]
+            inner[point] = (points[point] - low) / (high - low)
+        return found, inner
+
+    def stiffness_factors(self) -> np.ndarray:
+        """By which the stiffness of each hexahedron is multiplied, shape (m,)."""
+        self.make_ready()
+        return self._factors
+
+    def derive(self) -> None:
+        """See Topology: there are hexahedra alone."""
+
+    def elements(self, kind: str) -> np.ndarray:
+        """See Topology: there are hexahedra alone."""
+        elements: np.ndarray = self._data[kind].get()
+        return elements if kind == "hexahedra" else elements[:0]
+
+    def _make(self) -> None:
+        points, triangles = self._surface()
+        n, low, high = self._box(points)
+        levels = self._levels()
+        finest = (n - 1) * 2**levels + 1
+        if np.prod(finest - 1.0) > MOST_CELLS:
+            raise self.fault(
+                f"would have {np.prod(finest - 1.0):.3g} cells, with n = {finest.tolist()}; more "
+                f"than {MOST_CELLS:.0e} are taken for a mistake. Give a smaller n, a larger "
+                "cellWidth or fewer nbVirtualFinerLevels."
+            )
+        cells = Cells(low, (high - low) / (finest - 1), finest - 1)
+        kinds = voxelize(points, triangles, cells)
+        if not levels and self.onlyInsideCells.get():
+            kinds[kinds == BOUNDARY] = OUTSIDE
+        weighted = self.fillWeighted.get()
+        factors = np.where(kinds == OUTSIDE, 0.0, np.where((kinds == BOUNDARY) & weighted, 0.5, 1.0))
+        order = np.concatenate([np.flatnonzero(kinds == kind) for kind in (BOUNDARY, INSIDE)])
+        for _ in range(levels):
+            cells, kinds, factors = _coarser(cells, kinds, factors)
+            i, j, k = cells.places().T
+            order = np.lexsort((k, j, i))
+            order = order[kinds[order] != OUTSIDE]
+        if not len(order):
+            raise self.fault("has no cell inside its surface: give a larger n.")
+        self._fill(cells, order)
+        self._kinds, self._factors = kinds[order], factors[order]
+
+    def _surface(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices (v, 3) and triangles (t, 3) that bound the grid."""
+        name = self.filename.get()
+        if name.lower().endswith((".raw", ".voxel")):
+            raise self.fault(f"reads surfaces, not files of voxels such as '{name}'.")
+        source = loaded(self, self.filename) if name else self
+        points: np.ndarray = source._data["position"].get()
+        triangles, quads = source._data["triangles"].get(), source._data["quads"].get()
+        every = np.concatenate([triangles, quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+        if not len(points):
+            raise self.fault(
+                "needs a surface: a fileTopology, or position and triangles, such as those of "
+                "src='@loader'."
+            )
+        if len(every) and not 0 <= every.min() <= every.max() < len(points):
+            raise self.fault(f"has a surface with a vertex that none of its {len(points)} is.")
+        if not np.isfinite(points).all():
+            raise self.fault("has a surface with a vertex that is not finite.")
+        return points.copy(), every
+
+    def _box(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Vertices along each direction, and the two corners."""
+        if not self.min.get().any() and not self.max.get().any():
+            low, high = points.min(axis=0), points.max(axis=0)
+            margin = (high - low) / 100.0  # on each side, as in SOFA
+            self.min.set(low - margin)
+            self.max.set(high + margin)
+        low, high = self.min.get(), self.max.get()
+        if not (high > low).all():
+            raise self.fault(
+                f"has no volume between min {low.tolist()} and max {high.tolist()}: give both."
+            )
+        width = self.cellWidth.get()
+        if width:
+            if not 0.0 < width < np.inf:
+                raise self.fault(f"needs a cellWidth above 0, got {width:g}.")
+            n = np.ceil((high - low) / width) + 1
+            if n.max() > MOST_CELLS:
+                raise self.fault(f"would have {n.max():.3g} cells in a row: give a larger cellWidth.")
+            self.n.set(n.astype(np.int64))
+        elif self.n.get().shape != (3,):
+            raise self.fault(f"needs n of three numbers from 2 on, got {self.n.get().tolist()}.")
+        self.n.set(np.maximum(self.n.get(), 2))
+        return self.n.get(), low.copy(), high.copy()
+
+    def _levels(self) -> int:
+        levels: int = self.nbVirtualFinerLevels.get()
+        if not 0 <= levels <= 10:
+            raise self.fault(f"needs nbVirtualFinerLevels from 0 to 10, got {levels}.")
+        return levels
+
+    def _fill(self, cells: Cells, order: np.ndarray) -> None:
+        """Set vertices and hexahedra, of these cells in this order."""
+        corners = cells.places()[order][:, None] + _CORNERS  # (m, 8, 3)
+        row = cells.counts + 1
+        keys = (corners[..., 0] * row[1] + corners[..., 1]) * row[2] + corners[..., 2]
+        used, hexahedra = np.unique(keys, return_inverse=True)  # along z first, as SOFA sorts them
+        i, rest = np.divmod(used, row[1] * row[2])
+        steps = np.stack([i, *np.divmod(rest, row[2])], axis=1)
+        self._cells = cells
+        self._hexahedron_of = np.full(int(np.prod(cells.counts)), -1)
+        self._hexahedron_of[order] = np.arange(len(order))
+        for name, value in (
+            ("position", cells.origin + cells.size * steps),
+            ("hexahedra", hexahedra.reshape(-1, 8)),
+        ):
+            self._data[name].get()  # what it links to: what is set now counts
+            self._data[name].set(value)
+
+
+def _coarser(
+    cells: Cells, kinds: np.ndarray, factors: np.ndarray
+) -> tuple[Cells, np.ndarray, np.ndarray]:
+    """Cells of twice the size, their kinds, and the mean of their eight parts' factors."""
+    counts = (cells.counts + 1) // 2
+    coarse = Cells(cells.origin, 2.0 * cells.size, counts)
+    places = 2 * coarse.places()[:, None] + _HALVES  # (c, 8, 3)
+    there = (places < cells.counts).all(axis=2)
+    number = np.where(there, cells.numbers(places), 0)
+    parts = np.where(there, kinds[number], OUTSIDE)
+    found = np.full(len(places), BOUNDARY)
+    found[(parts == INSIDE).all(axis=1)] = INSIDE
+    found[(parts == OUTSIDE).all(axis=1)] = OUTSIDE
+    return coarse, found, np.where(there, factors[number], 0.0).sum(axis=1) / 8.0

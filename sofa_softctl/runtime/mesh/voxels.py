@@ -1,0 +1,130 @@
+"""Cells of a regular grid that a surface meets or encloses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import ndimage
+
+OUTSIDE, BOUNDARY, INSIDE = 0, 1, 2
+"""Kinds of cells: neither met nor enclosed, met, enclosed."""
+_TESTED_AT_ONCE = 200_000
+"""Pairs of triangle and cell, to bound the memory."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A box of equal cells along the axes, numbered with the first direction running first."""
+
+    origin: np.ndarray
+    """First corner [length], shape (3,)."""
+    size: np.ndarray
+    """Edges of a cell [length], shape (3,)."""
+    counts: np.ndarray
+    """Cells along each direction, shape (3,)."""
+
+    def steps(self, points: np.ndarray) -> np.ndarray:
+        """Coordinates of points (k, 3) in edges of a cell from the first corner.
+
+        Rounded as SOFA rounds them: it decides in which cell a point on a side lies.
+        """
+        return (points - self.origin) * self.size * (1.0 / (self.size * self.size))
+
+    def numbers(self, places: np.ndarray) -> np.ndarray:
+        """Number of the cell at each place (i, j, k), shape (..., 3)."""
+        i, j, k = np.moveaxis(places, -1, 0)
+        found: np.ndarray = i + self.counts[0] * (j + self.counts[1] * k)
+        return found
+
+    def places(self) -> np.ndarray:
+        """Place (i, j, k) of every cell in order, shape (cells, 3)."""
+        return np.indices(self.counts[::-1].tolist()).reshape(3, -1).T[:, ::-1]
+
+
+def voxelize(points: np.ndarray, triangles: np.ndarray, cells: Cells) -> np.ndarray:
+    """The kind of every cell, shape (cells,).
+
+    A cell is met where a vertex lies in it or a triangle touches it, sides included; enclosed where
+    every way along neighbours out of the grid leads through cells that are met. The triangles need
+    not close; through a hole wider than a cell the outside enters.
+
+    Args:
+        points: Vertices of the surface, shape (v, 3); those outside the grid count for the nearest
+            cell of the triangles' range, but do not meet it.
+        triangles: Shape (t, 3).
+        cells: The grid.
+
+    Source: SOFA's SparseGridTopology (behaviour).
+    """
+    place = np.floor(cells.steps(points)).astype(np.int64)
+    within = ((place >= 0) & (place < cells.counts)).all(axis=1)
+    place = np.clip(place, 0, cells.counts - 1)
+    met = np.zeros(int(np.prod(cells.counts)), bool)
+    met[cells.numbers(place[within])] = True
+    low, high = place[triangles].min(axis=1), place[triangles].max(axis=1)  # (t, 3)
+    reach = high - low + 1
+    ends = np.cumsum(reach.prod(axis=1))
+    start = 0
+    while start < len(triangles):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + _TESTED_AT_ONCE)))
+        _meet(points, triangles[start:stop], low[start:stop], reach[start:stop], cells, met)
+        start = stop
+    free = ~met.reshape(cells.counts[::-1])
+    regions, count = ndimage.label(free)
+    open_regions = np.zeros(count + 1, bool)
+    for axis in range(3):
+        for side in (0, -1):
+            open_regions[np.unique(regions.take(side, axis=axis))] = True
+    kinds = np.where(open_regions[regions], OUTSIDE, INSIDE).ravel()
+    kinds[met] = BOUNDARY
+    return kinds
+
+
+def _meet(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    low: np.ndarray,
+    reach: np.ndarray,
+    cells: Cells,
+    met: np.ndarray,
+) -> None:
+    """Mark the cells that triangles touch, of the `reach` cells from `low` on of each, (t, 3)."""
+    counts = reach.prod(axis=1)
+    owner = np.repeat(np.arange(len(triangles)), counts)
+    k = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    nx, ny, _ = reach[owner].T
+    place = low[owner] + np.stack([k % nx, k // nx % ny, k // (nx * ny)], axis=1)
+    number = cells.numbers(place)
+    unknown = ~met[number]
+    owner, place, number = owner[unknown], place[unknown], number[unknown]
+    first = cells.origin + cells.size * place
+    diagonal = cells.origin + cells.size * (place + 1) - first
+    center = first + 0.5 * diagonal
+    corners = (points[triangles[owner]] - center[:, None]) / diagonal[:, None]  # (p, 3, 3)
+    met[number[_touch(corners.astype(np.float32).astype(float))]] = True
+
+
+def _touch(corners: np.ndarray) -> np.ndarray:
+    """Which triangles (p, 3, 3) touch the unit cube around the origin, sides included.
+
+    By separating axes: those of the cube, the triangle's normal, and products of edges. SOFA works
+    with single precision, in which a triangle on a side of a cell lies exactly on it: so the
+    corners come rounded to it.
+    """
+    edges = np.roll(corners, -1, axis=1) - corners  # (p, 3, 3)
+    axes = np.concatenate(
+        [
+            np.broadcast_to(np.eye(3), corners.shape),
+            np.cross(edges[:, 0], edges[:, 1])[:, None],
+            *(np.cross(edges, axis) for axis in np.eye(3)),
+        ],
+        axis=1,
+    )  # (p, 13, 3)
+    along = np.einsum("pai,pci->pac", axes, corners)  # (p, 13, 3)
+    radius = 0.5 * np.abs(axes).sum(axis=2)
+    touching: np.ndarray = ((along.min(axis=2) <= radius) & (along.max(axis=2) >= -radius)).all(
+        axis=1
+    )
+    return touching
