@@ -1,7 +1,8 @@
 """XML scenes (.scn, .xml): `<Node name="arm"><MechanicalObject position="0 0 0"/></Node>`.
 
 As SOFA reads them: objects and nodes are made in the order of the file, unnamed objects are called
-by their class and a number, `<include href="..."/>` puts in the content of another file.
+by their class and a number, `<include href="..."/>` puts in the content of another file, as does an
+element whose class no component has, such as `<BoxConstraint>`: see `xml_shorthands`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sofa_softctl.runtime.helper import repository
 from sofa_softctl.runtime.helper.scene_folder import in_folder
 from sofa_softctl.runtime.helper.source_line import at_line, describe
 from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.simulation.xml_shorthands import Parts, file_of, parts_of
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(rb"<\w(?:[^\"'<>]|\"[^\"]*\"|'[^']*')*>")
@@ -27,6 +29,7 @@ _GROUPS = ("Group", "_Group_")
 """Names of an included root of which only the content counts."""
 _MERGED = "_Merge_"
 """Name of an included root that is merged into the node around it."""
+_SPECIAL = (*_GROUPS, _MERGED)
 
 
 @dataclass
@@ -153,6 +156,11 @@ def _with_includes(element: Element, files: tuple[Path, ...], depth: int = 0) ->
     for child in children:
         if child.kind == "include":
             _put(element, _included(child, files))
+        elif child.kind != "Node" and (file := file_of(child.kind, child.file.parent)):
+            child.values["href"] = str(file)
+            _put(element, _included(child, files))
+        elif parts := parts_of(child.kind):
+            _put(element, _group(child, parts))
         else:
             _put(element, _with_includes(child, files, depth + 1))
     return element
@@ -172,11 +180,28 @@ def _included(include: Element, files: tuple[Path, ...]) -> Element:
         chain = " includes ".join(f"'{file.name}'" for file in circle)
         raise SceneError(f"{where}: '{found.name}' includes itself: {chain}.")
     root = _with_includes(_parse(found), (*files, found))
-    root.name = include.name or root.name
+    if root.name not in _SPECIAL or include.name in _SPECIAL:
+        root.name = include.name or root.name
+    _take_over(root, include)
+    return root
+
+
+def _group(element: Element, parts: Parts) -> Element:
+    """The components that an element stands for, with its attributes in place of their own."""
+    group = Element("Node", _GROUPS[0], {}, element.file, element.line, starts_file=True)
+    for kind, values in parts.items():
+        own = dict(values)
+        name = own.pop("name", "")
+        group.children.append(Element(kind, name, own, element.file, element.line))
+    _take_over(group, element)
+    return group
+
+
+def _take_over(root: Element, include: Element) -> None:
+    """Put the attributes of an include in place of those of what it includes."""
     for attribute, value in include.values.items():
         owner, mark, data = attribute.rpartition("__")
         _replace(root, data if mark else attribute, value, owner)
-    return root
 
 
 def _replace(element: Element, attribute: str, value: str, name: str) -> None:

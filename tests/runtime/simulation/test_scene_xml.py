@@ -112,6 +112,38 @@ def test_of_an_included_group_only_the_content_counts(load, included, name):
     assert root.dofs.position.value.tolist() == [[0.0, 0.0, 0.0]]
 
 
+def test_a_group_that_is_included_under_a_name_stays_one(load, tmp_path):
+    (tmp_path / "part.xml").write_text(INCLUDED.replace("'arm'", "''").replace('"arm"', '"Group"'))
+    root = load("<Node><include href='part.xml' name='left'/></Node>")
+    assert [child.getName() for child in root.children] == ["tip"]
+
+
+BOX = """<Node>
+    <MechanicalObject name="dofs" position="0 0 0  1 0 0  2 0 0"/>
+    <BoxConstraint name="held" box="-1 -1 -1  1.5 1 1" unknown="3"/>
+</Node>
+"""
+
+
+def test_an_element_can_stand_for_several_components(Sofa, load):
+    """SOFA makes it a BoxROI and a FixedProjectiveConstraint, in the node around it."""
+    root = load(BOX)
+    assert [entry.getClassName() for entry in root.objects][1:] == [
+        "BoxROI",
+        "FixedProjectiveConstraint",
+    ]
+    Sofa.Simulation.init(root)
+    assert root.FixedProjectiveConstraint1.indices.toList() == [[0], [1]]
+
+
+def test_an_element_that_no_component_has_includes_a_file_of_that_name(load, tmp_path):
+    """As in SOFA, which looks in Objects beside the scene and where its data are."""
+    (tmp_path / "Objects").mkdir()
+    (tmp_path / "Objects" / "Arm.xml").write_text(INCLUDED)
+    root = load("<Node><Arm name='left' dofs__position='2 0 0'/></Node>")
+    assert root.left.tip.dofs.position.value.tolist() == [[2.0, 0.0, 0.0]]
+
+
 def test_an_included_node_can_be_merged_into_the_one_around_it(load, included):
     root = load(
         "<Node><Node name='tip'><MechanicalObject name='dofs' velocity='3 0 0'/></Node>"

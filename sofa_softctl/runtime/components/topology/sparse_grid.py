@@ -120,7 +120,9 @@ class SparseGridTopology(MeshTopology):
         if not levels and self.onlyInsideCells.get():
             kinds[kinds == BOUNDARY] = OUTSIDE
         weighted = self.fillWeighted.get()
-        factors = np.where(kinds == OUTSIDE, 0.0, np.where((kinds == BOUNDARY) & weighted, 0.5, 1.0))
+        factors = np.where(
+            kinds == OUTSIDE, 0.0, np.where((kinds == BOUNDARY) & weighted, 0.5, 1.0)
+        )
         order = np.concatenate([np.flatnonzero(kinds == kind) for kind in (BOUNDARY, INSIDE)])
         for _ in range(levels):
             cells, kinds, factors = _coarser(cells, kinds, factors)
@@ -170,7 +172,9 @@ class SparseGridTopology(MeshTopology):
                 raise self.fault(f"needs a cellWidth above 0, got {width:g}.")
             n = np.ceil((high - low) / width) + 1
             if n.max() > MOST_CELLS:
-                raise self.fault(f"would have {n.max():.3g} cells in a row: give a larger cellWidth.")
+                raise self.fault(
+                    f"would have {n.max():.3g} cells in a row: give a larger cellWidth."
+                )
             self.n.set(n.astype(np.int64))
         elif self.n.get().shape != (3,):
             raise self.fault(f"needs n of three numbers from 2 on, got {self.n.get().tolist()}.")
