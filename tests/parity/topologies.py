@@ -57,6 +57,7 @@ CORNERS = [[x, y, z] for z in (0.0, 2.0) for y in (0.0, 2.0) for x in (0.0, 2.0)
 SIDES = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
 CUBE = {"position": CORNERS, "triangles": [[s[k], s[k + 1], s[0]] for s in SIDES for k in (1, 2)]}
 """Its sides lie in planes of the grids that it is given to."""
+FEM = "HexahedronFEMForceField"
 
 
 def alone(kind, **values):
@@ -254,15 +255,17 @@ CASES = {
     "sparse_of_tenths": alone(
         "SparseGridTopology", n=[11, 11, 11], min=[0, 0, 0], max=[2, 2, 2.2], **CUBE
     ),
-    "moving_sparse": falling("SparseGridTopology", "HexahedronFEMForceField", n=[7, 6, 4], **ring()),
+    "moving_sparse": falling("SparseGridTopology", FEM, n=[7, 6, 4], **ring()),
     "moving_sparse_alike": falling(
-        "SparseGridTopology", "HexahedronFEMForceField", n=[7, 6, 4], fillWeighted=0, **ring()
+        "SparseGridTopology", FEM, n=[7, 6, 4], fillWeighted=0, **ring()
     ),
     "moving_sparse_of_finer": falling(
-        "SparseGridTopology", "HexahedronFEMForceField", n=[5, 5, 3], nbVirtualFinerLevels=2, **ring()
+        "SparseGridTopology", FEM, n=[5, 5, 3], nbVirtualFinerLevels=2, **ring()
     ),
     "moving_sparse_tetrahedra": falling("SparseGridTopology", n=[5, 5, 3], **ring()),
-    "moving_sparse_springs": falling("SparseGridTopology", "MeshSpringForceField", n=[5, 5, 3], **ring()),
+    "moving_sparse_springs": falling(
+        "SparseGridTopology", "MeshSpringForceField", n=[5, 5, 3], **ring()
+    ),
     "string": alone("StringMeshCreator", resolution=5),
     "sheet": alone("GridMeshCreator", resolution=[4, 3]),
     "sheet_alternating": alone("GridMeshCreator", resolution=[3, 4], trianglePattern=1),

@@ -26,7 +26,9 @@ class MechanicalState(Component):
     )
     free_position = Coords([], "Position without constraints.", unit="length")
     free_velocity = Derivs([], "Velocity without constraints.", unit="length/time")
-    rest_position = Coords([], "Position in which there is no elastic force.", unit="length")
+    rest_position = Coords(
+        [], "Position in which there is no elastic force.", unit="length", optional_link=True
+    )
 
     find_rows: Callable[[MechanicalState], Any] | None = None
     """Gives the directions of the constraint rows on it; known where there are constraints."""

@@ -64,6 +64,15 @@ class FileRepository:
         return next((path for path in places if path.is_file()), None)
 
 
+def path_near(name: str, file: str | Path | None) -> Path:
+    """Path of a file that another one names: beside it, or else where the data are.
+
+    Its name where there is none.
+    """
+    beside = Path(name) if file is None else Path(file).absolute().parent / name
+    return beside if beside.is_file() else Path(data.getFile(name))
+
+
 def data_folders() -> tuple[list[str], list[str]]:
     """Folders of meshes that the environment names: the user's own, and those of a SOFA.
 

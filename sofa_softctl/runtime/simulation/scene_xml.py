@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.node import DEEPEST, Node
-from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.repository import path_near
 from sofa_softctl.runtime.helper.scene_folder import in_folder
 from sofa_softctl.runtime.helper.source_line import at_line, describe
 from sofa_softctl.runtime.helper.strictness import complain
@@ -156,7 +156,7 @@ def _with_includes(element: Element, files: tuple[Path, ...], depth: int = 0) ->
     for child in children:
         if child.kind == "include":
             _put(element, _included(child, files))
-        elif child.kind != "Node" and (file := file_of(child.kind, child.file.parent)):
+        elif child.kind != "Node" and (file := file_of(child.kind, child.file)):
             child.values["href"] = str(file)
             _put(element, _included(child, files))
         elif parts := parts_of(child.kind):
@@ -170,8 +170,7 @@ def _included(include: Element, files: tuple[Path, ...]) -> Element:
     """The root of an included file, with the include's attributes in place of its own."""
     where = describe((str(include.file), include.line))
     name = include.values.pop("href", "")
-    beside = include.file.parent / name
-    found = beside if beside.is_file() else Path(repository.data.getFile(name))
+    found = path_near(name, include.file)
     if not name or not found.is_file():
         raise SceneError(f"{where}: <include> of '{name}': there is no such file.")
     found = found.resolve()

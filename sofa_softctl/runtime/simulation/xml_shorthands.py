@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sofa_softctl.runtime.core import factory
-from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.repository import path_near
 
 Parts = dict[str, dict[str, str]]
 """Values of each component by its class; of the element's attributes those count that are here."""
@@ -33,18 +33,11 @@ KNOWN: dict[str, Parts] = {
 """Those of SOFA's own files that its examples use, for when no SOFA is there."""
 
 
-def file_of(kind: str, folder: Path) -> Path | None:
-    """The file that an element of that class includes, beside the scene or where SOFA's data are.
-
-    Args:
-        kind: The class.
-        folder: That of the file with the element.
-    """
+def file_of(kind: str, scene: Path) -> Path | None:
+    """The file that an element of that class includes, beside the scene or where the data are."""
     if not kind.isidentifier() or factory.find(kind) is not None:
         return None
-    name = f"Objects/{kind}.xml"
-    beside = folder / name
-    found = beside if beside.is_file() else Path(repository.data.getFile(name))
+    found = path_near(f"Objects/{kind}.xml", scene)
     return found if found.is_file() else None
 
 

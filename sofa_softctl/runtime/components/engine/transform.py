@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.components.engine.base import Engine
+from sofa_softctl.runtime.components.engine.matrix_file import read_matrix
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Choice,
@@ -18,6 +19,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vector,
     Vectors,
 )
+from sofa_softctl.runtime.helper.repository import path_near
 from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
 from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
 
@@ -79,9 +81,9 @@ _METHODS = (
 
 
 class TransformPosition(Engine):
-    """One of several transformations of points.
+    """One of several transformations of points; 'fromFile' is the affine one of a file.
 
-    SOFA's methods 'random' and 'fromFile' are not there: its random numbers depend on the platform.
+    SOFA's method 'random' is not there: its random numbers depend on the platform.
     """
 
     inputs: ClassVar[tuple[str, ...]] = (
@@ -103,7 +105,7 @@ class TransformPosition(Engine):
     seedValue = Int(0, "Unused: there is no method 'random'.")
     maxRandomDisplacement = Real(1.0, "Unused: there is no method 'random'.", unit="length")
     fixedIndices = Integers([], "Points that stay where they are.")
-    filename = Text("", "Unused: there is no method 'fromFile'.")
+    filename = Text("", "File with the matrix of 'fromFile': .tfm, .trm, .txt or .xfm.")
     drawInput = Bool(False, "Draw the points.")
     drawOutput = Bool(False, "Draw the transformed points.")
     pointSize = Real(1.0, "Size of what is drawn.")
@@ -112,15 +114,27 @@ class TransformPosition(Engine):
         """Check the method.
 
         Raises:
-            SceneError: it is one that is not there, or a plane has no normal.
+            SceneError: it is one that is not there, a plane has no normal, or the file of the
+                matrix cannot be read.
         """
-        if self.method.get() in ("random", "fromFile"):
-            raise self.fault(
-                f"has no method '{self.method.get()}'; compute the positions in the scene."
-            )
+        if self.method.get() == "random":
+            raise self.fault("has no method 'random'; compute the positions in the scene.")
+        if self.method.get() == "fromFile":
+            self._read_matrix()
         if self.method.get() == "projectOnPlane" and not self.normal.get().any():
             raise self.fault("needs the 'normal' of the plane to project on.")
         super().init()
+
+    def _read_matrix(self) -> None:
+        name, line = self.filename.get(), self.filename.where
+        if not name:
+            raise self.fault("needs the 'filename' of the matrix for method 'fromFile'.")
+        try:
+            self.matrix.set(read_matrix(path_near(name, line[0] if line else None)).ravel())
+        except OSError as error:
+            raise self.fault(f"has filename='{name}': {error.strerror}.") from error
+        except ValueError as error:
+            raise self.fault(f"cannot read {error}") from error
 
     def compute(self) -> None:
         """See Engine."""
@@ -136,7 +150,7 @@ class TransformPosition(Engine):
         if method == "projectOnPlane":
             n = self.normal.get() / np.linalg.norm(self.normal.get())
             return x + np.outer((origin - x) @ n, n)
-        if method == "affine":
+        if method in ("affine", "fromFile"):
             four = np.column_stack([x, np.ones(len(x))]) @ self.matrix.get().reshape(4, 4).T
             return four[:, :3] / four[:, 3:]
         found: np.ndarray = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.repository import path_near
 from sofa_softctl.runtime.helper.strictness import complain
 
 
@@ -107,10 +106,9 @@ class UniformMass(LumpedMass):
             return
         vertex, total = self.vertexMass, self.totalMass
         line = self.filename.where
-        beside = os.path.join(os.path.dirname(os.path.abspath(line[0])), name) if line else name
-        path = beside if os.path.exists(beside) else repository.data.getFile(name)
+        path = path_near(name, line[0] if line else None)
         try:
-            body, has_mass = read_rigid_mass(path, RigidMass.of(str(vertex.get())))
+            body, has_mass = read_rigid_mass(str(path), RigidMass.of(str(vertex.get())))
         except OSError as error:
             raise self.fault(
                 f"has filename='{name}', but there is no such file ({error.strerror}). Files that "

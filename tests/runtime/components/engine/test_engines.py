@@ -84,6 +84,42 @@ def test_transform_position_has_methods(method, expected, engine):
     assert found.output_position.array() == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("m.tfm", "#Insight\nParameters: 0 -1 0 1 0 0 0 0 2 6 5 4\nFixedParameters: 0 0 0\n"),
+        ("m.trm", "4 5 6\n0 -1 0\n1 0 0\n0 0 2\n"),
+        ("m.xfm", "0 -1 0 4\n1 0 0 5\n\n0 0 2 6\n0 0 0 1\n"),
+    ],
+)
+def test_a_transformation_can_come_from_a_file(name, text, engine, tmp_path):
+    """SOFA reads the shift of a .tfm from its end: z, y and x."""
+    (tmp_path / name).write_text(text)
+    found = engine(
+        "TransformPosition", input_position=POINTS, method="fromFile", filename=str(tmp_path / name)
+    )
+    expected = POINTS[:, [1, 0, 2]] * [-1, 1, 2] + [4, 5, 6]
+    assert found.output_position.array() == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("m.trm", "4 5\n", r"cannot read .*m\.trm: expected 3 numbers, got '4 5'"),
+        ("m.tfm", "#Insight\n", r"m\.tfm: expected 12 numbers, got ''"),
+        ("m.png", "", r"m\.png: expected a file \.tfm, \.trm, \.txt or \.xfm"),
+        ("", None, "needs the 'filename' of the matrix"),
+        ("none.trm", None, "has filename='.*none.trm': No such file"),
+    ],
+)
+def test_a_file_without_a_transformation_is_told(name, text, message, engine, tmp_path):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    file = str(tmp_path / name) if name else ""
+    with pytest.raises(SceneError, match=message):
+        engine("TransformPosition", input_position=POINTS, method="fromFile", filename=file)
+
+
 def test_methods_that_depend_on_the_platform_are_refused(engine):
     with pytest.raises(SceneError, match="has no method 'random'; compute the positions"):
         engine("TransformPosition", method="random", input_position=POINTS)
