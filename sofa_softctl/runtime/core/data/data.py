@@ -253,11 +253,11 @@ class Data:
         """The value itself, up to date, arrays writeable and not copied."""
         parent = self._parent
         if parent is not None:
-            counter = parent.getCounter()
-            if counter != self._seen:
+            value = parent.get()  # which brings its counter up to date
+            if parent._counter != self._seen:
                 source = f" from '{parent.getPathName()}'"
-                self._value = self._convert(parent._value, self.where, source, adopt=True)
-                self._seen = counter
+                self._value = self._convert(value, self.where, source, adopt=True)
+                self._seen = parent._counter
                 self._counter += 1
         elif self.type.computed:
             self.owner.update_outputs()

@@ -1,0 +1,44 @@
+"""Types of Data, declared once per class as its attributes.
+
+    class UniformMass(Mass):
+        totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
+
+On the class the attribute is this declaration, on an instance it is the Data.
+Texts are parsed as SOFA parses them. What SOFA reads in part, or replaces by zero, does not
+`convert`: it is complained of, and then `salvage` makes of it what SOFA does.
+"""
+
+from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.types.lists import Integers, Reals, Texts
+from sofa_softctl.runtime.core.data.types.rows import Bools, Color, Coord, Deriv, Matrix, Vector
+from sofa_softctl.runtime.core.data.types.scalars import Bool, Choice, Int, Real, Text
+from sofa_softctl.runtime.core.data.types.tables import (
+    Coords,
+    Derivs,
+    Elements,
+    SparseMatrix,
+    Vectors,
+)
+
+__all__ = [
+    "Bool",
+    "Bools",
+    "Choice",
+    "Color",
+    "Coord",
+    "Coords",
+    "DataType",
+    "Deriv",
+    "Derivs",
+    "Elements",
+    "Int",
+    "Integers",
+    "Matrix",
+    "Real",
+    "Reals",
+    "SparseMatrix",
+    "Text",
+    "Texts",
+    "Vector",
+    "Vectors",
+]

@@ -1,0 +1,82 @@
+"""Types of lists of any length: texts and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.views import DataContainer, DataVectorString
+
+
+class Texts(DataType):
+    """A list of words."""
+
+    data_class = DataVectorString
+
+    def convert(self, value: Any, owner: Any) -> list[str]:
+        """See DataType."""
+        if isinstance(value, str):
+            return value.split()
+        return [reading.text(entry) for entry in value]
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a list of texts"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "vector<string>"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return " ".join(value)
+
+
+class Reals(DataType):
+    """A list of numbers, shape (n,); a single number is a list of one."""
+
+    data_class = DataContainer
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return reading.numbers(value).ravel()
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The numbers before the first that cannot be read."""
+        return reading.first_numbers(value)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a list of numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "vector<d>"
+
+
+class Integers(DataType):
+    """A list of whole numbers, shape (n,); in texts '2-5' is a range, '2-8-3' one in steps."""
+
+    data_class = DataContainer
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return reading.whole_numbers(value, reading.span).ravel()
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """Each word the number with which it begins; 0 where there is none."""
+        return np.array(
+            [entry for word in reading.words(value) for entry in reading.span_or_number(word)],
+            dtype=np.int64,
+        )
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a list of whole numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "vector<i>"

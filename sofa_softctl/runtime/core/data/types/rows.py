@@ -1,0 +1,137 @@
+"""Types of one row of a fixed number of values: vectors, matrices, frames, colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.views import DataContainer
+
+
+class Vector(DataType):
+    """A fixed number of numbers, such as a direction; shape (width,)."""
+
+    data_class = DataContainer
+
+    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
+        self.width = width
+        super().__init__(default, help, **options)
+
+    def size(self, owner: Any) -> int:
+        """Number of numbers."""
+        return self.width
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        array = reading.numbers(value).ravel()
+        if array.size != self.size(owner):
+            raise ValueError(f"{array.size} numbers")
+        return array
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The first numbers, then 0 where one cannot be read; what is missing stays as it was."""
+        array = np.array(present)
+        first = reading.first_numbers(value)[: array.size]
+        array[: len(first)] = first
+        if len(first) < array.size and not reading.is_numbers(value):
+            array[len(first)] = 0.0
+        return array
+
+    def rows(self, value: Any) -> list[Any]:
+        """See DataType: one row."""
+        return [np.asarray(value).tolist()]
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes {self.size(owner)} numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"Vec{self.size(owner)}d"
+
+
+class Matrix(Vector):
+    """The numbers of a matrix, by rows; texts may have SOFA's brackets: [1 0 0,0 1 0,0 0 1]."""
+
+    _BRACKETS: ClassVar[dict[int, int]] = str.maketrans("[],", "   ")
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return super().convert(
+            value.translate(self._BRACKETS) if isinstance(value, str) else value, owner
+        )
+
+
+class Coord(Vector):
+    """One position; the owner's template says how many numbers it has. Zero by default."""
+
+    def __init__(self, help: str, **options: Any) -> None:
+        super().__init__(3, [], help, **options)
+
+    def size(self, owner: Any) -> int:
+        """See Vector."""
+        return int(owner.coord_size)
+
+    def initial(self, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return np.zeros(self.size(owner))
+
+
+class Deriv(Coord):
+    """One velocity or force; the owner's template says how many numbers it has."""
+
+    def size(self, owner: Any) -> int:
+        """See Vector."""
+        return int(owner.deriv_size)
+
+
+class Color(Vector):
+    """Red, green, blue and opacity from 0 to 1, shape (4,); also three of them, or a name."""
+
+    def __init__(self, default: Any, help: str, **options: Any) -> None:
+        super().__init__(4, default, help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return reading.color(value)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes a color: 3 or 4 numbers, '#rrggbb', {', '.join(map(repr, reading.COLORS))}"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "RGBAColor"
+
+
+class Bools(DataType):
+    """A fixed number of True or False, or one of several numbers of them; shape (width,)."""
+
+    data_class = DataContainer
+
+    def __init__(self, width: int | Sequence[int], default: Any, help: str, **options: Any) -> None:
+        self.widths = (width,) if isinstance(width, int) else tuple(width)
+        super().__init__(default, help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        array = reading.numbers(value).ravel()
+        if array.size not in self.widths or not np.isin(array, (0, 1)).all():
+            raise ValueError(f"{array.size} entries")
+        return array.astype(bool)
+
+    def rows(self, value: Any) -> list[Any]:
+        """See DataType: one row."""
+        return [np.asarray(value).tolist()]
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes {' or '.join(map(str, self.widths))} times 1 or 0"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return " ".join(str(int(entry)) for entry in value)

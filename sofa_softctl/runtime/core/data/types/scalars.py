@@ -1,0 +1,137 @@
+"""Types of one value: truth, number, text, choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.views import DataString
+
+
+class Bool(DataType):
+    """True or False; SOFA's 1, 0, 'true', 'false' as well."""
+
+    _texts = {"1": True, "true": True, "t": True, "0": False, "false": False, "f": False}
+
+    def convert(self, value: Any, owner: Any) -> bool:
+        """See DataType."""
+        if isinstance(value, str):
+            text = value.strip().lower()
+            if text not in self._texts:
+                raise ValueError("neither true nor false")
+            return self._texts[text]
+        scalar = reading.scalar(value)
+        if scalar not in (0, 1):
+            raise ValueError("neither true nor false")
+        return bool(scalar)
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> bool:
+        """By the first letter, or whether a number is not zero."""
+        text = reading.text(value)
+        if text[:1] in "tTfF" and text:
+            return text[0] in "tT"
+        return present if not text[:1].isdigit() else bool(reading.whole_number(text))
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes True or False"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "bool"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return str(int(value))
+
+
+class Int(DataType):
+    """One whole number."""
+
+    def convert(self, value: Any, owner: Any) -> int:
+        """See DataType."""
+        if isinstance(value, str):
+            try:
+                return int(value)
+            except ValueError:
+                value = float(value)
+        number = reading.scalar(value)
+        if number % 1 != 0:  # NaN and infinities as well
+            raise ValueError("not a whole number")
+        return int(number)
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> int:
+        """The number with which it begins, without its fraction; 0 where there is none."""
+        return reading.whole_number(reading.text(value))
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes one whole number"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "i"
+
+
+class Real(DataType):
+    """One number."""
+
+    def convert(self, value: Any, owner: Any) -> float:
+        """See DataType."""
+        return float(value) if isinstance(value, str) else float(reading.scalar(value))
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> float:
+        """The number with which it begins; 0 where there is none."""
+        return reading.number(reading.text(value))
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes one number"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "d"
+
+
+class Text(DataType):
+    """A text."""
+
+    data_class = DataString
+
+    def convert(self, value: Any, owner: Any) -> str:
+        """See DataType."""
+        if hasattr(value, "getLinkPath"):
+            return str(value.getLinkPath())
+        return reading.text(value)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes a text"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "string"
+
+
+class Choice(Text):
+    """One of several words; SOFA's OptionsGroup, which takes the number of a word as well."""
+
+    def convert(self, value: Any, owner: Any) -> str:
+        """See DataType."""
+        if isinstance(value, str) and not value.isdigit():
+            if value not in self.choices:
+                raise ValueError("no such choice")
+            return value
+        number = int(value) if isinstance(value, str) else reading.scalar(value)
+        if number not in range(len(self.choices)):
+            raise ValueError("no such choice")
+        return self.choices[int(number)]
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes one of {', '.join(repr(choice) for choice in self.choices)}"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "OptionsGroup"

@@ -1,0 +1,124 @@
+"""Types of many rows: positions, velocities, elements, constraint matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.views import DataContainer
+
+_POSITIONS = {1, 3, 7}
+"""Numbers in a position of Vec1, Vec3 and Rigid3."""
+
+
+class Vectors(DataType):
+    """A list of vectors of one width, such as positions; shape (n, width)."""
+
+    data_class = DataContainer
+
+    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
+        self.width = width
+        super().__init__(default, help, **options)
+
+    def columns(self, owner: Any) -> int:
+        """Numbers in one vector."""
+        return self.width
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return reading.rows(reading.numbers(value), self.columns(owner))
+
+    def adopt(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType; of frames points take the places, frames made of points are not turned."""
+        width = self.columns(owner)
+        given = value.shape[1] if isinstance(value, np.ndarray) and value.ndim == 2 else width
+        if given == width or not {given, width} <= _POSITIONS:
+            return self.convert(value, owner)
+        found = np.zeros((len(value), width))
+        found[:, 6:] = 1.0
+        found[:, : min(given, width)] = value[:, :width]
+        return found
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The numbers before the first that cannot be read, in whole vectors."""
+        return reading.whole_rows(reading.first_numbers(value), self.columns(owner))
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        width = self.columns(owner)
+        return f"takes a list of {f'vectors of {width} ' if width > 1 else ''}numbers"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"vector<Vec{self.columns(owner)}d>"
+
+
+class Coords(Vectors):
+    """Positions or velocities of a state; the owner's template says how many numbers each has."""
+
+    def __init__(self, default: Any, help: str, **options: Any) -> None:
+        super().__init__(3, default, help, **options)
+
+    def columns(self, owner: Any) -> int:
+        """Numbers in one vector."""
+        return owner.coord_size
+
+
+class Derivs(Coords):
+    """Velocities or forces of a state; the owner's template says how many numbers each has."""
+
+    def columns(self, owner: Any) -> int:
+        """Numbers in one vector."""
+        return owner.deriv_size
+
+
+class Elements(DataType):
+    """A list of elements, each a fixed number of vertex numbers; shape (n, width)."""
+
+    data_class = DataContainer
+
+    def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
+        self.width = width
+        super().__init__(default, help, **options)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return reading.rows(reading.whole_numbers(value), self.width)
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The numbers before the first that cannot be read, in whole elements."""
+        return reading.whole_rows(reading.first_whole_numbers(value), self.width)
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return f"takes a list of {self.width} vertex numbers each"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"vector<fixed_array<Index,{self.width}>>"
+
+
+class SparseMatrix(DataType):
+    """A sparse matrix that its owner computes when it is read; None while there is none.
+
+    SOFA's MatrixDeriv.
+    """
+
+    def __init__(self, help: str) -> None:
+        super().__init__(None, help, computed=True, linkable=False)
+
+    def convert(self, value: Any, owner: Any) -> None:
+        """See DataType."""
+        if value is not None and value != "":
+            raise ValueError("computed")
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "is computed"
+
+    def format(self, value: Any) -> str:
+        """See DataType."""
+        return "" if value is None else str(value)
