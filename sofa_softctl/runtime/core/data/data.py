@@ -14,7 +14,7 @@ from sofa_softctl.runtime.helper.strictness import complain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sofa_softctl.runtime.core.data.types import DataType
+    from sofa_softctl.runtime.core.data.declaration import DataType
 
 
 class Data:

@@ -8,7 +8,7 @@ Texts are parsed as SOFA parses them. What SOFA reads in part, or replaces by ze
 `convert`: it is complained of, and then `salvage` makes of it what SOFA does.
 """
 
-from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.declaration import DataType
 from sofa_softctl.runtime.core.data.types.lists import Integers, Reals, Texts
 from sofa_softctl.runtime.core.data.types.rows import Bools, Color, Coord, Deriv, Matrix, Vector
 from sofa_softctl.runtime.core.data.types.scalars import Bool, Choice, Int, Real, Text

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.core.data import reading
-from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.declaration import DataType
 from sofa_softctl.runtime.core.data.views import DataContainer, DataVectorString
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sofa_softctl.runtime.core.data import reading
-from sofa_softctl.runtime.core.data.types.declaration import DataType
+from sofa_softctl.runtime.core.data.declaration import DataType
 from sofa_softctl.runtime.core.data.views import DataString
 
 
