@@ -1,7 +1,8 @@
 """The embedded runtime: SOFA's Python API and numerical semantics, headless, without SOFA."""
 
-from sofa_softctl._internal.late_names import when_unknown
+from sofa_softctl._internal.late_names import when_named
 from sofa_softctl._internal.public import public
+from sofa_softctl.runtime.components import __all__ as _components
 
 __all__, __getattr__, __dir__ = public(
     __name__,
@@ -34,12 +35,11 @@ __all__, __getattr__, __dir__ = public(
 )
 
 
-def _register_components() -> None:
+def _register(name: str) -> None:
     from sofa_softctl.runtime import components
     from sofa_softctl.runtime.core import factory
 
-    for name in components.__all__:
-        factory.register(getattr(components, name))
+    factory.register(getattr(components, name))
 
 
-when_unknown(_register_components)
+when_named(_components, _register)  # all of them take half a second to import

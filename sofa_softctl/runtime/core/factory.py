@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sofa_softctl._internal.late_names import look_further
+from sofa_softctl._internal.late_names import look_for, look_further
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
@@ -128,9 +128,10 @@ def plugin_of(component: type[Component]) -> str:
 
 def find(name: str) -> type[Component] | None:
     """The class of that name or alias, or of its present name; None when there is none."""
+    present = RENAMED.get(name, name)
     if name not in _known:
-        look_further()
-    return _known.get(name) or _known.get(RENAMED.get(name, ""))
+        look_for(name, present)
+    return _known.get(name) or _known.get(present)
 
 
 def categories_of(name: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 OUTSIDE, BOUNDARY, INSIDE = 0, 1, 2
 """Kinds of cells: neither met nor enclosed, met, enclosed."""
@@ -57,6 +56,8 @@ def voxelize(points: np.ndarray, triangles: np.ndarray, cells: Cells) -> np.ndar
 
     Source: SOFA's SparseGridTopology (behaviour).
     """
+    from scipy import ndimage  # which takes a while to import
+
     place = np.floor(cells.steps(points)).astype(np.int64)
     within = ((place >= 0) & (place < cells.counts)).all(axis=1)
     place = np.clip(place, 0, cells.counts - 1)

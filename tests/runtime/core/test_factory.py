@@ -32,6 +32,22 @@ def test_names_of_components_are_unique():
     assert set(names) == set(factory.components())
 
 
+def test_components_are_imported_when_they_are_named(fresh):
+    """By their name or a former one: importing all of them takes half a second."""
+    code = """
+        import sys
+        from sofa_softctl.runtime.core import factory
+
+        print(*(factory.find(kind).__name__ for kind in ("UniformMass", "FixedConstraint")))
+        print("sofa_softctl.runtime.components.elasticity.hexahedron_fem" in sys.modules)
+        print(factory.find("Nothing"))
+        print("sofa_softctl.runtime.components.elasticity.hexahedron_fem" in sys.modules)
+    """
+    done = fresh(code, SOFTCTL_PLUGINS=0)
+    expected = "UniformMass FixedProjectiveConstraint", "False", "None", "True"
+    assert (done.stdout.splitlines(), done.stderr) == (list(expected), "")
+
+
 @every_class
 def test_a_component_alone_works_or_says_what_it_needs(Sofa, root, kind):
     """Named by its line, and no assertion, KeyError or AttributeError of ours."""
