@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # The tests start hundreds of processes: each would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
+# A test process a core: threads of BLAS would wait for each other.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test test-rounding lint docs clean
 
