@@ -63,7 +63,7 @@ class MechanicalObject(MechanicalState):
     derivX = Derivs([], "Unused.")
     constraint = SparseMatrix("Directions of the constraint rows of this step, of each number.")
     mappingJacobian = Text("", "Unused.", linkable=False)
-    size = Int(0, "Number of nodes.")
+    size = Int(1, "Number of nodes.")
     reserve = Int(0, "Unused.")
     useTopology = Bool(True, "Take positions from the topology of the node where none are given.")
     topology = LinkType("Topology to take positions from; the node's own by default.")
