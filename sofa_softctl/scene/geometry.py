@@ -10,6 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.record import Record
+from sofa_softctl.runtime.components.topology.parts import faces_of_hexahedra
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.scene.material import Material, material_from, material_of
@@ -20,7 +21,7 @@ _BODIES, _CABLES, _ABOUT = "bodies/", "cables/", "scene"
 
 @dataclass(frozen=True)
 class Body:
-    """A state with tetrahedra or triangles beside it."""
+    """A state with tetrahedra, hexahedra or triangles beside it."""
 
     name: str
     """Path of the state, such as 'trunk/dofs'."""
@@ -29,7 +30,7 @@ class Body:
     tetrahedra: np.ndarray
     """Vertex numbers, shape (m, 4); m = 0: a surface."""
     triangles: np.ndarray
-    """Vertex numbers, shape (k, 3); of a body without tetrahedra."""
+    """Vertex numbers, shape (k, 3); of a body without tetrahedra, the outer ones of hexahedra."""
     obstacle: bool = False
     """Whether it can be touched, and nothing moves it."""
     material: Material | None = None
@@ -169,7 +170,7 @@ def geometry_in(record: Record) -> Geometry:
 
 
 def body_states(nodes: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """States that have tetrahedra or triangles beside them, each with its topology.
+    """States that have tetrahedra, hexahedra or triangles beside them, each with its topology.
 
     Skins are left out: surfaces that follow a body with tetrahedra, for it to touch with.
     """
@@ -180,7 +181,9 @@ def body_states(nodes: list[Any]) -> Iterator[tuple[Any, Any]]:
         for entry in node.objects:
             if "Topology" not in entry.getClassName() or entry.findData("tetrahedra") is None:
                 continue
-            if len(entry.tetrahedra.value) or len(entry.triangles.value):
+            if any(
+                len(_elements(entry, kind)) for kind in ("tetrahedra", "hexahedra", "triangles")
+            ):
                 yield state, entry
             break
 
@@ -208,15 +211,32 @@ def _is_skin(node: Any) -> bool:
         return False
     above = [entry for parent in node.parents for entry in parent.objects]
     return any(
-        entry.findData("tetrahedra") is not None and len(entry.tetrahedra.value)
+        len(_elements(entry, kind))
         for entry in above
+        for kind in ("tetrahedra", "hexahedra")
         if "Topology" in entry.getClassName()
     )
 
 
+def _elements(topology: Any, kind: str) -> np.ndarray:
+    """Elements of a kind, shape (n, width); n = 0 where it has none."""
+    data = topology.findData(kind)
+    width = {"triangles": 3, "hexahedra": 8}.get(kind, 4)
+    return np.array([] if data is None else data.value, dtype=int).reshape(-1, width)
+
+
+def _surface(topology: Any) -> np.ndarray:
+    """Triangles of a body without tetrahedra, shape (k, 3): of the outer sides of its hexahedra."""
+    hexahedra = _elements(topology, "hexahedra")
+    if not len(hexahedra):
+        return _elements(topology, "triangles")
+    faces, counts = faces_of_hexahedra(hexahedra)
+    outer = faces[counts == 1]
+    return np.concatenate([outer[:, [0, 1, 2]], outer[:, [0, 2, 3]]])
+
+
 def _body(state: Any, topology: Any) -> Body:
-    tetrahedra = np.array(topology.tetrahedra.value, dtype=int).reshape(-1, 4)
-    triangles = np.array(topology.triangles.value, dtype=int).reshape(-1, 3)
+    tetrahedra = _elements(topology, "tetrahedra")
     rest = np.array(state.rest_position.value, dtype=float)
     if len(rest) != len(state.position.value):  # SOFA's mapped states may have none
         rest = np.array(state.position.value, dtype=float)
@@ -224,7 +244,7 @@ def _body(state: Any, topology: Any) -> Body:
         name=state.getPathName().lstrip("/"),
         rest=rest[:, :3],
         tetrahedra=tetrahedra,
-        triangles=triangles[:0] if len(tetrahedra) else triangles,
+        triangles=np.empty((0, 3), int) if len(tetrahedra) else _surface(topology),
         obstacle=is_obstacle(state),
         material=material_of(state.getContext(), len(tetrahedra)),
     )

@@ -57,6 +57,15 @@ CORNERS = [[x, y, z] for z in (0.0, 2.0) for y in (0.0, 2.0) for x in (0.0, 2.0)
 SIDES = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
 CUBE = {"position": CORNERS, "triangles": [[s[k], s[k + 1], s[0]] for s in SIDES for k in (1, 2)]}
 """Its sides lie in planes of the grids that it is given to."""
+CORNER = {
+    "position": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "triangles": [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]],
+}
+PLATE = {
+    "position": [[0, 0, 0], [1, 0, 1], [1, 1, 1], [0, 1, 0]],
+    "triangles": [[0, 1, 2], [0, 2, 3]],
+}
+"""Its triangles, as one of the corner, pass through edges and corners of cells."""
 FEM = "HexahedronFEMForceField"
 
 
@@ -255,6 +264,8 @@ CASES = {
     "sparse_of_tenths": alone(
         "SparseGridTopology", n=[11, 11, 11], min=[0, 0, 0], max=[2, 2, 2.2], **CUBE
     ),
+    "sparse_of_a_corner": alone("SparseGridTopology", n=[10, 10, 10], **CORNER),
+    "sparse_of_a_plate": alone("SparseGridTopology", n=[13, 13, 13], **PLATE),
     "moving_sparse": falling("SparseGridTopology", FEM, n=[7, 6, 4], **ring()),
     "moving_sparse_alike": falling(
         "SparseGridTopology", FEM, n=[7, 6, 4], fillWeighted=0, **ring()
@@ -290,7 +301,7 @@ def run(Sofa, name):
         Sofa.Simulation.animate(root, 0.01)
     found = {}
     for key, entry in made.items():
-        for data in ELEMENTS:
+        for data in ("position", "hexahedra") if "sparse" in name else ELEMENTS:
             value = entry.findData(data)
             if value is not None and len(value.value):
                 found[f"{key}.{data}"] = np.asarray(value.value).tolist()

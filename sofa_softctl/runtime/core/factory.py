@@ -210,7 +210,8 @@ class ClassEntry:
 
 
 def _entry(kind: type[Component]) -> ClassEntry:
-    return ClassEntry(kind.__name__, list(kind.aliases), (kind.__doc__ or "").partition("\n")[0])
+    _, *aliases = names_of(kind)
+    return ClassEntry(kind.__name__, aliases, (kind.__doc__ or "").partition("\n")[0])
 
 
 class _Listing(type):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl.runtime.mesh.touch import touch_cube
+
 OUTSIDE, BOUNDARY, INSIDE = 0, 1, 2
 """Kinds of cells: neither met nor enclosed, met, enclosed."""
 _TESTED_AT_ONCE = 200_000
@@ -104,28 +106,4 @@ def _meet(
     diagonal = cells.origin + cells.size * (place + 1) - first
     center = first + 0.5 * diagonal
     corners = (points[triangles[owner]] - center[:, None]) / diagonal[:, None]  # (p, 3, 3)
-    met[number[_touch(corners.astype(np.float32).astype(float))]] = True
-
-
-def _touch(corners: np.ndarray) -> np.ndarray:
-    """Which triangles (p, 3, 3) touch the unit cube around the origin, sides included.
-
-    By separating axes: those of the cube, the triangle's normal, and products of edges. SOFA works
-    with single precision, in which a triangle on a side of a cell lies exactly on it: so the
-    corners come rounded to it.
-    """
-    edges = np.roll(corners, -1, axis=1) - corners  # (p, 3, 3)
-    axes = np.concatenate(
-        [
-            np.broadcast_to(np.eye(3), corners.shape),
-            np.cross(edges[:, 0], edges[:, 1])[:, None],
-            *(np.cross(edges, axis) for axis in np.eye(3)),
-        ],
-        axis=1,
-    )  # (p, 13, 3)
-    along = np.einsum("pai,pci->pac", axes, corners)  # (p, 13, 3)
-    radius = 0.5 * np.abs(axes).sum(axis=2)
-    touching: np.ndarray = ((along.min(axis=2) <= radius) & (along.max(axis=2) >= -radius)).all(
-        axis=1
-    )
-    return touching
+    met[number[touch_cube(corners.astype(np.float32))]] = True

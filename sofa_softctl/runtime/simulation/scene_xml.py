@@ -30,6 +30,8 @@ _GROUPS = ("Group", "_Group_")
 _MERGED = "_Merge_"
 """Name of an included root that is merged into the node around it."""
 _SPECIAL = (*_GROUPS, _MERGED)
+_DISABLED = ("_", "NO")
+"""What attributes begin with that scenes have disabled."""
 
 
 @dataclass
@@ -198,17 +200,37 @@ def _group(element: Element, parts: Parts) -> Element:
 
 def _take_over(root: Element, include: Element) -> None:
     """Put the attributes of an include in place of those of what it includes."""
+    unused = []
     for attribute, value in include.values.items():
         owner, mark, data = attribute.rpartition("__")
-        _replace(root, data if mark else attribute, value, owner)
+        used = _replace(root, data if mark else attribute, value, owner)
+        if not (used or attribute.startswith(_DISABLED)):
+            unused.append(f"'{attribute}'")
+    if unused:
+        where = describe((str(include.file), include.line))
+        names = ", ".join(unused)
+        problem = SceneError(f"{where}: <{include.kind}> has {names}, which nothing in it has.")
+        complain(include.file.name, problem)
 
 
-def _replace(element: Element, attribute: str, value: str, name: str) -> None:
-    """Give a value to what has that attribute already, everywhere or in elements of a name."""
-    if not name or element.name == name:
+def _replace(element: Element, attribute: str, value: str, name: str) -> int:
+    """Give a value to what has that attribute already, everywhere or in elements of a name.
+
+    Returns:
+        How many there are. Elements of a name have a `type`, their class, and a `name` as well.
+    """
+    count = sum(_replace(child, attribute, value, name) for child in element.children)
+    if name and element.name != name:
+        return count
+    if name and attribute == "type":
+        element.kind = value
+    elif name and attribute == "name":
+        element.name = value
+    elif attribute in element.values:
         element.replaced[attribute] = value
-    for child in element.children:
-        _replace(child, attribute, value, name)
+    else:
+        return count
+    return count + 1
 
 
 def fill_root(root: Any, element: Element) -> Any:
@@ -240,7 +262,7 @@ def _values(element: Element) -> dict[str, str]:
     values = element.values | {
         name: value for name, value in element.replaced.items() if name in element.values
     }
-    return {name: value for name, value in values.items() if not name.startswith(("_", "NO"))}
+    return {name: value for name, value in values.items() if not name.startswith(_DISABLED)}
 
 
 def _fill(node: Any, element: Element) -> None:

@@ -120,7 +120,7 @@ def test_a_group_that_is_included_under_a_name_stays_one(load, tmp_path):
 
 BOX = """<Node>
     <MechanicalObject name="dofs" position="0 0 0  1 0 0  2 0 0"/>
-    <BoxConstraint name="held" box="-1 -1 -1  1.5 1 1" unknown="3"/>
+    <BoxConstraint name="held" box="-1 -1 -1  1.5 1 1"/>
 </Node>
 """
 
@@ -134,6 +134,22 @@ def test_an_element_can_stand_for_several_components(Sofa, load):
     ]
     Sofa.Simulation.init(root)
     assert root.FixedProjectiveConstraint1.indices.toList() == [[0], [1]]
+
+
+def test_an_include_can_replace_classes_and_names(load, tmp_path):
+    """As in SOFA: of elements of a name."""
+    text = "<Node name='Group'><CGLinearSolver name='lin' iterations='7'/></Node>"
+    (tmp_path / "part.xml").write_text(text)
+    values = "lin__type='PCGLinearSolver' lin__name='fast'"
+    root = load(f"<Node><include href='part.xml' {values}/></Node>")
+    assert root.fast.getClassName() == "PCGLinearSolver"
+    assert root.fast.iterations.value == 7
+
+
+def test_attributes_of_an_include_that_nothing_in_it_has_are_complained_of(load, caplog):
+    with strict(False):
+        load(BOX.replace("box=", "bax='1' _off='2' box="))
+    assert "scene.scn:3: <BoxConstraint> has 'bax', which nothing in it has." in caplog.text
 
 
 def test_an_element_that_no_component_has_includes_a_file_of_that_name(load, tmp_path):

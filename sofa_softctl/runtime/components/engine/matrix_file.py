@@ -45,10 +45,12 @@ def _numbers(lines: list[str], count: int, path: Path) -> list[np.ndarray]:
     found = []
     for line in lines or [""]:
         try:
-            row = [float(word) for word in line.split()]
+            row = np.array([float(word) for word in line.split()])
         except ValueError:
-            row = []
-        if len(row) != count:
-            raise ValueError(f"{path}: expected {count} numbers, got '{line.strip()[:60]}'.")
-        found.append(np.array(row))
+            row = np.empty(0)
+        if len(row) != count or not np.isfinite(row).all():
+            raise ValueError(
+                f"{path}: expected lines of {count} numbers, got '{line.strip()[:60]}'."
+            )
+        found.append(row)
     return found

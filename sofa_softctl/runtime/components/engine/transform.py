@@ -141,6 +141,11 @@ class TransformPosition(Engine):
         given = self.input_position.get()
         found = self._moved(given)
         fixed = self.fixedIndices.get()
+        if fixed.size and not 0 <= fixed.min() <= fixed.max() < len(given):
+            raise self.fault(
+                f"has 'fixedIndices' from {fixed.min()} to {fixed.max()}, but there are "
+                f"{len(given)} points."
+            )
         found[fixed] = given[fixed]
         self.output_position.set(found)
 

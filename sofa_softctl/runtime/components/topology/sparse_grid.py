@@ -7,10 +7,11 @@ import numpy as np
 from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Text, Vector
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, voxelize
 
-MOST_CELLS = 50_000_000
-"""A grid above it is taken for a mistake: its kinds of cells alone need 400 MB."""
+MOST_CELLS = 10_000_000
+"""A grid above it is taken for a mistake: half a minute of work, and some GB."""
 _CORNERS = np.array([(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
 """Of a cell, in the order of a hexahedron's vertices."""
 _HALVES = np.indices((2, 2, 2)).reshape(3, -1).T
@@ -21,10 +22,9 @@ class SparseGridTopology(MeshTopology):
     """Hexahedra of a regular grid, where a surface meets them (first) or encloses them.
 
     The surface is that of the file, or `position` with `triangles` and `quads`, which a link to a
-    loader gives (`src="@loader"`). After init `position` has the grid's vertices; triangles and
-    quads stay the surface's, and are no elements of the grid, which has hexahedra alone, as in
-    SOFA. A HexahedronFEMForceField takes half the stiffness in cells that the surface meets, unless
-    `fillWeighted` is off.
+    loader gives (`src="@loader"`). After init there are the grid's vertices and hexahedra alone; in
+    SOFA the surface's triangles and quads stay, which name other vertices. In cells that the
+    surface meets a HexahedronFEMForceField takes half the stiffness, unless `fillWeighted` is off.
 
     Source: Nesme, Payan, Faure 2006; SOFA's component of the same name.
     """
@@ -102,7 +102,7 @@ class SparseGridTopology(MeshTopology):
     def elements(self, kind: str) -> np.ndarray:
         """See Topology: there are hexahedra alone."""
         elements: np.ndarray = self._data[kind].get()
-        return elements if kind == "hexahedra" else elements[:0]
+        return elements
 
     def _make(self) -> None:
         points, triangles = self._surface()
@@ -130,7 +130,10 @@ class SparseGridTopology(MeshTopology):
             order = np.lexsort((k, j, i))
             order = order[kinds[order] != OUTSIDE]
         if not len(order):
-            raise self.fault("has no cell inside its surface: give a larger n.")
+            raise self.fault(
+                "has no cell that its surface meets or encloses: check n, min and max, and whether "
+                "the surface is closed."
+            )
         self._fill(cells, order)
         self._kinds, self._factors = kinds[order], factors[order]
 
@@ -167,7 +170,10 @@ class SparseGridTopology(MeshTopology):
                 f"has no volume between min {low.tolist()} and max {high.tolist()}: give both."
             )
         width = self.cellWidth.get()
-        if width:
+        if width and self.nbVirtualFinerLevels.get():
+            problem = "has finer levels: its cellWidth does not count, in SOFA neither. Give n."
+            complain(self, self.fault(problem))
+        elif width:
             if not 0.0 < width < np.inf:
                 raise self.fault(f"needs a cellWidth above 0, got {width:g}.")
             n = np.ceil((high - low) / width) + 1
@@ -176,7 +182,7 @@ class SparseGridTopology(MeshTopology):
                     f"would have {n.max():.3g} cells in a row: give a larger cellWidth."
                 )
             self.n.set(n.astype(np.int64))
-        elif self.n.get().shape != (3,):
+        if self.n.get().shape != (3,):
             raise self.fault(f"needs n of three numbers from 2 on, got {self.n.get().tolist()}.")
         self.n.set(np.maximum(self.n.get(), 2))
         return self.n.get(), low.copy(), high.copy()
@@ -200,6 +206,8 @@ class SparseGridTopology(MeshTopology):
         self._hexahedron_of[order] = np.arange(len(order))
         for name, value in (
             ("position", cells.origin + cells.size * steps),
+            ("triangles", np.empty((0, 3), np.int64)),
+            ("quads", np.empty((0, 4), np.int64)),
             ("hexahedra", hexahedra.reshape(-1, 8)),
         ):
             self._data[name].get()  # what it links to: what is set now counts

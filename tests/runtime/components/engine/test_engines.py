@@ -105,8 +105,10 @@ def test_a_transformation_can_come_from_a_file(name, text, engine, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("m.trm", "4 5\n", r"cannot read .*m\.trm: expected 3 numbers, got '4 5'"),
-        ("m.tfm", "#Insight\n", r"m\.tfm: expected 12 numbers, got ''"),
+        ("m.trm", "4 5\n", r"cannot read .*m\.trm: expected lines of 3 numbers, got '4 5'"),
+        ("m.tfm", "#Insight\n", r"m\.tfm: expected lines of 12 numbers, got ''"),
+        ("m.xfm", "MNI Transform File\n", r"lines of 4 numbers, got 'MNI Transform File'"),
+        ("m.txt", "1 0 nan 0\n", r"lines of 4 numbers, got '1 0 nan 0'"),
         ("m.png", "", r"m\.png: expected a file \.tfm, \.trm, \.txt or \.xfm"),
         ("", None, "needs the 'filename' of the matrix"),
         ("none.trm", None, "has filename='.*none.trm': No such file"),
@@ -118,6 +120,12 @@ def test_a_file_without_a_transformation_is_told(name, text, message, engine, tm
     file = str(tmp_path / name) if name else ""
     with pytest.raises(SceneError, match=message):
         engine("TransformPosition", input_position=POINTS, method="fromFile", filename=file)
+
+
+def test_points_that_stay_must_exist(engine):
+    values = {"input_position": POINTS, "method": "scale", "fixedIndices": [99]}
+    with pytest.raises(SceneError, match=r"has 'fixedIndices' from 99 to 99, but there are"):
+        engine("TransformPosition", **values).output_position.array()
 
 
 def test_methods_that_depend_on_the_platform_are_refused(engine):

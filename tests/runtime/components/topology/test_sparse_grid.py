@@ -71,14 +71,14 @@ def test_the_file_of_a_surface_is_read(sparse, tmp_path):
 
 
 def test_the_surface_of_a_loader_is_taken_by_src(root):
-    """Its triangles stay, but are no elements of the grid, as in SOFA."""
+    """Whose triangles are no elements of the grid."""
     root.addObject("MeshTopology", name="surface", **CUBE)
     body = root.addChild("body")
     grid = body.addObject("SparseGridTopology", src="@../surface", n=[3, 3, 3])
     body.addObject("MechanicalObject", name="dofs")
     simulation.init(root)
     assert grid.getNbHexahedra() == 8 and len(body.dofs.position.value) == 27
-    assert len(grid.triangles.value) == 12 and grid.getNbTriangles() == 0
+    assert len(grid.triangles.value) == 0 and grid.getNbTriangles() == 0
 
 
 def test_what_it_carries_keeps_its_place_in_the_cells(sparse, root):
@@ -108,7 +108,8 @@ def test_what_it_carries_keeps_its_place_in_the_cells(sparse, root):
         ({**CUBE, "min": [1, 0, 0], "max": [1, 2, 2]}, "has no volume between min"),
         ({**CUBE, "nbVirtualFinerLevels": 99}, "needs nbVirtualFinerLevels from 0 to 10, got 99"),
         ({**CUBE, "triangles": [[0, 1, 99]]}, "has a surface with a vertex that none of its 8 is"),
-        ({**CUBE, "n": [3, 3, 3], "onlyInsideCells": True}, "has no cell inside its surface"),
+        ({**CUBE, "n": [3, 3, 3], "onlyInsideCells": True}, "no cell that its surface meets or"),
+        ({**CUBE, "min": [5, 5, 5], "max": [6, 6, 6]}, "no cell that its surface meets or"),
         ({"fileTopology": "scan.raw"}, "reads surfaces, not files of voxels such as 'scan.raw'"),
         ({"position": [[0, 0, 0], [1, 1, 0]]}, "has no volume between min"),
     ],
