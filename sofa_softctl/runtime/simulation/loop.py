@@ -88,15 +88,21 @@ class SteppingLoop(AnimationLoop):
 
     def _is_idle(self, solver: OdeSolver) -> bool:
         for system in self.systems:
-            if system.solver._context is not solver._context and any(
-                node is solver._context for node in system.nodes
-            ):
-                problem = solver.fault(
-                    f"does nothing (in SOFA neither): {system.solver.describe()} above it moves "
-                    "all that is below. Remove one of them, or put their nodes beside each other."
+            if not any(node is solver._context for node in system.nodes):
+                continue
+            other = system.solver.describe()
+            if system.solver._context is solver._context:
+                problem = (
+                    f"does nothing: {other} is in its node. SOFA steps with each, which is not what "
+                    "a time step is. Remove one of them."
                 )
-                complain(solver, problem)
-                return True
+            else:
+                problem = (
+                    f"does nothing (in SOFA neither): {other} above it moves all that is below. "
+                    "Remove one of them, or put their nodes beside each other."
+                )
+            complain(solver, solver.fault(problem))
+            return True
         return False
 
     def _find_unmoved(self) -> None:
