@@ -182,7 +182,7 @@ def body_states(nodes: list[Any]) -> Iterator[tuple[Any, Any]]:
             if "Topology" not in entry.getClassName() or entry.findData("tetrahedra") is None:
                 continue
             if any(
-                len(_elements(entry, kind)) for kind in ("tetrahedra", "hexahedra", "triangles")
+                len(elements_of(entry, kind)) for kind in ("tetrahedra", "hexahedra", "triangles")
             ):
                 yield state, entry
             break
@@ -211,32 +211,32 @@ def _is_skin(node: Any) -> bool:
         return False
     above = [entry for parent in node.parents for entry in parent.objects]
     return any(
-        len(_elements(entry, kind))
+        len(elements_of(entry, kind))
         for entry in above
         for kind in ("tetrahedra", "hexahedra")
         if "Topology" in entry.getClassName()
     )
 
 
-def _elements(topology: Any, kind: str) -> np.ndarray:
+def elements_of(topology: Any, kind: str) -> np.ndarray:
     """Elements of a kind, shape (n, width); n = 0 where it has none."""
     data = topology.findData(kind)
     width = {"triangles": 3, "hexahedra": 8}.get(kind, 4)
     return np.array([] if data is None else data.value, dtype=int).reshape(-1, width)
 
 
-def _surface(topology: Any) -> np.ndarray:
+def surface_of(topology: Any) -> np.ndarray:
     """Triangles of a body without tetrahedra, shape (k, 3): of the outer sides of its hexahedra."""
-    hexahedra = _elements(topology, "hexahedra")
+    hexahedra = elements_of(topology, "hexahedra")
     if not len(hexahedra):
-        return _elements(topology, "triangles")
+        return elements_of(topology, "triangles")
     faces, counts = faces_of_hexahedra(hexahedra)
     outer = faces[counts == 1]
     return np.concatenate([outer[:, [0, 1, 2]], outer[:, [0, 2, 3]]])
 
 
 def _body(state: Any, topology: Any) -> Body:
-    tetrahedra = _elements(topology, "tetrahedra")
+    tetrahedra = elements_of(topology, "tetrahedra")
     rest = np.array(state.rest_position.value, dtype=float)
     if len(rest) != len(state.position.value):  # SOFA's mapped states may have none
         rest = np.array(state.position.value, dtype=float)
@@ -244,7 +244,7 @@ def _body(state: Any, topology: Any) -> Body:
         name=state.getPathName().lstrip("/"),
         rest=rest[:, :3],
         tetrahedra=tetrahedra,
-        triangles=np.empty((0, 3), int) if len(tetrahedra) else _surface(topology),
+        triangles=np.empty((0, 3), int) if len(tetrahedra) else surface_of(topology),
         obstacle=is_obstacle(state),
         material=material_of(state.getContext(), len(tetrahedra)),
     )

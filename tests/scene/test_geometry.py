@@ -6,6 +6,8 @@ from sofa_softctl import Session, read_record
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.geometry import geometry_in, geometry_of
+from sofa_softctl.view.movie.capture import bodies_of
+from tests.parity.topologies import CUBE
 
 TURN = Rotation.from_rotvec([0.4, -1.0, 0.7]).as_matrix()
 E, NU, STRETCH = 1000.0, 0.3, 1e-3
@@ -21,6 +23,32 @@ def same(ours, theirs):
             same(value, other)
         else:
             assert np.array_equal(value, other, equal_nan=isinstance(value, float)), name
+
+
+@pytest.mark.parametrize("kind", ["RegularGridTopology", "SparseGridTopology"])
+def test_of_hexahedra_the_outer_sides_are_shown(kind):
+    """Of 4 x 4 x 4 cells, 16 on each side: 12 x 16 triangles, which bound the body's volume."""
+
+    def scene(root):
+        root.addObject("DefaultAnimationLoop")
+        body = root.addChild("body")
+        values = {**CUBE, "min": [0, 0, 0], "max": [2, 2, 2]}
+        if kind == "RegularGridTopology":
+            values = {"max": [2, 2, 2]}
+        body.addObject(kind, n=[5, 5, 5], **values)
+        body.addObject("MechanicalObject", name="dofs")
+        skin = body.addChild("skin")
+        skin.addObject("MeshTopology", **CUBE)
+        skin.addObject("MechanicalObject", name="dofs")
+        skin.addObject("BarycentricMapping")
+
+    root = Session(scene).root
+    (body,) = geometry_of(root).bodies
+    (shown,) = bodies_of([root, *root.children, *root.body.children])
+    assert shown[1].tolist() == body.triangles.tolist()
+    assert len(body.triangles) == 12 * 16
+    a, b, c = np.moveaxis(body.rest[body.triangles], 1, 0)
+    assert np.einsum("ki,ki->", a, np.cross(b, c)) / 6.0 == pytest.approx(8.0)
 
 
 def test_bodies_and_cables_come_back_from_a_recording(tmp_path, beam):

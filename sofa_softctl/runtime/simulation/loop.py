@@ -93,8 +93,8 @@ class SteppingLoop(AnimationLoop):
             other = system.solver.describe()
             if system.solver._context is solver._context:
                 problem = (
-                    f"does nothing: {other} is in its node. SOFA steps with each, which is not what "
-                    "a time step is. Remove one of them."
+                    f"does nothing: {other} is in its node. SOFA steps with each of them, so that "
+                    "all moves twice as far. Remove one."
                 )
             else:
                 problem = (

@@ -10,7 +10,13 @@ import numpy as np
 from sofa_softctl._internal import colors
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.channels import own_state
-from sofa_softctl.scene.geometry import body_states, cable_components, is_obstacle
+from sofa_softctl.scene.geometry import (
+    body_states,
+    cable_components,
+    elements_of,
+    is_obstacle,
+    surface_of,
+)
 from sofa_softctl.scene.session import Session
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
@@ -138,12 +144,14 @@ class Camera:
 
 
 def bodies_of(nodes: list[Any]) -> list[tuple[Any, np.ndarray]]:
-    """States that have tetrahedra or triangles beside them, with their surfaces."""
+    """States that have tetrahedra, hexahedra or triangles beside them, with their surfaces."""
     found = []
     for state, topology in body_states(nodes):
-        triangles = np.array(topology.triangles.value, dtype=int)
-        if len(elements := np.array(topology.tetrahedra.value, dtype=int)):
-            triangles = surface_triangles(elements, np.array(state.position.value))
+        tetrahedra = elements_of(topology, "tetrahedra")
+        if len(tetrahedra):
+            triangles = surface_triangles(tetrahedra, np.array(state.position.value))
+        else:
+            triangles = surface_of(topology)
         found.append((state, triangles))
     return found
 
