@@ -254,6 +254,14 @@ class DynamixelBus:
         ids = [m.number for m in motors]
         self._say(fast_status(ids, errors, data), motors[0].get(9) * 2e-6)
 
+    def written_to(self, instruction=0x83):
+        """Addresses of sync writes, in order."""
+        return [
+            int.from_bytes(parameters[:2], "little")
+            for _, _, number, parameters in self.received
+            if number == instruction
+        ]
+
     def written(self, address, instruction=0x83):
         """Values of sync writes to an address: [(time, {id: bytes}), ...]."""
         found = []
