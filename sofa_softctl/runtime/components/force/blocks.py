@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
+from sofa_softctl.runtime.kernels.elasticity.blocks import add_block_products
 
 
 class BlockForceField(ForceField):
@@ -35,7 +36,8 @@ class BlockForceField(ForceField):
 
         Unless they are one-sided, where row and column differ -df_column/dx_row is the transpose.
         """
-        self._row, self._column, self._blocks = row, column, blocks
+        self._row, self._column = (np.asarray(one, dtype=np.int64) for one in (row, column))
+        self._blocks = np.ascontiguousarray(blocks)
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution."""
@@ -48,12 +50,8 @@ class BlockForceField(ForceField):
             self._add_blocks(out.reshape(-1, 3), v.reshape(-1, 3), factor)
 
     def _add_blocks(self, outs: np.ndarray, vs: np.ndarray, factor: float) -> None:
-        row, column, blocks = self._row, self._column, factor * self._blocks
-        np.add.at(outs, row, np.einsum("kij,kj->ki", blocks, vs[column]))
-        if not self.one_sided:
-            off = row != column
-            transposed = np.einsum("kji,kj->ki", blocks[off], vs[row[off]])
-            np.add.at(outs, column[off], transposed)
+        pairs = self._row, self._column, self._blocks
+        add_block_products(*pairs, self.one_sided, factor, vs, outs)
 
     def pairs(self) -> Pairs:
         """See Contribution."""
