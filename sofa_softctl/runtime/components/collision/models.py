@@ -285,7 +285,7 @@ class SphereCollisionModel(CollisionModel):
     corners = 1
 
     radius = Real(1.0, "Radius of every sphere.", unit="length", aliases=("defaultRadius",))
-    listRadius = Reals([], "Radius of each sphere, instead.", unit="length")
+    listRadius = Reals([], "Radius of each sphere, instead.", unit="length", optional_link=True)
     showImpostors = Bool(True, "Unused.")
 
     @property

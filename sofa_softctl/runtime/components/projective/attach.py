@@ -21,7 +21,8 @@ class AttachProjectiveConstraint(NodeConstraint):
     distance and both get the mean velocity; positionFactor and velocityFactor weigh that, and
     constraintFactor one a pair.
     Nodes of object2 feel no force, or with `twoWay` both share the mean of their forces, of which
-    the matrix does not know.
+    the matrix does not know. In the matrix of a direct solver SOFA v25.06 holds the nodes of
+    object1 that have the numbers indices2; here those of object2 are held, as by CGLinearSolver.
     """
 
     aliases = ("AttachConstraint",)
