@@ -81,16 +81,17 @@ class Engine(Component):
 
     def update_outputs(self) -> None:
         """See Base."""
-        if self._computing:
+        own = vars(self)  # asked for in every step, and Base.__setattr__ takes a while
+        if own["_computing"]:
             return
-        self._computing = True
+        own["_computing"] = True
         try:
             seen = [data.getCounter() for data in self.sources()]
             if seen != self._seen:
                 self.compute()
-                self._seen = seen
+                own["_seen"] = seen
         finally:
-            self._computing = False
+            own["_computing"] = False
 
     @property
     def coord_size(self) -> int:
