@@ -10,6 +10,10 @@ from sofa_softctl.runtime.mesh.touch import touch_cube
 
 OUTSIDE, BOUNDARY, INSIDE = 0, 1, 2
 """Kinds of cells: neither met nor enclosed, met, enclosed."""
+_CORNERS = np.array([(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
+"""Of a cell, in the order of a hexahedron's vertices."""
+_PARTS = np.indices((2, 2, 2)).reshape(3, -1).T
+"""The eight finer cells of a cell."""
 _TESTED_AT_ONCE = 200_000
 """Pairs of triangle and cell, to bound the memory."""
 
@@ -41,6 +45,19 @@ class Cells:
     def places(self) -> np.ndarray:
         """Place (i, j, k) of every cell in order, shape (cells, 3)."""
         return np.indices(self.counts[::-1].tolist()).reshape(3, -1).T[:, ::-1]
+
+    def hexahedra(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices (v, 3) and hexahedra (m, 8) of the cells of these numbers, in that order.
+
+        Vertices of those cells alone, along z first, as SOFA sorts them.
+        """
+        corners = self.places()[numbers][:, None] + _CORNERS  # (m, 8, 3)
+        row = self.counts + 1
+        keys = (corners[..., 0] * row[1] + corners[..., 1]) * row[2] + corners[..., 2]
+        used, found = np.unique(keys, return_inverse=True)
+        i, rest = np.divmod(used, row[1] * row[2])
+        steps = np.stack([i, *np.divmod(rest, row[2])], axis=1)
+        return self.origin + self.size * steps, found.reshape(-1, 8)
 
 
 def voxelize(points: np.ndarray, triangles: np.ndarray, cells: Cells) -> np.ndarray:
@@ -83,6 +100,27 @@ def voxelize(points: np.ndarray, triangles: np.ndarray, cells: Cells) -> np.ndar
     kinds = np.where(open_regions[regions], OUTSIDE, INSIDE).ravel()
     kinds[met] = BOUNDARY
     return kinds
+
+
+def coarser(
+    cells: Cells, kinds: np.ndarray, weights: np.ndarray
+) -> tuple[Cells, np.ndarray, np.ndarray]:
+    """Cells of twice the size, their kinds, and the mean of their eight parts' weights.
+
+    Args:
+        cells: The finer cells; where their number along a direction is odd the grid grows by one.
+        kinds: Of each finer cell. A cell is met unless all of its parts are of one kind.
+        weights: Of each finer cell; parts out of the grid weigh nothing.
+    """
+    coarse = Cells(cells.origin, 2.0 * cells.size, (cells.counts + 1) // 2)
+    places = 2 * coarse.places()[:, None] + _PARTS  # (c, 8, 3)
+    there = (places < cells.counts).all(axis=2)
+    number = np.where(there, cells.numbers(places), 0)
+    parts = np.where(there, kinds[number], OUTSIDE)
+    found = np.full(len(places), BOUNDARY)
+    for kind in (INSIDE, OUTSIDE):
+        found[(parts == kind).all(axis=1)] = kind
+    return coarse, found, np.where(there, weights[number], 0.0).sum(axis=1) / 8.0
 
 
 def _meet(

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
+from sofa_softctl.runtime.components.topology.made import MadeTopology
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_TRIANGLE, unique_parts
 from sofa_softctl.runtime.core.data.types import Bool, Integers
 from sofa_softctl.runtime.helper.strictness import complain
 
 
-class GridTopology(MeshTopology):
+class GridTopology(MadeTopology):
     """Vertices, edges, triangles, quads and hexahedra of a grid, in SOFA's order.
 
     Vertex (i, j, k) has the number i + n_x (j + n_y k). Quads, each of two triangles, are those of
@@ -42,16 +42,6 @@ class GridTopology(MeshTopology):
         self.make_ready()
         self.check_elements()
 
-    _made = False
-
-    def make_ready(self) -> None:
-        """See Topology."""
-        if not self._made:
-            self._made = True
-            for data in self._data.values():
-                data.follow_link(must=True)
-            self.make()
-
     def make(self) -> None:
         """Make vertices and elements."""
         n = self.resolution()
@@ -74,13 +64,6 @@ class GridTopology(MeshTopology):
         """Vertices at these steps (i, j, k), shape (v, 3) each."""
         del steps
         return self._data["position"].get()
-
-    def derive(self) -> None:
-        """See Topology: a grid has what it made."""
-
-    def elements(self, kind: str) -> np.ndarray:
-        """See Topology: a grid has what it made."""
-        return self._data[kind].get()
 
     @property
     def count(self) -> int:

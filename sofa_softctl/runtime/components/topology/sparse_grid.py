@@ -5,20 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.loader.by_ending import loaded
-from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
+from sofa_softctl.runtime.components.topology.made import MadeTopology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Text, Vector
 from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, voxelize
+from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize
 
 MOST_CELLS = 10_000_000
 """A grid above it is taken for a mistake: half a minute of work, and some GB."""
-_CORNERS = np.array([(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
-"""Of a cell, in the order of a hexahedron's vertices."""
-_HALVES = np.indices((2, 2, 2)).reshape(3, -1).T
-"""The eight finer cells of a cell."""
 
 
-class SparseGridTopology(MeshTopology):
+class SparseGridTopology(MadeTopology):
     """Hexahedra of a regular grid, where a surface meets them (first) or encloses them.
 
     The surface is that of the file, or `position` with `triangles` and `quads`, which a link to a
@@ -46,8 +42,6 @@ class SparseGridTopology(MeshTopology):
     marchingCubeStep = Int(1, "Unused: files of voxels are not read.")
     convolutionSize = Int(0, "Unused: files of voxels are not read.")
 
-    _made = False
-
     def init(self) -> None:
         """Make the grid.
 
@@ -55,14 +49,6 @@ class SparseGridTopology(MeshTopology):
             SceneError: no surface, or one that cannot be read, or n or the box make no grid.
         """
         self.make_ready()
-
-    def make_ready(self) -> None:
-        """See Topology."""
-        if not self._made:
-            self._made = True
-            for data in self._data.values():
-                data.follow_link(must=True)
-            self._make()
 
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The hexahedron of each point, and the coordinates there, 0 to 1 inside.
@@ -96,15 +82,8 @@ class SparseGridTopology(MeshTopology):
         self.make_ready()
         return self._factors
 
-    def derive(self) -> None:
-        """See Topology: there are hexahedra alone."""
-
-    def elements(self, kind: str) -> np.ndarray:
-        """See Topology: there are hexahedra alone."""
-        elements: np.ndarray = self._data[kind].get()
-        return elements
-
-    def _make(self) -> None:
+    def make(self) -> None:
+        """See MadeTopology: hexahedra alone."""
         points, triangles = self._surface()
         n, low, high = self._box(points)
         levels = self._levels()
@@ -125,7 +104,7 @@ class SparseGridTopology(MeshTopology):
         )
         order = np.concatenate([np.flatnonzero(kinds == kind) for kind in (BOUNDARY, INSIDE)])
         for _ in range(levels):
-            cells, kinds, factors = _coarser(cells, kinds, factors)
+            cells, kinds, factors = coarser(cells, kinds, factors)
             i, j, k = cells.places().T
             order = np.lexsort((k, j, i))
             order = order[kinds[order] != OUTSIDE]
@@ -195,36 +174,15 @@ class SparseGridTopology(MeshTopology):
 
     def _fill(self, cells: Cells, order: np.ndarray) -> None:
         """Set vertices and hexahedra, of these cells in this order."""
-        corners = cells.places()[order][:, None] + _CORNERS  # (m, 8, 3)
-        row = cells.counts + 1
-        keys = (corners[..., 0] * row[1] + corners[..., 1]) * row[2] + corners[..., 2]
-        used, hexahedra = np.unique(keys, return_inverse=True)  # along z first, as SOFA sorts them
-        i, rest = np.divmod(used, row[1] * row[2])
-        steps = np.stack([i, *np.divmod(rest, row[2])], axis=1)
+        position, hexahedra = cells.hexahedra(order)
         self._cells = cells
         self._hexahedron_of = np.full(int(np.prod(cells.counts)), -1)
         self._hexahedron_of[order] = np.arange(len(order))
         for name, value in (
-            ("position", cells.origin + cells.size * steps),
+            ("position", position),
             ("triangles", np.empty((0, 3), np.int64)),
             ("quads", np.empty((0, 4), np.int64)),
-            ("hexahedra", hexahedra.reshape(-1, 8)),
+            ("hexahedra", hexahedra),
         ):
             self._data[name].get()  # what it links to: what is set now counts
             self._data[name].set(value)
-
-
-def _coarser(
-    cells: Cells, kinds: np.ndarray, factors: np.ndarray
-) -> tuple[Cells, np.ndarray, np.ndarray]:
-    """Cells of twice the size, their kinds, and the mean of their eight parts' factors."""
-    counts = (cells.counts + 1) // 2
-    coarse = Cells(cells.origin, 2.0 * cells.size, counts)
-    places = 2 * coarse.places()[:, None] + _HALVES  # (c, 8, 3)
-    there = (places < cells.counts).all(axis=2)
-    number = np.where(there, cells.numbers(places), 0)
-    parts = np.where(there, kinds[number], OUTSIDE)
-    found = np.full(len(places), BOUNDARY)
-    found[(parts == INSIDE).all(axis=1)] = INSIDE
-    found[(parts == OUTSIDE).all(axis=1)] = OUTSIDE
-    return coarse, found, np.where(there, factors[number], 0.0).sum(axis=1) / 8.0
