@@ -50,8 +50,7 @@ def variations(shapes=True):
             continue
         known[used] = core.lower()
         found[core.lower()] = {"OPENBLAS_CORETYPE": core}
-    cache = {"NUMBA_CACHE_DIR": str(ROOT / "out" / "numba-generic")}
-    found["generic"] = {"NUMBA_CPU_NAME": "generic", **cache}
+    found["generic"] = {"NUMBA_CPU_NAME": "generic"}
     for count in ("1", "2"):
         found[f"{count} thread{'s' * (count > '1')}"] = {
             "OPENBLAS_NUM_THREADS": count,

@@ -90,7 +90,7 @@ def counts(path: str) -> bool:
     left_out = (*_elsewhere(), os.path.realpath(tempfile.gettempdir()) + "/numba")
     return (
         os.path.isfile(path)
-        and not path.endswith((".pyc", ".nbi", ".nbc", ".mcap", ".so"))
+        and not path.endswith((".pyc", ".nbi", ".nbc", ".kernel", ".lock", ".mcap", ".so"))
         and not path.startswith(left_out)
     )
 

@@ -66,12 +66,12 @@ def _extra(extra: str, names: tuple[str, ...]) -> Finding:
 
 
 def _cache() -> Finding:
-    from sofa_softctl.runtime.kernels.constraint import (
-        cable,  # decorates its kernel, which finds the cache
-    )
+    from sofa_softctl._internal.kernel_cache import CACHE, VARIABLE  # imports numba
 
-    folder = os.environ.get("NUMBA_CACHE_DIR") or os.path.dirname(str(cable.__file__))
-    if "sofa-softctl-" not in folder:
-        return Finding("compiled code", True, f"kept in {folder}")
-    advice = "Set NUMBA_CACHE_DIR to a folder that can be written, so that runs start faster."
-    return Finding("compiled code", True, f"in {folder}, lost after this run", advice)
+    try:
+        CACHE.check()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        advice = f"Set {VARIABLE} to a folder that can be written, so that runs start faster."
+        return Finding("compiled code", True, f"cannot be kept in {CACHE.folder}: {reason}", advice)
+    return Finding("compiled code", True, f"kept in {CACHE.folder}")
