@@ -14,6 +14,7 @@ from numba.core import sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
+from sofa_softctl._internal.compile_ahead import AHEAD
 from sofa_softctl._internal.kernel_cache import CACHE
 from sofa_softctl._internal.kernel_digest import KernelDigest
 
@@ -55,6 +56,7 @@ def njit(
         "fastmath": RELAXED if fastmath else False,
     }
     kernel: Any = CachedKernel(function, targetoptions=options)
+    AHEAD.modules.add(function.__module__)
     compiled_kernel: Kernel = kernel
     return compiled_kernel
 
@@ -75,6 +77,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
                 return super().compile(sig)
             if self._load(name):
                 return compiled[arguments].entry_point
+            AHEAD.kernel_is_missing()
             with CACHE.lock(name):
                 if self._load(name):  # another process has compiled it meanwhile
                     return compiled[arguments].entry_point
@@ -82,6 +85,12 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
                 if arguments in compiled:
                     CACHE.save(name, compiled[arguments])
             return entry_point
+
+    def compile_unless_locked(self, arguments: tuple[Any, ...]) -> None:
+        """Compile the kernel for the cache, unless it is there or a process is compiling it."""
+        name = _DIGEST.of_kernel(self, arguments)
+        if not CACHE.has(name) and not CACHE.is_locked(name):
+            self.compile(arguments)
 
     def _load(self, name: str) -> bool:
         self.targetctx.refresh()

@@ -1,0 +1,125 @@
+"""Write the list of kernels that scenes compile, `sofa_softctl/_internal/kernels.json`.
+
+Runs each scene for a few steps in a process of its own and records which kernels it makes ready,
+callees first. To be run after kernels, or scenes, have changed: python -m benchmarks.kernel_list
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LIST = ROOT / "sofa_softctl" / "_internal" / "kernels.json"
+STEPS = 4
+"""Steps of each scene: the first contacts of most appear within them."""
+
+
+def record(commands: list[list[str]]) -> dict:
+    """The list, from the command lines of scenes."""
+    callees: dict[str, list[str]] = {}
+    scenes = []
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            **os.environ,
+            "SOFTCTL_KERNEL_CACHE": os.path.join(folder, "cache"),
+            "SOFTCTL_COMPILE_PROCESSES": "0",
+        }
+        for arguments in commands:
+            out = os.path.join(folder, "kernels.json")
+            process = subprocess.run(
+                [sys.executable, "-m", "benchmarks.kernel_list", "--watch", out, *arguments],
+                env=environment,
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+            )
+            if process.returncode:
+                print(process.stdout, process.stderr, file=sys.stderr)
+            watched = json.loads(Path(out).read_text())
+            for kernel, below in watched["compiled"]:
+                if len(below) >= len(callees.get(kernel, ())):  # loaded: none are seen
+                    callees[kernel] = below
+            scenes.append((arguments[1], watched["modules"], watched["called"]))
+            print(f"{arguments[1]}: {len(watched['called'])} kernels called", file=sys.stderr)
+    order: dict[str, int] = {}
+    rows = []
+    for name, modules, called in scenes:
+        indices = []
+        for kernel in called:
+            for each in [*_below(kernel, callees), kernel]:
+                index = order.setdefault(each, len(order))
+                if index not in indices:
+                    indices.append(index)
+        rows.append({"scene": name, "modules": modules, "kernels": indices})
+    return {"scenes": rows, "kernels": [json.loads(kernel) for kernel in order]}
+
+
+def _below(kernel: str, callees: dict[str, list[str]]) -> list[str]:
+    found: list[str] = []
+    for callee in callees.get(kernel, ()):
+        found += [*_below(callee, callees), callee]
+    return list(dict.fromkeys(found))
+
+
+def watch(out: str, arguments: list[str]) -> None:
+    """Run a command line, and write which kernels it made ready."""
+    from numba.core import sigutils
+
+    from sofa_softctl._internal import compile_ahead
+    from sofa_softctl._internal.jit import CachedKernel
+    from sofa_softctl.cli.app import main
+
+    compiled: list[tuple[str, list[str]]] = []
+    called: list[str] = []
+    open_kernels: list[list[str]] = []
+    compile_kernel = CachedKernel.compile
+
+    def compile_and_note(self: CachedKernel, sig: object) -> object:
+        types = tuple(sigutils.normalize_signature(sig)[0])
+        try:
+            module = self.__module__.removeprefix(compile_ahead.PACKAGE)
+            row = json.dumps([module, self.__name__, [compile_ahead.encode(t) for t in types]])
+        except TypeError:
+            return compile_kernel(self, sig)
+        if open_kernels and row not in open_kernels[-1]:
+            open_kernels[-1].append(row)
+        elif not open_kernels and row not in called:
+            called.append(row)
+        if types in self.overloads:
+            return compile_kernel(self, sig)
+        open_kernels.append([])
+        try:
+            return compile_kernel(self, sig)
+        finally:
+            compiled.append((row, open_kernels.pop()))
+
+    CachedKernel.compile = compile_and_note  # type: ignore[method-assign]
+    sys.argv = ["softctl", *arguments]
+    try:
+        main()
+    finally:
+        prefix = compile_ahead.PACKAGE
+        names = {module for module in compile_ahead.AHEAD.modules if module.startswith(prefix)}
+        modules = sorted(name.removeprefix(prefix) for name in names)
+        content = {"modules": modules, "compiled": compiled, "called": called}
+        Path(out).write_text(json.dumps(content))
+
+
+def write(content: dict) -> None:
+    """Write the list, a kernel a line."""
+    kernels = ",\n".join(json.dumps(row, separators=(",", ":")) for row in content["kernels"])
+    scenes = ",\n".join(json.dumps(row, separators=(",", ":")) for row in content["scenes"])
+    LIST.write_text(f'{{"scenes": [\n{scenes}\n],\n"kernels": [\n{kernels}\n]}}\n')
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--watch"]:
+        watch(sys.argv[2], sys.argv[3:])
+    else:
+        names = sys.argv[1:] or [f"scenes/{f.name}" for f in sorted((ROOT / "scenes").glob("*.py"))]
+        write(record([["run", name, "--steps", str(STEPS)] for name in names]))
