@@ -55,7 +55,7 @@ class CompileAhead:
         on_start(len(entries))
         for _ in range(_helper_count()):
             with contextlib.suppress(OSError):
-                self._helpers.append(start_helper(entries[::-1], nice=5))
+                self._helpers.append(start_helper(entries[::-1]))
         atexit.register(self._stop)
 
     def _stop(self) -> None:
@@ -88,11 +88,11 @@ def all_kernels() -> list[Any]:
     return list(_recorded()["kernels"])
 
 
-def start_helper(entries: Sequence[Any], *, nice: int = 0) -> subprocess.Popen[str]:
+def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
     """Start a process that compiles these kernels, except those that another one works at."""
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     helper = subprocess.Popen(
-        [sys.executable, "-P", "-m", "sofa_softctl._internal.compile_ahead", str(nice)],
+        [sys.executable, "-P", "-m", "sofa_softctl._internal.compile_ahead"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -181,5 +181,4 @@ AHEAD = CompileAhead()
 """Of this process."""
 
 if __name__ == "__main__":
-    os.nice(int(sys.argv[1]))
     compile_entries(json.load(sys.stdin))

@@ -215,6 +215,30 @@ def _worth_merging(width: int, zero_share: float) -> bool:
 
 
 @njit
+def _sort(values: np.ndarray, count: int) -> None:
+    """Sort the first `count` values in place; numba's own sort takes seconds to compile.
+
+    Heapsort: Knuth, The Art of Computer Programming 3, section 5.2.3.
+    """
+    root, end = count // 2, count
+    while end > 1:
+        if root > 0:
+            root -= 1
+        else:
+            end -= 1
+            values[0], values[end] = values[end], values[0]
+        parent = root
+        while 2 * parent + 1 < end:
+            child = 2 * parent + 1
+            if child + 1 < end and values[child + 1] > values[child]:
+                child += 1
+            if values[child] <= values[parent]:
+                break
+            values[parent], values[child] = values[child], values[parent]
+            parent = child
+
+
+@njit
 def _panel_rows(
     indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, of_node: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -249,12 +273,15 @@ def _panel_rows(
         row_start[s + 1] = stop
         if stop > rows.size:
             longer = np.empty(2 * stop, np.int64)
-            longer[:own] = rows[:own]
+            for p in range(own):
+                longer[p] = rows[p]
             rows = longer
-        rows[own : own + end - start] = np.arange(start, end)
+        for node in range(start, end):
+            rows[own + node - start] = node
         if count > 0:
-            below[:count].sort()
-            rows[own + end - start : stop] = below[:count]
+            _sort(below, count)
+            for p in range(count):
+                rows[own + end - start + p] = below[p]
             parent = of_node[below[0]]
             next_sibling[s] = first_child[parent]
             first_child[parent] = s

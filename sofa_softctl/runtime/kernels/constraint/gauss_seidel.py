@@ -107,7 +107,7 @@ def _solve_block(
     e, f, i = W[j + 1, j + 1], W[j + 2, j + 1], W[j + 2, j + 2]
     m0, m1, m2 = e * i - f * f, c * f - b * i, b * f - c * e
     determinant = a * m0 + b * m1 + c * m2
-    new[:] = lam[j : j + 3]
+    new[0], new[1], new[2] = lam[j], lam[j + 1], lam[j + 2]  # a slice takes seconds to compile
     if determinant == 0.0:
         return
     scale = part / determinant

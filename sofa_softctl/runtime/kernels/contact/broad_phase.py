@@ -63,7 +63,6 @@ def _inside(boxes: np.ndarray, region: np.ndarray) -> np.ndarray:
     return found[:count]
 
 
-@njit
 def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Pairs of boxes that overlap, in the order of their numbers.
 
@@ -92,24 +91,29 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
             return none
         if region[3 + c] - region[c] > extent:
             axis, extent = c, region[3 + c] - region[c]
+    # NumPy sorts, not numba, whose quicksort takes seconds to compile.
     kept1, kept2 = _inside(first, region), _inside(second, region)
-    keys = _sweep(first, second, kept1, kept2, axis)
-    keys = np.sort(keys)
-    pairs = np.empty((keys.shape[0], 2), np.int64)
-    n = second.shape[0]
-    for p in range(keys.shape[0]):
-        pairs[p, 0], pairs[p, 1] = keys[p] // n, keys[p] % n
+    order1 = kept1[np.argsort(first[kept1, axis])]
+    order2 = kept2[np.argsort(second[kept2, axis])]
+    keys = np.sort(_sweep(first, second, order1, order2, axis))
+    pairs: np.ndarray = np.stack(np.divmod(keys, second.shape[0]), axis=1)
     return pairs
 
 
 @njit
+def _lengthen(keys: np.ndarray) -> np.ndarray:
+    longer = np.empty(2 * keys.shape[0], np.int64)
+    for k in range(keys.shape[0]):
+        longer[k] = keys[k]
+    return longer
+
+
+@njit
 def _sweep(
-    first: np.ndarray, second: np.ndarray, kept1: np.ndarray, kept2: np.ndarray, axis: int
+    first: np.ndarray, second: np.ndarray, order1: np.ndarray, order2: np.ndarray, axis: int
 ) -> np.ndarray:
-    """Overlapping pairs as first * n + second, unsorted."""
+    """Overlapping pairs as first * n + second, unsorted; the orders are those along the axis."""
     n = second.shape[0]
-    order1 = kept1[np.argsort(first[kept1, axis])]
-    order2 = kept2[np.argsort(second[kept2, axis])]
     open1 = np.empty(order1.shape[0], np.int64)
     open2 = np.empty(order2.shape[0], np.int64)
     keys = np.empty(256, np.int64)
@@ -131,7 +135,7 @@ def _sweep(
                 left += 1
                 if _overlap(first[i], second[j]):
                     if count == keys.shape[0]:
-                        keys = np.concatenate((keys, np.empty_like(keys)))
+                        keys = _lengthen(keys)
                     keys[count] = i * n + j
                     count += 1
             opened2 = left
@@ -150,7 +154,7 @@ def _sweep(
                 left += 1
                 if _overlap(first[i], second[j]):
                     if count == keys.shape[0]:
-                        keys = np.concatenate((keys, np.empty_like(keys)))
+                        keys = _lengthen(keys)
                     keys[count] = i * n + j
                     count += 1
             opened1 = left

@@ -73,9 +73,12 @@ def heights(
         elif part >= 1:
             beside[j] |= rim_edges[t, part - 1]
         side[j] += _angle(x, triangles[t], part) * _dot(_normal(x, triangles[t]), way)
-    found = np.where(side < 0.0, -nearest, nearest)
-    found[beside & ~(nearest <= same)] = np.nan
-    return found
+    signed = np.empty(count)
+    for j in range(count):  # numba takes seconds to compile np.where
+        signed[j] = -nearest[j] if side[j] < 0.0 else nearest[j]
+        if beside[j] and not nearest[j] <= same:
+            signed[j] = np.nan
+    return signed
 
 
 @njit

@@ -35,6 +35,14 @@ def edge_frame(a: np.ndarray, b: np.ndarray, c: np.ndarray, frame: np.ndarray) -
 
 
 @njit
+def set_identity(m: np.ndarray) -> None:
+    """m = I. A loop: numba takes seconds to compile the assignment of an array."""
+    for i in range(3):
+        for j in range(3):
+            m[i, j] = 1.0 if i == j else 0.0
+
+
+@njit
 def _determinant(m: np.ndarray) -> float:
     return (
         m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
@@ -93,8 +101,8 @@ def _rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
 
     The eigenvectors V of m^T m come from Jacobi's method, then q = U V^T with det(q) = 1.
     """
-    s = np.zeros((3, 3))
-    v = np.eye(3)
+    s, v = np.zeros((3, 3)), np.zeros((3, 3))
+    set_identity(v)
     for i in range(3):
         for j in range(3):
             for k in range(3):
@@ -201,7 +209,7 @@ def rest_frames(x0: np.ndarray, elements: np.ndarray, method: int, frames: np.nd
         if method == LARGE:
             edge_frame(x0[t[0]], x0[t[1]], x0[t[2]], frames[e])
         elif method == SMALL or method == GRADIENT:
-            frames[e] = np.eye(3)
+            set_identity(frames[e])
         else:
             _edges(x0, t, edges)
             polar_factor(edges, frames[e], work)
@@ -240,9 +248,7 @@ def rotate(
         t = elements[e]
         r = rotations[e]
         if method == SMALL:
-            for i in range(3):
-                for j in range(3):
-                    r[i, j] = 1.0 if i == j else 0.0
+            set_identity(r)
         else:
             if method == LARGE:
                 edge_frame(x[t[0]], x[t[1]], x[t[2]], frame)

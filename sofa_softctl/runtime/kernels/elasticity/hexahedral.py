@@ -18,6 +18,7 @@ from sofa_softctl.runtime.kernels.elasticity.corotational import (
     SMALL,
     edge_frame,
     polar_factor,
+    set_identity,
 )
 
 CORNERS = np.array(
@@ -61,7 +62,7 @@ def rotate(x: np.ndarray, elements: np.ndarray, method: int, frames: np.ndarray)
     edges, work, origin = np.empty((3, 3)), np.empty((3, 3)), np.zeros(3)
     for e in range(elements.shape[0]):
         if method == SMALL:
-            frames[e] = np.eye(3)
+            set_identity(frames[e])
             continue
         mean_edges(x, elements[e], edges)
         if method == LARGE:
