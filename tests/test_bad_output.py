@@ -26,7 +26,7 @@ TASKS = {"reach": None}
 PROBLEM = """
 from pathlib import Path
 from sofa_softctl.library import OptimalControlProblem, Parameter, Variable
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
 
 def cart():
     return OptimalControlProblem(

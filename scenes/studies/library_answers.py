@@ -18,7 +18,7 @@ import numpy as np
 from library_check import Checker
 
 from sofa_softctl.library import Builder, LibraryFile, Program
-from sofa_softctl.library.problems.registry import load_problem
+from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.task_chain import TaskChain
 
 HERE = Path(__file__).parent

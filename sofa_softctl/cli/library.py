@@ -94,8 +94,8 @@ def build(
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
     from sofa_softctl.library.forecast import estimated
+    from sofa_softctl.library.ocp.problem import load_problem
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile, check_for_library
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
@@ -250,8 +250,8 @@ def verify(
 
     Ctrl-C ends it after the present task: the figures are of the tasks done.
     """
+    from sofa_softctl.library.ocp.problem import load_problem
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile
     from sofa_softctl.library.verify import verify as check
     from sofa_softctl.view.plots import library as plots

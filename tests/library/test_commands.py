@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SoftctlError, UsageError
+from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import LibraryFile, load
 from sofa_softctl.library.task_chain import TaskChain
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from scenes.elastic_arm.pick_place import Move, PickAndPlace, parameters
+from scenes.elastic_arm.planners import library_planner
 from sofa_softctl import Session, read_record
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
 from sofa_softctl.library.build import Builder
+from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems.pick_place import Move, PickAndPlace, parameters
-from sofa_softctl.library.problems.planners import library_planner
-from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import LibraryFile, load
 from sofa_softctl.scene.loader import load_scene
 

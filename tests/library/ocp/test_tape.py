@@ -10,8 +10,8 @@ from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.formulas import formulas
 from sofa_softctl.library.ocp.kernels.formulas import run, run_slopes
 from sofa_softctl.library.ocp.native import MOST, NONE, native
+from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.tape import Tape
-from sofa_softctl.library.problems.registry import load_problem
 
 casadi = imported()
 

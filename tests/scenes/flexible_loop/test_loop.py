@@ -6,19 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenes.flexible_loop import baxter
+from scenes.flexible_loop.model import MASS, POSTURE, RADIUS, arm_with_loop
+from scenes.flexible_loop.motion import joint_angles
+from scenes.flexible_loop.problem import HAND_NOISE, LoopProblem
+from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.start import settle, violation
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problems.loop import baxter
-from sofa_softctl.identification.problems.loop.model import MASS, POSTURE, RADIUS, arm_with_loop
-from sofa_softctl.identification.problems.loop.motion import joint_angles
-from sofa_softctl.identification.problems.loop.perfect import perfect
-from sofa_softctl.identification.problems.loop.problem import HAND_NOISE, LoopProblem
-from sofa_softctl.identification.problems.loop.recording import Noise, record
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
+from tests.support.perfect import perfect
 
 TRUTH = np.array([4.4, 1.0])
 
