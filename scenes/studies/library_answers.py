@@ -26,8 +26,8 @@ PROBLEMS = {
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("crane", "fast_load", "obstacle")},
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("pillar", "rib")},
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("spring_arm", "arm_4")},
-    "flexible_cart": "flexible_cart",
-    "elastic_arm": "elastic_arm",
+    "flexible_cart": f"{HERE.parent}/problems/flexible_cart.py",
+    "elastic_arm": f"{HERE.parent}/elastic_arm/tasks.py:elastic_arm",
     "chain": f"{HERE.parent}/arm_library.py:motions",
 }
 

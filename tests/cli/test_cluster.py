@@ -150,8 +150,8 @@ def test_workers_and_cluster_exclude_each_other_and_a_cluster_needs_what_workers
     both = ("--workers", 1, "--cluster", "tcp://host:1")
     commands = [
         ("plan", ROOT / "scenes" / "planar_arm.py", "--task", "reach"),
-        ("library", "build", "flexible_cart", "--estimate"),
-        ("identify", "loop", "--starts", 2),
+        ("library", "build", ROOT / "scenes" / "problems" / "flexible_cart.py", "--estimate"),
+        ("identify", ROOT / "scenes" / "loop_manipulation.py", "--starts", 2),
         *(("papers", name) for name in ("robust", "search")),
         ("papers", "identification", "--coverage", "a.csv"),
     ]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from sofa_softctl.identification.parameter import starts
 from sofa_softctl.identification.problem import load_problem
 from tests.support.perfect import perfect
 
+SCENES = Path(__file__).parents[3] / "scenes"
 TRUTH = np.array([4.4, 1.0])
 
 
@@ -161,5 +163,5 @@ def test_noise_of_joint_angles_enters_what_is_measured_as_well(recording):
 
 
 def test_both_models_have_names_for_the_command():
-    assert load_problem("loop").name == "loop of 12 links"
-    assert load_problem("loop6").links == 6
+    assert load_problem(str(SCENES / "loop_manipulation.py")).name == "loop of 12 links"
+    assert load_problem(str(SCENES / "flexible_loop" / "problem.py") + ":loop6").links == 6
