@@ -70,7 +70,7 @@ class Method(StrEnum):
 )
 def identify(
     problem: Annotated[
-        str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")
+        str, typer.Argument(help="FILE.py:NAME of a file's PROBLEMS; FILE.py if it has one.")
     ],
     data: Annotated[
         Files,
