@@ -26,18 +26,11 @@ import numpy as np
 
 from sofa_softctl import parameters_from_argv
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library import (
-    FINGER,
-    FRAMES,
-    ElasticArm,
-    Ground,
-    Move,
-    PickAndPlace,
-    Posture,
-    library_planner,
-    nlp_planner,
-    pick_and_place,
-)
+
+from elastic_arm.in_scene import FINGER, FRAMES, ElasticArm
+from elastic_arm.pick_place import Move, PickAndPlace
+from elastic_arm.planners import library_planner, nlp_planner
+from elastic_arm.tasks import Ground, Posture, pick_and_place
 
 PLUGINS = """
 Sofa.Component.AnimationLoop Sofa.Component.Collision.Geometry Sofa.Component.Mapping.NonLinear

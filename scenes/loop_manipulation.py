@@ -17,6 +17,7 @@ with application to flexible object manipulation", section IV, after the motion;
     softctl run scenes/loop_manipulation.py --plot stiffness.png --movie loop.gif
     softctl run scenes/loop_manipulation.py --record loop.mcap --set psi=2 --set background=True
     softctl run scenes/loop_manipulation.py --set memory=0
+    softctl identify scenes/loop_manipulation.py --data loop.mcap --report found
     runSofa -l SofaPython3 scenes/loop_manipulation.py
 """
 
@@ -24,15 +25,12 @@ import numpy as np
 
 from sofa_softctl import IdentificationController, parameters_from_argv
 from sofa_softctl.identification.mechanism import MechanismPlant, kernels
-from sofa_softctl.identification.problems.loop import (
-    ANGLE_NOISE,
-    RADIUS,
-    TORQUE_NOISE,
-    TUBE,
-    LoopProblem,
-    baxter,
-)
-from sofa_softctl.identification.problems.loop.robot import arm_motors, at_rest, robot
+
+from flexible_loop import baxter
+from flexible_loop.model import RADIUS, TUBE
+from flexible_loop.problem import LoopProblem
+from flexible_loop.recording import ANGLE_NOISE, TORQUE_NOISE
+from flexible_loop.robot import arm_motors, at_rest, robot
 
 PLUGINS = """
 Sofa.Component.AnimationLoop Sofa.Component.Collision.Geometry Sofa.Component.Mapping.NonLinear
@@ -47,6 +45,8 @@ FLOOR = -0.95
 THICKNESS = (0.07, 0.062, 0.055, 0.052, 0.047, 0.042, 0.036)
 """Radii of the arm's links where they are drawn to begin."""
 HAND = baxter.JOINTS[-1]
+PROBLEMS = {"loop": LoopProblem}
+"""What `softctl identify` can identify from a record of this scene."""
 
 
 @parameters_from_argv

@@ -1,6 +1,7 @@
 """Each addition of docs/contributing.md, made in a copy of the package, and its check run there.
 
-An addition is one new file and one line in an existing one; more does not fit into `Addition`.
+An addition is one new file, and one line in an existing one where names are listed; more does not
+fit into `Addition`.
 """
 
 import json
@@ -31,7 +32,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Addition:
-    """One new file, and one line in one existing file."""
+    """One new file, and at most one line in one existing file."""
 
     kind: str
     """Title of its section."""
@@ -39,14 +40,14 @@ class Addition:
     """Path of the new file."""
     text: str
     """What is in it."""
-    touched: str
-    """Path of the existing file."""
-    before: str
-    """Line after which the new one goes; it stands there once."""
-    line: str
-    """The new line."""
     check: str
     """Code that must run afterwards."""
+    touched: str = ""
+    """Path of the existing file; empty: there is none."""
+    before: str = ""
+    """Line after which the new one goes; it stands there once."""
+    line: str = ""
+    """The new line."""
 
 
 def additions():
@@ -54,15 +55,20 @@ def additions():
     found = {}
     for section in re.split(r"(?m)^## ", PAGE.read_text())[1:]:
         kind = section.partition("\n")[0]
-        if "```diff" in section:
-            new, text = re.search(r"`([\w/]+\.py)`:\n\n```python\n(.*?)```", section, re.S).groups()
-            touched, change = re.search(r"```diff\n--- (\S+)\n(.*?)```", section, re.S).groups()
-            before, line = change.splitlines()
-            assert (before[0], line[0]) == (" ", "+"), f"{kind}: the line before, and the new one"
-            check = re.findall(r"```python\n(.*?)```", section, re.S)[1]
-            found[kind] = Addition(
-                kind, f"sofa_softctl/{new}", text, touched, before[1:], line[1:], check
-            )
+        file = re.search(r"`([\w/]+\.py)`:\n\n```python\n(.*?)```", section, re.S)
+        if file is None:
+            continue
+        new, text = file.groups()
+        path = new if new.startswith("scenes/") else f"sofa_softctl/{new}"
+        check = re.findall(r"```python\n(.*?)```", section, re.S)[1]
+        changed = re.search(r"```diff\n--- (\S+)\n(.*?)```", section, re.S)
+        if changed is None:
+            found[kind] = Addition(kind, path, text, check)
+            continue
+        touched, change = changed.groups()
+        before, line = change.splitlines()
+        assert (before[0], line[0]) == (" ", "+"), f"{kind}: the line before, and the new one"
+        found[kind] = Addition(kind, path, text, check, touched, before[1:], line[1:])
     return found
 
 
@@ -71,10 +77,13 @@ ADDITIONS = additions()
 
 def add(package, addition):
     """Make an addition in a folder that holds `sofa_softctl`."""
-    path, touched = package / addition.new, package / addition.touched
+    path = package / addition.new
     assert not path.exists(), f"{addition.kind}: {addition.new} is there already"
     path.parent.mkdir(exist_ok=True)
     path.write_text(addition.text)
+    if not addition.touched:
+        return
+    touched = package / addition.touched
     lines = touched.read_text().split("\n")
     assert lines.count(addition.before) == 1, f"{addition.touched}: no line '{addition.before}'"
     place = lines.index(addition.before) + 1
@@ -122,7 +131,7 @@ def test_the_page_has_an_example_of_every_kind():
     assert tuple(ADDITIONS) == KINDS
 
 
-def test_each_addition_is_a_file_and_a_line_and_works(tmp_path):
+def test_each_addition_is_a_file_and_at_most_a_line_and_works(tmp_path):
     """All in one copy and one process, with the rules of the layers: the kinds do not mix."""
     pytest.importorskip("casadi")
     shutil.copytree(
@@ -130,16 +139,16 @@ def test_each_addition_is_a_file_and_a_line_and_works(tmp_path):
     )
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "test_layers.py", tmp_path / "tests")
-    (tmp_path / "scenes").symlink_to(ROOT / "scenes")
+    shutil.copytree(ROOT / "scenes", tmp_path / "scenes", copy_function=os.symlink)
     for addition in ADDITIONS.values():
         before = files_of(tmp_path)
         add(tmp_path, addition)
         after = files_of(tmp_path)
         assert [path for path in after if path not in before] == [tmp_path / addition.new]
         changed = [path for path in before if before[path] != after[path]]
-        assert changed == [tmp_path / addition.touched]
-        lines = [text.count(b"\n") for text in (before[changed[0]], after[changed[0]])]
-        assert lines[1] - lines[0] == 1
+        assert changed == ([tmp_path / addition.touched] if addition.touched else [])
+        for path in changed:
+            assert after[path].count(b"\n") - before[path].count(b"\n") == 1
     checks = {kind: addition.check for kind, addition in ADDITIONS.items()}
     code = f"ORIGINAL, CHECKS = {str(ROOT)!r}, {checks | {'layers': LAYERS}!r}\n{RUN}"
     done = subprocess.run(

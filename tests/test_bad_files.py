@@ -8,6 +8,7 @@ import pytest
 from sofa_softctl.record.writer import RecordWriter
 
 PROBLEM = Path(__file__).parent / "identification" / "lag_problem.py"
+CART = str(Path(__file__).parents[1] / "scenes" / "problems" / "flexible_cart.py")
 CONTENTS = {
     "empty": b"",
     "text": b"hello, world\n",
@@ -46,7 +47,7 @@ COMMANDS = {
     "coverage": (".csv", ["papers", "identification", "--coverage", "FILE"]),
     "library info": (".library", ["library", "info", "FILE"]),
     "library query": (".library", ["library", "query", "FILE", "1", "2"]),
-    "library build": (".library", ["library", "build", "flexible_cart", "--out", "FILE"]),
+    "library build": (".library", ["library", "build", CART, "--out", "FILE"]),
     "surrogate info": (".corners", ["surrogate", "info", "FILE"]),
     "urdf": (".urdf", ["run", "urdf.py", "--set", "file=FILE"]),
     "mesh": (".vtk", ["run", "mesh.py", "--set", "file=FILE"]),
@@ -194,7 +195,7 @@ def library(tmp_path_factory):
     pytest.importorskip("casadi")
     path = tmp_path_factory.mktemp("library") / "cart.library"
     made = CliRunner().invoke(
-        app, ["library", "build", "flexible_cart", "--out", str(path), "--motions", "2", "--quiet"]
+        app, ["library", "build", CART, "--out", str(path), "--motions", "2", "--quiet"]
     )
     assert made.exit_code == 0
     return path

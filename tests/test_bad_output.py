@@ -25,8 +25,8 @@ TASKS = {"reach": None}
 """
 PROBLEM = """
 from pathlib import Path
+from scenes.flexible_loop.problem import LoopProblem
 from sofa_softctl.library import OptimalControlProblem, Parameter, Variable
-from sofa_softctl.identification.problems.registry import load_problem
 
 def cart():
     return OptimalControlProblem(
@@ -46,7 +46,7 @@ def cart():
         steps=1,
     )
 
-PROBLEMS = {"cart": cart, "loop": load_problem("loop")}
+PROBLEMS = {"cart": cart, "loop": LoopProblem}
 """
 NAME = "A plot needs a name in .png, .svg or .pdf, got '"
 MOVIE = "A movie needs a name in .gif or .mp4, got '"

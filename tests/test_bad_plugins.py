@@ -221,8 +221,8 @@ def test_a_plugin_that_is_right_is_listed_with_all_that_it_brings(softctl, plugi
         ["bench", "scene", "scenes/trunk.py"],
         ["plan", "scenes/laser_arm.py", "--task", "circle"],
         ["identify", "scenes/finger.py"],
-        ["library", "build", "elastic_arm", "--estimate"],
-        ["library", "verify", "arm.library", "elastic_arm"],
+        ["library", "build", "cart.py", "--estimate"],
+        ["library", "verify", "cart.library", "cart.py"],
     ],
     ids=" ".join,
 )

@@ -21,7 +21,7 @@ from sofa_softctl.identification import estimate
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.parameter import FemParameter
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
 SCENES = Path(__file__).parents[1]

@@ -18,7 +18,7 @@ import numpy as np
 from library_check import Checker
 
 from sofa_softctl.library import Builder, LibraryFile, Program
-from sofa_softctl.library.problems.registry import load_problem
+from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.task_chain import TaskChain
 
 HERE = Path(__file__).parent
@@ -26,8 +26,8 @@ PROBLEMS = {
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("crane", "fast_load", "obstacle")},
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("pillar", "rib")},
     **{name: f"{HERE}/library_problems.py:{name}" for name in ("spring_arm", "arm_4")},
-    "flexible_cart": "flexible_cart",
-    "elastic_arm": "elastic_arm",
+    "flexible_cart": f"{HERE.parent}/problems/flexible_cart.py",
+    "elastic_arm": f"{HERE.parent}/elastic_arm/tasks.py:elastic_arm",
     "chain": f"{HERE.parent}/arm_library.py:motions",
 }
 

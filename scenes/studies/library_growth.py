@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from sofa_softctl.library import Builder, LibraryFile, Program
-from sofa_softctl.library.problems.registry import load_problem
+from sofa_softctl.library.ocp.problem import load_problem
 
 FILE = Path(__file__).parent / "library_problems.py"
 FAILURE_RATE = 0.01

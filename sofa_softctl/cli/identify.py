@@ -70,7 +70,7 @@ class Method(StrEnum):
 )
 def identify(
     problem: Annotated[
-        str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")
+        str, typer.Argument(help="FILE.py:NAME of a file's PROBLEMS; FILE.py if it has one.")
     ],
     data: Annotated[
         Files,
@@ -199,7 +199,7 @@ def identify(
     from sofa_softctl.identification.effects.known import uncertain as known_within
     from sofa_softctl.identification.effects.selection import names_of, with_effects
     from sofa_softctl.identification.fitting.estimate import start_at
-    from sofa_softctl.identification.problems.registry import load_problem
+    from sofa_softctl.identification.problem import load_problem
     from sofa_softctl.identification.report.report import make_report
     from sofa_softctl.view.terminal import identification as view
     from sofa_softctl.view.terminal.run import Terminal

@@ -30,7 +30,7 @@ library_app = typer.Typer(help="Libraries of optimal motions.", no_args_is_help=
 app.add_typer(library_app, name="library")
 
 ProblemName = Annotated[
-    str, typer.Argument(help="Name of a problem, or FILE.py:NAME of a file's PROBLEMS.")
+    str, typer.Argument(help="FILE.py:NAME of a file's PROBLEMS; FILE.py if it has one.")
 ]
 Candidates = Annotated[
     int, typer.Option(help="Motions tried for an answer; 1 is the paper's method.", min=1)
@@ -44,10 +44,10 @@ Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
 
 @library_app.command(
     epilog="Examples:\n\n"
-    "  softctl library build elastic_arm --estimate\n\n"
-    "  softctl library build elastic_arm --out arm.library --workers 2\n\n"
+    "  softctl library build scenes/elastic_arm_pick_place.py --estimate\n\n"
+    "  softctl library build scenes/elastic_arm_pick_place.py --out arm.library --workers 2\n\n"
     "  softctl library build my_robot.py:reach --out reach.library --failure-rate 0.05\n\n"
-    "  softctl library build elastic_arm --out arm.library --cluster tcp://host:8786"
+    "  softctl library build my_robot.py:reach --out reach.library --cluster tcp://host:8786"
 )
 def build(
     problem: ProblemName,
@@ -94,8 +94,8 @@ def build(
     from sofa_softctl._internal.executors.workers import workers as processes
     from sofa_softctl.library import build as building
     from sofa_softctl.library.forecast import estimated
+    from sofa_softctl.library.ocp.problem import load_problem
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile, check_for_library
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
@@ -224,7 +224,7 @@ def info(
 
 @library_app.command(
     epilog="Example:\n\n"
-    "  softctl library verify arm.library elastic_arm --tasks 1000 --plot accuracy.png"
+    "  softctl library verify arm.library scenes/elastic_arm_pick_place.py --plot accuracy.png"
 )
 def verify(
     library: LibraryPath,
@@ -250,8 +250,8 @@ def verify(
 
     Ctrl-C ends it after the present task: the figures are of the tasks done.
     """
+    from sofa_softctl.library.ocp.problem import load_problem
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.problems.registry import load_problem
     from sofa_softctl.library.storage import LibraryFile
     from sofa_softctl.library.verify import verify as check
     from sofa_softctl.view.plots import library as plots

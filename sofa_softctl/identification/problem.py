@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl._internal import problem_file
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
@@ -110,3 +112,20 @@ class Problem(ABC):
         """Arguments of createScene of `scene` at these parameters; none by default."""
         del rho
         return {}
+
+
+def load_problem(name: str) -> Problem:
+    """The problem FILE.py:NAME of a file's PROBLEMS; FILE.py if it has one.
+
+    Raises:
+        IdentificationError: There is no such problem.
+    """
+    from sofa_softctl.identification.compatibility import as_problem
+
+    problem: Problem = problem_file.load_problem(
+        name,
+        error=IdentificationError,
+        page="docs/how-to/identify-a-model.md#declare-a-problem",
+        members=("name", "parameters", "inputs", "channels", "experiment"),
+    )
+    return as_problem(problem)

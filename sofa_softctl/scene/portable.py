@@ -48,6 +48,7 @@ def parameters_from_argv(create: Create) -> Create:
         if not given and _is_run_by_runsofa(create):
             values = arguments_of(create, dict(map(_parameter, sys.argv[1:])))
             remember_recipe(root, Recipe(createScene, values))
+            _keep_on_path(create)
         return create(root, *args, **values)
 
     return createScene  # type: ignore[return-value]
@@ -56,6 +57,16 @@ def parameters_from_argv(create: Create) -> Create:
 def _is_run_by_runsofa(create: Any) -> bool:
     """RunSofa sets sys.argv to the scene file's name without its suffix, and what --argv gives."""
     return bool(sys.argv) and sys.argv[0] == Path(create.__code__.co_filename).stem
+
+
+def _keep_on_path(create: Any) -> None:
+    """Let other processes, and later imports, find what is beside the scene.
+
+    RunSofa has the working folder on the path, which is the scene's only while that is loaded.
+    """
+    folder = str(Path(create.__code__.co_filename).resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
 
 
 def _parameter(text: str) -> tuple[str, str]:

@@ -18,7 +18,6 @@ PACKAGES = (
     "identification",
     "identification.fem",
     "identification.mechanism",
-    "identification.problems.loop",
     "learning",
     "learning.measuring",
     "learning.training",
@@ -31,7 +30,7 @@ PACKAGES = (
     "testing",
 )
 """Those with public names; beside them there are those of `sofa_softctl` itself."""
-FILES = ("errors", "hooks", "identification.problems.loop.robot", "status", "units")
+FILES = ("errors", "hooks", "status", "units")
 """Modules that are public as a whole."""
 
 

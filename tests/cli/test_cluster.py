@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import sys
 import textwrap
 from pathlib import Path
 
@@ -101,6 +102,34 @@ def test_a_library_is_the_same(kills, dask, softctl, tmp_path):
         np.testing.assert_array_equal(a.v, b.v)
 
 
+@pytest.fixture
+def anew(monkeypatch):
+    """The package beside the elastic arm's scene is imported anew, and forgotten afterwards."""
+
+    def forget():
+        for name in [name for name in sys.modules if name.partition(".")[0] == "elastic_arm"]:
+            del sys.modules[name]
+
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    forget()
+    yield
+    forget()
+
+
+def test_the_folders_beside_a_problem_travel_with_it(kills, project, dask, softctl, tmp_path, anew):
+    """A package that the scene imports, and one that the problem's file is part of."""
+    pytest.importorskip("casadi")
+    scene = kills("pick_place.py", (ROOT / "scenes" / "elastic_arm_pick_place.py").read_text())
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "scenes" / "elastic_arm", project / "elastic_arm", ignore=ignored)
+    for problem in (scene, f"{project / 'elastic_arm' / 'tasks.py'}:elastic_arm"):
+        out = tmp_path / f"{Path(problem).name}.library"
+        command = ("library", "build", problem, "--motions", 2, "--quiet", "--out", out)
+        said = softctl(*command, "--cluster", dask.address)
+        assert said[:2] == (0, ""), said
+        assert len(load(out)) >= 2
+
+
 def test_searches_from_several_starts_are_the_same(kills, project, dask, softctl):
     from tests.identification.lag_problem import lag
 
@@ -150,8 +179,8 @@ def test_workers_and_cluster_exclude_each_other_and_a_cluster_needs_what_workers
     both = ("--workers", 1, "--cluster", "tcp://host:1")
     commands = [
         ("plan", ROOT / "scenes" / "planar_arm.py", "--task", "reach"),
-        ("library", "build", "flexible_cart", "--estimate"),
-        ("identify", "loop", "--starts", 2),
+        ("library", "build", ROOT / "scenes" / "problems" / "flexible_cart.py", "--estimate"),
+        ("identify", ROOT / "scenes" / "loop_manipulation.py", "--starts", 2),
         *(("papers", name) for name in ("robust", "search")),
         ("papers", "identification", "--coverage", "a.csv"),
     ]

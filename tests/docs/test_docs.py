@@ -15,8 +15,6 @@ from tests.docs.pages import ROOT, text
 README = (ROOT / "README.md").read_text()
 PACKAGE = ROOT / "sofa_softctl"
 UNITS = "reference/components-and-units"
-WITHOUT_PAGE = ("identification.problems.loop",)
-"""Public packages without a page: problems that are built in."""
 
 
 def hook_functions():
@@ -45,7 +43,7 @@ def test_every_public_name_is_on_its_page(name):
     )
 
 
-@pytest.mark.parametrize("name", sorted({*PACKAGES} - {*WITHOUT_PAGE}))
+@pytest.mark.parametrize("name", PACKAGES)
 def test_every_public_package_has_a_page(name):
     module = importlib.import_module(f"sofa_softctl.{name}")
     (page,) = [

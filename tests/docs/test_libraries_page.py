@@ -67,9 +67,9 @@ def test_every_field_of_a_declaration_is_on_the_page(page):
 
 
 def test_sizes_in_the_table_of_times_are_those_of_the_programs():
+    from scenes.elastic_arm.problem import arm
+    from scenes.problems.flexible_cart import flexible_cart
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.problems.elastic_arm import arm
-    from sofa_softctl.library.problems.flexible_cart import flexible_cart
 
     problems = {
         "elastic arm": arm(),
@@ -82,7 +82,7 @@ def test_sizes_in_the_table_of_times_are_those_of_the_programs():
 
 def test_the_arm_of_the_page_is_that_of_its_scene(page):
     """To the last digit of each constant."""
-    from sofa_softctl.library.problems.registry import load_problem
+    from sofa_softctl.library.ocp.problem import load_problem
     from tests.docs.pages import ROOT
 
     scene = load_problem(str(ROOT / "scenes" / "arm_library.py"))

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from sofa_softctl._internal.interrupt import Terminated
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
 from sofa_softctl.scene.session import Session
 
 PROBLEM = str(Path(__file__).with_name("lag_problem.py"))
@@ -166,7 +166,7 @@ def test_problems_are_found_by_name(tmp_path):
     assert load_problem(f"{PROBLEM}:lag").name == "lag"
     with pytest.raises(IdentificationError, match="has no problem 'lug'. Did you mean 'lag'"):
         load_problem(f"{PROBLEM}:lug")
-    with pytest.raises(IdentificationError, match="This package has no problem 'nothing'"):
+    with pytest.raises(IdentificationError, match="'nothing' is no Python file.*FILE.py:NAME"):
         load_problem("nothing")
     (tmp_path / "none.py").write_text("")
     with pytest.raises(IdentificationError, match="It has: none.*see docs/how-to/identify"):

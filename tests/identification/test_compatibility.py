@@ -13,7 +13,7 @@ from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.effects.generic import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
 from sofa_softctl.identification.report.report import make_report
 
 REQUIRED = "name parameters channels inputs time measured outputs sensitivities".split()

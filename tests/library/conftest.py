@@ -43,7 +43,7 @@ def make_cart():
 
 @pytest.fixture(scope="session")
 def arm_program():
-    from sofa_softctl.library.problems.elastic_arm import arm
+    from scenes.elastic_arm.problem import arm
 
     return Program(replace(arm(), intervals=12, steps=4))
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scenes.problems.flexible_cart import flexible_cart
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.library.correction import corrected
 from sofa_softctl.library.ocp.problem import Motion, Variable
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems.flexible_cart import flexible_cart
 
 
 def test_one_step_is_the_least_change_for_a_linear_robot(make_cart):

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -42,6 +43,15 @@ def test_in_runsofa_it_is_known_how_the_scene_was_made(create, root, monkeypatch
     recipe = recipe_of(root)
     assert inspect.unwrap(recipe.create) is inspect.unwrap(create)
     assert recipe.values == {"radius": 30.0}
+
+
+def test_in_runsofa_other_processes_find_what_is_beside_the_scene(create, root, monkeypatch):
+    """It leaves the folder of the scene, by which alone Python finds it there, after loading."""
+    folder = str(Path(inspect.unwrap(create).__code__.co_filename).parent)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != folder])
+    monkeypatch.setattr(sys, "argv", ["robot"])
+    create(root)
+    assert sys.path[-1] == folder
 
 
 def test_a_scene_that_uses_another_ones_is_not_that_one(create, root, monkeypatch):

@@ -9,20 +9,22 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from scenes.elastic_arm.pick_place import Move, parameters
+from scenes.elastic_arm.planners import library_planner
+from scenes.elastic_arm.tasks import pick_and_place
 from sofa_softctl import Session, read_record
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
 from sofa_softctl.library.build import Builder
+from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems.pick_place import Move, PickAndPlace, parameters
-from sofa_softctl.library.problems.planners import library_planner
-from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import LibraryFile, load
 from sofa_softctl.scene.loader import load_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "elastic_arm_pick_place.py"
 TRAY = (-0.30, 0.30)
+PickAndPlace = load_scene(SCENE).module.PickAndPlace
 
 
 def session_of(**parameters):
@@ -211,7 +213,7 @@ def test_the_study_counts_what_is_caught(small_library):
 
 
 def test_a_library_of_another_robot_or_of_motions_that_take_another_time_is_refused(tmp_path):
-    slower, other = replace(load_problem(str(SCENE)), horizon=2.0), load_problem("elastic_arm")
+    slower, other = replace(load_problem(str(SCENE)), horizon=2.0), pick_and_place()
     for problem, said in (
         (slower, "motions must take 1.5 s. Got: 2.0 s"),
         (other, "is of another robot. stiffness_1: 0.316 in the library, 0.7 here"),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.library.build import Builder
+from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems.registry import load_problem
 from sofa_softctl.library.storage import LibraryFile
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
@@ -103,7 +103,7 @@ def test_the_cable_pulls_within_its_limits(scene, played):
 ANOTHER = """
 import sys
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems.registry import load_problem
+from sofa_softctl.library.ocp.problem import load_problem
 print(Program(load_problem(sys.argv[1])).digest)
 """
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from scenes.flexible_loop.problem import LoopProblem
+from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -17,8 +19,6 @@ from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problem import Problem
-from sofa_softctl.identification.problems.loop.problem import LoopProblem
-from sofa_softctl.identification.problems.loop.recording import Noise, record
 
 NOISE = 0.02
 """Standard deviation of measured angles of the chain [rad]."""

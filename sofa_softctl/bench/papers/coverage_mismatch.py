@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from scenes.flexible_loop.problem import LoopProblem
+from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.bench.papers.coverage_cases import CHAIN, LOOP, Case, chain, driven, one_torque
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
@@ -17,9 +19,7 @@ from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spr
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.problems.loop.problem import LoopProblem
-from sofa_softctl.identification.problems.loop.recording import Noise, record
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
 
 FINER = 8
 """Steps of the model that makes the data, in one of the model that is fitted."""

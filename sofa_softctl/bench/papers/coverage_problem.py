@@ -15,8 +15,7 @@ from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import start_at
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problem import Problem
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import Problem, load_problem
 
 HALVINGS = 2
 """Halvings of the time step of a generator with a finer one."""

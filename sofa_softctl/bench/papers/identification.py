@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from scenes.flexible_loop.motion import DURATION
+from scenes.flexible_loop.problem import LoopProblem
+from scenes.flexible_loop.recording import STIFFNESS, record
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate
 from sofa_softctl.identification.fitting.steepest_descent import GRADIENT, Descent, descend
@@ -17,11 +20,8 @@ from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Scaled, Spring
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.problems.loop.motion import DURATION
-from sofa_softctl.identification.problems.loop.perfect import perfect
-from sofa_softctl.identification.problems.loop.problem import LoopProblem
-from sofa_softctl.identification.problems.loop.recording import STIFFNESS, record
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
+from tests.support.perfect import perfect
 
 LINKS = (12, 6)
 """Links of the paper's models."""

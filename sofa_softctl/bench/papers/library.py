@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from scenes.elastic_arm.problem import STIFFNESS
+from scenes.elastic_arm.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
 from sofa_softctl._internal.executors.again import lost_workers, submit_again
 from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.library.problems.elastic_arm import STIFFNESS
-from sofa_softctl.library.problems.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
 
 PAPER = {"rigid": 0.184, "variable": 0.127, "constant": 0.137}
 """Mean cost of each actuation [(N m)^2]. Source: Marcucci et al., section 2."""
@@ -154,7 +154,7 @@ def _or_none(value: float | None) -> float | None:
 
 def at_limit(chain: Chain, share: float = 0.999) -> float:
     """Share of the motions in which a motor is as fast as it may be [-]."""
-    from sofa_softctl.library.problems.elastic_arm import SPEED
+    from scenes.elastic_arm.problem import SPEED
 
     return float(np.mean(chain.speed[np.isfinite(chain.speed)] > share * SPEED))
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from scenes.elastic_arm.tasks import pick_and_place
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.bench.papers.library_method import answer_blind, build_as_paper
 from sofa_softctl.library.build import Builder
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems.tasks import pick_and_place
 from sofa_softctl.library.storage import LibraryFile
 from sofa_softctl.library.verify import verify
 

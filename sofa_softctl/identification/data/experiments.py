@@ -8,7 +8,7 @@ from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.files import read_recording
 from sofa_softctl.identification.effects.selection import with_effects
 from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
 
 
 def read_experiments(

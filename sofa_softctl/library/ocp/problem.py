@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal import problem_file
 from sofa_softctl.errors import LibraryError
 
 Symbol = Any
@@ -192,3 +193,18 @@ class Motion:
     """States at its ends, shape (N + 1, n_x)."""
     z: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Optimised constants, shape (n_z,)."""
+
+
+def load_problem(name: str) -> OptimalControlProblem:
+    """The problem FILE.py:NAME of a file's PROBLEMS; FILE.py if it has one.
+
+    Raises:
+        LibraryError: There is no such problem.
+    """
+    problem: OptimalControlProblem = problem_file.load_problem(
+        name,
+        error=LibraryError,
+        page="docs/how-to/build-a-library.md#declare-a-problem",
+        members=("name", "states", "inputs", "parameters", "dynamics"),
+    )
+    return problem

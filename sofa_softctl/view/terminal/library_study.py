@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sofa_softctl.library.problems.elastic_arm import STIFFNESS
+from scenes.elastic_arm.problem import STIFFNESS
 
 NAMES = {
     "rigid": "rigid (R)",

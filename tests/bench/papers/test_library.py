@@ -4,6 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenes.elastic_arm.problem import STIFFNESS, grasp_error, position
+from scenes.elastic_arm.tasks import Goal, goals
 from sofa_softctl.bench.papers import library
 from sofa_softctl.bench.papers.library import (
     PAPER,
@@ -15,8 +17,6 @@ from sofa_softctl.bench.papers.library import (
     solve_chain,
 )
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.library.problems.elastic_arm import STIFFNESS, grasp_error, position
-from sofa_softctl.library.problems.tasks import Goal, goals
 from sofa_softctl.view.plots.springs import save_energy_plot
 from sofa_softctl.view.terminal.library_study import NAMES, show_energy
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenes.flexible_loop.problem import LoopProblem
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.files import read_mcap, read_recording
@@ -13,7 +14,6 @@ from sofa_softctl.identification.data.recording import Recording, read_csv_recor
 from sofa_softctl.identification.data.table import read_csv, template
 from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.data.units import SIZES, factor, nearest
-from sofa_softctl.identification.problems.loop.problem import LoopProblem
 from sofa_softctl.record.writer import RecordWriter
 
 DRIVE = Channel("drive", "V", deviation=0.0)

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from scenes.flexible_loop import baxter
+from scenes.flexible_loop.recording import Noise, record
+from scenes.flexible_loop.robot import arm_motors, at_rest, robot
 from sofa_softctl import Session
 from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.identification.mechanism import kernels
@@ -11,9 +14,6 @@ from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.motors import Motors
 from sofa_softctl.identification.mechanism.parts import Body, Joint
 from sofa_softctl.identification.mechanism.start import rest, violation
-from sofa_softctl.identification.problems.loop import baxter
-from sofa_softctl.identification.problems.loop.recording import Noise, record
-from sofa_softctl.identification.problems.loop.robot import arm_motors, at_rest, robot
 from sofa_softctl.scene.backend import find_backend
 
 find_backend("embedded")

@@ -7,6 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from scenes.flexible_loop.problem import LoopProblem
+from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.bench.papers.coverage_cases import CHAIN, chain, driven, one_torque
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
@@ -15,8 +17,6 @@ from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.problems.loop.problem import LoopProblem
-from sofa_softctl.identification.problems.loop.recording import Noise, record
 from sofa_softctl.identification.refinement import Refinement
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget

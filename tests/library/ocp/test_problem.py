@@ -177,10 +177,10 @@ def test_which_symbol_and_which_row_are_in_the_digest():
 
 
 def test_two_processes_give_the_same_digest():
-    from sofa_softctl.library.problems.flexible_cart import flexible_cart
+    from scenes.problems.flexible_cart import flexible_cart
 
     asked = (
-        "from sofa_softctl.library.problems.flexible_cart import flexible_cart as cart;"
+        "from scenes.problems.flexible_cart import flexible_cart as cart;"
         "from sofa_softctl.library.ocp.formulas import model_of;"
         "print(model_of(cart(tuned=True)).digest)"
     )

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenes.elastic_arm.problem import arm
+from scenes.problems.flexible_cart import flexible_cart
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.library.ocp import shooting
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Optimum, Program
-from sofa_softctl.library.problems.elastic_arm import arm
-from sofa_softctl.library.problems.flexible_cart import flexible_cart
 from sofa_softctl.status import Status
 
 P = np.array([0.6, 0.15, 0.03, -0.1, 20.0])

@@ -5,15 +5,18 @@ import pickle
 import numpy as np
 import pytest
 
+from scenes.elastic_arm import tasks
+from scenes.problems import flexible_cart
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.formulas import formulas
 from sofa_softctl.library.ocp.kernels.formulas import run, run_slopes
 from sofa_softctl.library.ocp.native import MOST, NONE, native
 from sofa_softctl.library.ocp.tape import Tape
-from sofa_softctl.library.problems.registry import load_problem
 
 casadi = imported()
+
+PROBLEMS = tasks.PROBLEMS | flexible_cart.PROBLEMS
 
 ONE = {  # of a number in (0, 1)
     name: getattr(casadi, name)
@@ -96,7 +99,7 @@ def test_operations_of_two_numbers_are_those_of_casadi(name):
 @pytest.mark.parametrize("name", ["elastic_arm", "elastic_arm_variable", "flexible_cart"])
 def test_formulas_of_the_problems_are_those_of_casadi(name):
     rng = np.random.default_rng(0)
-    for function in formulas(load_problem(name)).values():
+    for function in formulas(PROBLEMS[name]()).values():
         if function.nnz_out(0):
             compared(function, rng.uniform(0.1, 0.6, sum(function_sizes(function))))
 
@@ -110,7 +113,7 @@ def test_results_depend_on_what_they_are_made_of():
 
 @pytest.mark.parametrize("name", ["elastic_arm", "flexible_cart"])
 def test_a_sorted_tape_can_be_evaluated_from_where_inputs_or_states_come_in(name):
-    problem, rng = load_problem(name), np.random.default_rng(0)
+    problem, rng = PROBLEMS[name](), np.random.default_rng(0)
     n, m = len(problem.states), len(problem.inputs)
     for function in (formulas(problem)[key] for key in ("dynamics", "path")):
         tape = Tape.of(function)
@@ -159,7 +162,7 @@ def test_long_formulas_are_machine_code_up_to_a_length():
 
 def test_no_address_leaves_the_process():
     """A pickled tape is compiled anew where it arrives."""
-    tape = Tape.of(formulas(load_problem("flexible_cart"))["dynamics"])
+    tape = Tape.of(formulas(flexible_cart.flexible_cart())["dynamics"])
     assert tape.fast(4, 1, 0).native
     state = pickle.loads(pickle.dumps(tape)).__dict__  # noqa: S301
     assert state["_fast"] == {} and not state["code"].native

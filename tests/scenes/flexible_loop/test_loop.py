@@ -2,24 +2,26 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from scenes.flexible_loop import baxter
+from scenes.flexible_loop.model import MASS, POSTURE, RADIUS, arm_with_loop
+from scenes.flexible_loop.motion import joint_angles
+from scenes.flexible_loop.problem import HAND_NOISE, LoopProblem
+from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.start import settle, violation
 from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problems.loop import baxter
-from sofa_softctl.identification.problems.loop.model import MASS, POSTURE, RADIUS, arm_with_loop
-from sofa_softctl.identification.problems.loop.motion import joint_angles
-from sofa_softctl.identification.problems.loop.perfect import perfect
-from sofa_softctl.identification.problems.loop.problem import HAND_NOISE, LoopProblem
-from sofa_softctl.identification.problems.loop.recording import Noise, record
-from sofa_softctl.identification.problems.registry import load_problem
+from sofa_softctl.identification.problem import load_problem
+from tests.support.perfect import perfect
 
+SCENES = Path(__file__).parents[3] / "scenes"
 TRUTH = np.array([4.4, 1.0])
 
 
@@ -161,5 +163,5 @@ def test_noise_of_joint_angles_enters_what_is_measured_as_well(recording):
 
 
 def test_both_models_have_names_for_the_command():
-    assert load_problem("loop").name == "loop of 12 links"
-    assert load_problem("loop6").links == 6
+    assert load_problem(str(SCENES / "loop_manipulation.py")).name == "loop of 12 links"
+    assert load_problem(str(SCENES / "flexible_loop" / "problem.py") + ":loop6").links == 6

@@ -26,7 +26,8 @@ from sofa_softctl.identification.mechanism.parts import (
     Spring,
 )
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.problems.loop import baxter
+
+from . import baxter
 
 RADIUS = 0.355
 """Radius of the loop [m]."""

@@ -21,10 +21,11 @@ from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Feedback, Force, Output, Settled
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.problem import Problem
-from sofa_softctl.identification.problems.loop import baxter
-from sofa_softctl.identification.problems.loop.feedback import gains
-from sofa_softctl.identification.problems.loop.model import LINKS, STIFFNESSES, arm_with_loop
-from sofa_softctl.identification.problems.loop.recording import ANGLE_NOISE, TORQUE_NOISE
+
+from . import baxter
+from .feedback import gains
+from .model import LINKS, STIFFNESSES, arm_with_loop
+from .recording import ANGLE_NOISE, TORQUE_NOISE
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.effect import Effect

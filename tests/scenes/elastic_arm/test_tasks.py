@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from sofa_softctl.library.problems.elastic_arm import position
-from sofa_softctl.library.problems.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
+from scenes.elastic_arm.problem import position
+from scenes.elastic_arm.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
 
 pytest.importorskip("casadi")
 

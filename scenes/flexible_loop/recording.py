@@ -12,8 +12,9 @@ import numpy as np
 
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.variational import simulate
-from sofa_softctl.identification.problems.loop.motion import DURATION
-from sofa_softctl.identification.problems.loop.robot import (
+
+from .motion import DURATION
+from .robot import (
     FRICTION,
     LINKS,
     STIFFNESS,

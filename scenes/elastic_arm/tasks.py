@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter
-from sofa_softctl.library.problems.elastic_arm import LENGTH, STIFFNESS, arm
+
+from .problem import LENGTH, STIFFNESS, arm
 
 MASSES = (0.3, 0.5)
 """Masses of objects, least and largest [kg]. Source: section 2."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sofa_softctl.library.ocp.formulas import casadi
 from sofa_softctl.library.ocp.problem import (
     Mirror,
     OptimalControlProblem,
@@ -14,7 +15,6 @@ from sofa_softctl.library.ocp.problem import (
     Symbol,
     Variable,
 )
-from sofa_softctl.library.ocp.shooting import casadi
 
 LENGTH = (0.22, 0.22)
 """Lengths of the links [m]."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.runge_kutta import rk4
-from sofa_softctl.library.problems.elastic_arm import (
+
+from .problem import (
     MOTOR_FRICTION,
     MOTOR_INERTIA,
     TORQUE,

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from scenes.elastic_arm import problem as elastic_arm
+from scenes.elastic_arm.problem import arm, grasp_error, inertia, jacobian, position
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems import elastic_arm
-from sofa_softctl.library.problems.elastic_arm import arm, grasp_error, inertia, jacobian, position
 from sofa_softctl.testing import check_jacobian
 
 casadi = pytest.importorskip("casadi")

@@ -5,21 +5,21 @@ import math
 import numpy as np
 import pytest
 
-from sofa_softctl import Session
-from sofa_softctl.errors import SceneError
-from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems import elastic_arm
-from sofa_softctl.library.problems.arm_dynamics import (
+from scenes.elastic_arm import problem as elastic_arm
+from scenes.elastic_arm.dynamics import (
     AngleControl,
     Reference,
     advanced,
     caught,
     energy,
 )
-from sofa_softctl.library.problems.arm_in_scene import FRAMES, ElasticArm
-from sofa_softctl.library.problems.elastic_arm import MOTOR_INERTIA, inertia, jacobian, position
-from sofa_softctl.library.problems.hand import Hand
+from scenes.elastic_arm.hand import Hand
+from scenes.elastic_arm.in_scene import FRAMES, ElasticArm
+from scenes.elastic_arm.problem import MOTOR_INERTIA, inertia, jacobian, position
+from sofa_softctl import Session
+from sofa_softctl.errors import SceneError
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.testing import check_jacobian
 
 K = (0.7, 0.7)

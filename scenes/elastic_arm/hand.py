@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.library.problems.elastic_arm import CLOSING
+from .problem import CLOSING
 
 
 def is_time(distance: float, rate: float, closing: float) -> bool:

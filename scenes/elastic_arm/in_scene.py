@@ -12,7 +12,9 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.library.problems.arm_dynamics import (
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+
+from .dynamics import (
     AngleControl,
     Command,
     Reference,
@@ -22,7 +24,8 @@ from sofa_softctl.library.problems.arm_dynamics import (
     caught,
     energy,
 )
-from sofa_softctl.library.problems.elastic_arm import (
+from .hand import Hand
+from .problem import (
     CLOSING,
     LENGTH,
     STIFFNESS,
@@ -30,8 +33,6 @@ from sofa_softctl.library.problems.elastic_arm import (
     jacobian,
     position,
 )
-from sofa_softctl.library.problems.hand import Hand
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
 
 
 @dataclass

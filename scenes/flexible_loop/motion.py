@@ -7,8 +7,9 @@ import numpy as np
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
-from sofa_softctl.identification.problems.loop import baxter
-from sofa_softctl.identification.problems.loop.model import POSTURE
+
+from . import baxter
+from .model import POSTURE
 
 DURATION = 20.0
 """Duration of the motion [s]."""

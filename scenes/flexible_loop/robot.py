@@ -10,9 +10,10 @@ from scipy.interpolate import CubicSpline
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.motors import Motors
 from sofa_softctl.identification.mechanism.start import Start, settle
-from sofa_softctl.identification.problems.loop import baxter
-from sofa_softctl.identification.problems.loop.model import arm_with_loop
-from sofa_softctl.identification.problems.loop.motion import DURATION, joint_angles
+
+from . import baxter
+from .model import arm_with_loop
+from .motion import DURATION, joint_angles
 
 LINKS = 24
 """Links of the simulated loop: twice those of its model."""

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from scenes.problems import flexible_cart as module
+from scenes.problems.flexible_cart import flexible_cart, residual_swing
 from sofa_softctl.library.ocp.formulas import formulas
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.problems import flexible_cart as module
-from sofa_softctl.library.problems.flexible_cart import flexible_cart, residual_swing
 
 FOOT, MIDDLE = module.STIFFNESS
 P = np.array([0.6, 0.15, 0.03, -0.1, 20.0])

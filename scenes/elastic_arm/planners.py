@@ -10,8 +10,9 @@ import numpy as np
 from sofa_softctl.errors import LibraryError, SoftctlError
 from sofa_softctl.library.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.library.problems.elastic_arm import arm, plant_of
 from sofa_softctl.library.storage import load
+
+from .problem import arm, plant_of
 
 Planner = Callable[[np.ndarray], Motion]
 """Parameters p of `elastic_arm.PARAMETERS` -> a motion of the arm; SoftctlError: there is none."""

@@ -14,7 +14,8 @@ from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.start import settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, free
-from sofa_softctl.identification.problems.loop import baxter
+
+from . import baxter
 
 ANGLE = 0.02
 """Deviation of a joint angle that costs as much as `TORQUE` [rad]."""

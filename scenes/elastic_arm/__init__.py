@@ -1,0 +1,1 @@
+"""The elastic arm of elastic_arm_pick_place.py: problems of its motions, and the robot."""

@@ -1,1 +1,0 @@
-"""The problems that come with the package."""
