@@ -70,8 +70,9 @@ def watch(out: str, arguments: list[str]) -> None:
     """Run a command line, and write which kernels it made ready."""
     from numba.core import sigutils
 
-    from sofa_softctl._internal import compile_ahead
+    from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE
     from sofa_softctl._internal.jit import CachedKernel
+    from sofa_softctl._internal.kernel_types import encode
     from sofa_softctl.cli.app import main
 
     compiled: list[tuple[str, list[str]]] = []
@@ -82,8 +83,8 @@ def watch(out: str, arguments: list[str]) -> None:
     def compile_and_note(self: CachedKernel, sig: object) -> object:
         types = tuple(sigutils.normalize_signature(sig)[0])
         try:
-            module = self.__module__.removeprefix(compile_ahead.PACKAGE)
-            row = json.dumps([module, self.__name__, [compile_ahead.encode(t) for t in types]])
+            module = self.__module__.removeprefix(PACKAGE)
+            row = json.dumps([module, self.__name__, [encode(t) for t in types]])
         except TypeError:
             return compile_kernel(self, sig)
         if open_kernels and row not in open_kernels[-1]:
@@ -103,9 +104,8 @@ def watch(out: str, arguments: list[str]) -> None:
     try:
         main()
     finally:
-        prefix = compile_ahead.PACKAGE
-        names = {module for module in compile_ahead.AHEAD.modules if module.startswith(prefix)}
-        modules = sorted(name.removeprefix(prefix) for name in names)
+        names = {module for module in AHEAD.modules if module.startswith(PACKAGE)}
+        modules = sorted(name.removeprefix(PACKAGE) for name in names)
         content = {"modules": modules, "compiled": compiled, "called": called}
         Path(out).write_text(json.dumps(content))
 

@@ -18,22 +18,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-from numba import types
 
 VARIABLE = "SOFTCTL_COMPILE_PROCESSES"
 """Environment variable: number of helpers; by default one for each further core, at most 3."""
 HELPERS_MAX = 3
 """More would wait for each other: few kernels are compiled at the same time."""
 PACKAGE = "sofa_softctl."
+"""Left out at the beginning of modules' names."""
 _LIST = Path(__file__).with_name("kernels.json")
-
-on_start: Callable[[int], None] = lambda count: None  # noqa: E731
-"""Called with the number of kernels that are to be compiled; the command line tells its user."""
 
 
 class CompileAhead:
@@ -41,22 +37,36 @@ class CompileAhead:
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
+        """Imported modules with kernels."""
+        self.on_start: Callable[[int, Callable[[], int]], None] = lambda count, left: None
+        """Called with the number of predicted kernels, and a function that counts those left."""
         self._predicted: frozenset[str] = frozenset()
         self._helpers: list[subprocess.Popen[str]] = []
 
     def kernel_is_missing(self) -> None:
         """Start helpers if a recorded scene predicts what this process will need."""
+        from sofa_softctl._internal.kernel_cache import CACHE
+
         if self.modules == self._predicted or any(h.poll() is None for h in self._helpers):
             return
         self._predicted = frozenset(self.modules)
-        entries = predict(self.modules)
-        if len(entries) < 2:
+        missing = {name: entry for entry, name in self._predict() if not CACHE.has(name)}
+        if len(missing) < 2:
             return
-        on_start(len(entries))
+        self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
+        atexit.register(self._stop)
         for _ in range(_helper_count()):
             with contextlib.suppress(OSError):
-                self._helpers.append(start_helper(entries[::-1]))
-        atexit.register(self._stop)
+                self._helpers.append(start_helper(list(missing.values())[::-1]))
+
+    def _predict(self) -> Iterator[tuple[Any, str]]:
+        """Kernels of imported modules that will be called, with their names in the cache."""
+        from sofa_softctl._internal.kernel_types import decode
+
+        for entry in predict(self.modules):
+            with contextlib.suppress(Exception):  # a list of another version
+                kernel = getattr(sys.modules[PACKAGE + entry[0]], entry[1])
+                yield entry, kernel.name_in_cache(tuple(map(decode, entry[2])))
 
     def _stop(self) -> None:
         for helper in self._helpers:
@@ -94,7 +104,7 @@ def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
     helper = subprocess.Popen(
         [sys.executable, "-P", "-m", "sofa_softctl._internal.compile_ahead"],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "PYTHONPATH": path, VARIABLE: "0"},
@@ -106,8 +116,8 @@ def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
 
 
 def compile_entries(entries: Iterable[Any]) -> None:
-    """Compile recorded kernels; print a dot for each. Ends when the parent process has ended."""
-    from sofa_softctl._internal.jit import CachedKernel
+    """Compile recorded kernels; end early the parent process has ended."""
+    from sofa_softctl._internal.kernel_types import decode
 
     parent = os.getppid()
     for module, name, arguments in entries:
@@ -115,50 +125,7 @@ def compile_entries(entries: Iterable[Any]) -> None:
             return
         with contextlib.suppress(Exception):  # a list of another version: compiled when called
             kernel = getattr(importlib.import_module(PACKAGE + module), name)
-            if isinstance(kernel, CachedKernel):
-                kernel.compile_unless_locked(tuple(map(decode, arguments)))
-        print(".", end="", flush=True)
-
-
-def encode(kind: Any) -> Any:
-    """Return one of numba's types as JSON; raise TypeError if it cannot be written."""
-    match kind:
-        case types.Array():
-            form = [str(kind.dtype), kind.ndim, kind.layout, kind.mutable, kind.aligned]
-            return ["array", *form]
-        case types.NamedTuple() | types.NamedUniTuple():
-            fields = kind.instance_class
-            home = f"{fields.__module__.removeprefix(PACKAGE)}:{fields.__qualname__}"
-            members: Any = kind
-            return ["named tuple", home, *map(encode, members)]
-        case types.BaseTuple():
-            members = kind
-            return ["tuple", *map(encode, members)]
-        case types.Omitted() if isinstance(kind.value, bool | int | float | None):
-            return ["omitted", kind.value]
-        case types.Number() | types.Boolean() | types.NoneType():
-            return str(kind)
-    raise TypeError(f"{kind} cannot be written")
-
-
-def decode(text: Any) -> Any:
-    """Return one of numba's types from JSON."""
-    namespace: Any = types
-    if isinstance(text, str):
-        return getattr(namespace, {"bool": "boolean"}.get(text, text))
-    kind, *rest = text
-    match kind:
-        case "array":
-            dtype, dimensions, layout, is_mutable, is_aligned = rest
-            array: Any = types.Array
-            return array(decode(dtype), dimensions, layout, not is_mutable, aligned=is_aligned)
-        case "named tuple":
-            module, _, name = rest[0].partition(":")
-            fields = getattr(importlib.import_module(PACKAGE + module), name)
-            return namespace.BaseTuple.from_types([decode(each) for each in rest[1:]], fields)
-        case "tuple":
-            return namespace.BaseTuple.from_types([decode(member) for member in rest])
-    return namespace.Omitted(rest[0])
+            kernel.compile_unless_locked(tuple(map(decode, arguments)))
 
 
 @cache

@@ -72,7 +72,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
             if arguments in compiled:
                 return compiled[arguments].entry_point
             try:
-                name = _DIGEST.of_kernel(self, arguments)
+                name = self.name_in_cache(arguments)
             except TypeError:  # it uses what has no content to compare
                 return super().compile(sig)
             if self._load(name):
@@ -86,9 +86,13 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
                     CACHE.save(name, compiled[arguments])
             return entry_point
 
+    def name_in_cache(self, arguments: tuple[Any, ...]) -> str:
+        """Return the name for argument types; raise TypeError if nothing says what it would be."""
+        return _DIGEST.of_kernel(self, arguments)
+
     def compile_unless_locked(self, arguments: tuple[Any, ...]) -> None:
         """Compile the kernel for the cache, unless it is there or a process is compiling it."""
-        name = _DIGEST.of_kernel(self, arguments)
+        name = self.name_in_cache(arguments)
         if not CACHE.has(name) and not CACHE.is_locked(name):
             self.compile(arguments)
 

@@ -1,0 +1,51 @@
+"""Argument types of kernels as JSON."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from numba import types
+
+from sofa_softctl._internal.compile_ahead import PACKAGE
+
+
+def encode(kind: Any) -> Any:
+    """Return one of numba's types as JSON; raise TypeError if it cannot be written."""
+    match kind:
+        case types.Array():
+            form = [str(kind.dtype), kind.ndim, kind.layout, kind.mutable, kind.aligned]
+            return ["array", *form]
+        case types.NamedTuple() | types.NamedUniTuple():
+            fields = kind.instance_class
+            home = f"{fields.__module__.removeprefix(PACKAGE)}:{fields.__qualname__}"
+            members: Any = kind
+            return ["named tuple", home, *map(encode, members)]
+        case types.BaseTuple():
+            members = kind
+            return ["tuple", *map(encode, members)]
+        case types.Omitted() if isinstance(kind.value, bool | int | float | None):
+            return ["omitted", kind.value]
+        case types.Number() | types.Boolean() | types.NoneType():
+            return str(kind)
+    raise TypeError(f"{kind} cannot be written")
+
+
+def decode(text: Any) -> Any:
+    """Return one of numba's types from JSON."""
+    namespace: Any = types
+    if isinstance(text, str):
+        return getattr(namespace, {"bool": "boolean"}.get(text, text))
+    kind, *rest = text
+    match kind:
+        case "array":
+            dtype, dimensions, layout, is_mutable, is_aligned = rest
+            array: Any = types.Array
+            return array(decode(dtype), dimensions, layout, not is_mutable, aligned=is_aligned)
+        case "named tuple":
+            module, _, name = rest[0].partition(":")
+            fields = getattr(importlib.import_module(PACKAGE + module), name)
+            return namespace.BaseTuple.from_types([decode(each) for each in rest[1:]], fields)
+        case "tuple":
+            return namespace.BaseTuple.from_types([decode(member) for member in rest])
+    return namespace.Omitted(rest[0])
