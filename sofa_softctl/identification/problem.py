@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
@@ -28,6 +29,21 @@ class Problem(ABC):
     defaults, such as `rate` [Hz], at which recordings must be sampled (None: any), and `recorded`,
     a dict from columns of MCAP records to names of inputs and channels.
     """
+
+    @staticmethod
+    def checked(problem: Any) -> Problem:
+        """Return the problem itself.
+
+        Raises:
+            IdentificationError: Its class does not derive from `Problem`.
+        """
+        if not isinstance(problem, Problem):
+            kind = type(problem).__name__
+            raise IdentificationError(
+                f"{kind} does not derive from sofa_softctl.identification.Problem: write class "
+                f"{kind}(Problem). See docs/how-to/identify-a-model.md#declare-a-problem."
+            )
+        return problem
 
     if TYPE_CHECKING:  # at run time dataclasses would take a property for the default of a field
 

@@ -291,7 +291,7 @@ def test_one_simulation_is_one(files):
 def test_studies_that_need_no_scenes_run_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "sofa_softctl.bench.papers.library.measure_energies",
+        "benchmarks.trajectories.measure.measure_energies",
         lambda tell, **options: SimpleNamespace(to_dict=dict),
     )
     found = CliRunner().invoke(app, ["papers", "trajectories", "--json"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sofa_softctl._internal.problem_files import ProblemRegistry
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.problem import Problem
 
 REGISTRY = ProblemRegistry[Problem](
@@ -23,4 +22,4 @@ def load_problem(name: str) -> Problem:
     Raises:
         IdentificationError: There is no such problem.
     """
-    return as_problem(REGISTRY.load(name))
+    return Problem.checked(REGISTRY.load(name))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from benchmarks.loop.steepest_descent import descend
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.effects.delay import Delayed
@@ -13,7 +14,6 @@ from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.multistart import spread_starts
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.parameter import Parameter, Prior

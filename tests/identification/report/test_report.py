@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from benchmarks.loop.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.view.report.identification import page
 from sofa_softctl.view.terminal.identification import show

@@ -7,13 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.papers.coverage_cases import CHAIN, chain, driven, one_torque
+from benchmarks.loop.steepest_descent import as_estimate, descend
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.problems.loop.problem import LoopProblem
 from sofa_softctl.identification.problems.loop.recording import Noise, record
@@ -22,6 +21,7 @@ from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.view.report.identification import page
+from tests.support.chains import CHAIN, chain, driven, one_torque
 
 RATE = Parameter("rate", 1.0, "1/s")
 OFFSET = Parameter("offset", 0.0, "mm", lower=-10.0)

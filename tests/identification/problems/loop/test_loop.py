@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.loop.steepest_descent import descend
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.start import settle, violation
 from sofa_softctl.identification.parameter import starts
