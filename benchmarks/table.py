@@ -1,68 +1,71 @@
-"""Rows of a study's CSV file, which it goes on with after a kill."""
+"""Rows of a benchmark's CSV file, which it continues after a kill."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from sofa_softctl._internal.executors.again import GOES_ON, lost_workers
-from sofa_softctl.errors import IdentificationError
+from sofa_softctl.errors import SoftctlError
 
 Row = dict[str, str]
-Run = TypeVar("Run")
+Key = TypeVar("Key", bound=Hashable)
 
 
 def completed_rows(
     path: Path,
-    header: list[str],
-    wanted: Sequence[Run],
-    run_of: Callable[[Row], Run],
-    work: Callable[[list[Run]], Iterable[Row]],
+    header: Sequence[str],
+    wanted: Sequence[Key],
+    key_of: Callable[[Row], Key],
+    work: Callable[[list[Key]], Iterable[Row]],
     progress: Callable[[int], None] | None = None,
 ) -> list[Row]:
-    """The rows of all runs that are wanted; those that the file lacks are appended one by one.
+    """Return the rows of all wanted runs; those that the file lacks are appended one by one.
+
+    Rows of the file are not computed again: after a change of the code, give another file.
 
     Args:
         path: CSV file; continued if it exists.
         header: Names of its columns.
-        wanted: Runs, in the order of the rows that are returned.
-        run_of: The run of a row.
-        work: Rows of runs, in any order.
-        progress: Called after each row with the number of rows.
+        wanted: Keys of runs, in the order of the rows that are returned.
+        key_of: Key of a row.
+        work: Computes rows of runs, in any order.
+        progress: Called after each row with the number of rows, and at the start if there are any.
 
     Raises:
-        IdentificationError: The file has other columns.
+        SoftctlError: The file has other columns.
         WorkerError: Two worker processes died with the same run.
     """
-    done = {run_of(row): row for row in _whole_rows(path, header)}
-    left = [run for run in wanted if run not in done]
-    count = len(wanted) - len(left)
+    rows = {key_of(row): row for row in _whole_rows(path, header)}
+    missing = [key for key in wanted if key not in rows]
+    count = len(wanted) - len(missing)
+    if count and progress is not None:
+        progress(count)
     with lost_workers(GOES_ON), path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, header, lineterminator="\n")
-        if not done:
+        writer = csv.DictWriter(file, header, restval="", lineterminator="\n")
+        if not rows:
             file.truncate(0)
             writer.writeheader()
-        for row in work(left):
-            done[run_of(row)] = row
+        for row in work(missing):
+            rows[key_of(row)] = dict.fromkeys(header, "") | row
             writer.writerow(row)
             file.flush()
             count += 1
             if progress is not None:
                 progress(count)
-    return [done[run] for run in wanted]
+    return [rows[key] for key in wanted]
 
 
-def _whole_rows(path: Path, header: list[str]) -> list[Row]:
-    """Complete lines of a file; a kill may have truncated the last one."""
+def _whole_rows(path: Path, header: Sequence[str]) -> list[Row]:
+    """Return the complete rows of a file; a last one that a kill cut off is removed."""
     if not path.exists() or not path.stat().st_size:
         return []
     text = path.read_text(encoding="utf-8", errors="replace")
-    lines = list(csv.reader(text.splitlines()))
-    if lines[0] != header:
-        raise IdentificationError(f"{path} is not a file of this benchmark: give another name.")
-    whole = lines[1:] if text.endswith("\n") else lines[1:-1]
-    if len(whole) + 1 < len(lines):
-        path.write_text("\n".join(",".join(line) for line in [header, *whole]) + "\n")
-    return [dict(zip(header, line, strict=True)) for line in whole]
+    if not text.startswith(",".join(header) + "\n"):
+        raise SoftctlError(f"'{path}' is not a file of this benchmark: give another name.")
+    if not text.endswith("\n"):
+        text = text[: text.rindex("\n") + 1]
+        path.write_text(text)
+    return list(csv.DictReader(text.splitlines()))

@@ -35,7 +35,8 @@ def contact_search(
 
     check_workers(workers, cluster)
     check_outputs(out=out)
-    bar = Terminal(quiet=quiet or as_json).bar("problems", problems)
+    compared = ("auto", "pivoting", "exact") if strategies else ("auto",)
+    bar = Terminal(quiet=quiet or as_json).bar("answers", problems * len(compared))
     with stopping(resume_note(out)), processes(workers, cluster) as executor, bar as advance:
         rows = measure_search(
             out,
@@ -43,7 +44,7 @@ def contact_search(
             problems=problems,
             seed=seed,
             contacts=most_contacts,
-            strategies=("auto", "pivoting", "exact") if strategies else ("auto",),
+            strategies=compared,
             executor=executor,
         )
     found = summary(rows)

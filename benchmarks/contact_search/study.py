@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from functools import cache, partial
 from pathlib import Path
 from time import process_time
@@ -14,8 +13,8 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from benchmarks.contact_search.enumeration import Best, enumerate_modes
-from sofa_softctl._internal.executors.again import GOES_ON, lost_workers, submit_again
-from sofa_softctl.errors import ProblemError
+from benchmarks.table import Row, completed_rows
+from sofa_softctl._internal.executors.again import as_done
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
@@ -141,7 +140,7 @@ def measure_search(
 
     Args:
         path: CSV file; continued if it exists.
-        progress: Called after each problem with how many there are.
+        progress: Called after each row with the number of rows.
         problems: How many; problem k is `random_contact_problem(seed, k, contacts)`.
         seed: Of the corpus.
         contacts: Most contacts of a problem.
@@ -149,46 +148,22 @@ def measure_search(
         executor: Does several problems at a time; None: one by one, here.
 
     Raises:
-        ProblemError: The file is not one of this study.
+        SoftctlError: The file is not one of this benchmark.
         WorkerError: Two worker processes died with the same problem.
     """
     random_contact_problem(seed, 0, contacts)  # raises what is wrong with the arguments
-    rows = _read(path)
-    known = {(row.strategy, row.seed, row.number, row.contacts) for row in rows}
-    missing = [
-        k
-        for k in range(problems)
-        if any((name, seed, k, contacts) not in known for name in strategies)
-    ]
+    wanted = [(name, seed, k, contacts) for name in sorted(strategies) for k in range(problems)]
     one = partial(measure_problem, seed, contacts=contacts, strategies=tuple(strategies))
-    done = problems - len(missing)
-    with lost_workers(GOES_ON), path.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not rows and not path.stat().st_size:
-            writer.writerow(SearchRow._fields)
-        found: Iterable[list[SearchRow]] = map(one, missing)
-        if executor is not None:
-            found = (
-                each.result()
-                for each in as_completed(submit_again(executor, one, k) for k in missing)
-            )
-        for new in found:
-            fresh = [row for row in new if (row.strategy, seed, row.number, contacts) not in known]
-            writer.writerows(fresh)
-            file.flush()
-            rows += fresh
-            done += 1
-            if progress is not None:
-                progress(done)
-    wanted = set(strategies)
-    chosen = [
-        row
-        for row in rows
-        if row.strategy in wanted
-        and (row.seed, row.contacts) == (seed, contacts)
-        and row.number < problems
-    ]
-    return sorted(chosen, key=lambda row: (row.strategy, row.number))
+
+    def work(missing: list[tuple[str, int, int, int]]) -> Iterator[Row]:
+        numbers = sorted({number for _, _, number, _ in missing})
+        for rows in as_done(executor, one, numbers):
+            for row in rows:
+                if (row.strategy, seed, row.number, contacts) in missing:
+                    yield {name: _text(value) for name, value in row._asdict().items()}
+
+    rows = completed_rows(path, SearchRow._fields, wanted, _key, work, progress)
+    return [_row(row) for row in rows]
 
 
 def measure_problem(
@@ -261,22 +236,16 @@ def _quantile(values: np.ndarray, share: float) -> float:
     return float(np.quantile(values, share)) if len(values) else math.nan
 
 
-def _read(path: Path) -> list[SearchRow]:
-    """Whole lines of a file; the last one may have been cut off by a kill."""
-    if not path.exists() or not path.stat().st_size:
-        return []
-    text = path.read_text(encoding="utf-8", errors="replace")
-    lines = list(csv.reader(text.splitlines()))
-    if lines[0] != list(SearchRow._fields):
-        raise ProblemError(f"{path} is not a file of this study: give another name.")
-    if not text.endswith("\n"):
-        lines = lines[:-1]
-        path.write_text("".join(",".join(line) + "\n" for line in lines))
-    return [_row(line) for line in lines[1:]]
+def _key(row: Row) -> tuple[str, int, int, int]:
+    return row["strategy"], int(row["seed"]), int(row["number"]), int(row["contacts"])
 
 
-def _row(line: list[str]) -> SearchRow:
-    values: list[Any] = [read(text) for read, text in zip(_READERS, line, strict=True)]
+def _text(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _row(row: Row) -> SearchRow:
+    values: list[Any] = [read(row[name]) for name, read in _READERS.items()]
     return SearchRow(*values)
 
 
@@ -284,5 +253,7 @@ def _truth(text: str) -> bool:
     return text == "True"
 
 
-_READERS = [_truth if kind is bool else kind for kind in get_type_hints(SearchRow).values()]
+_READERS = {
+    name: _truth if kind is bool else kind for name, kind in get_type_hints(SearchRow).items()
+}
 """What reads each field of a `SearchRow` from text."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import numpy as np
 
 from benchmarks.success_rates.cases import ROBOTS, Case
 from benchmarks.success_rates.run import COLUMNS, run_case
-from sofa_softctl._internal.executors.again import GOES_ON, lost_workers, submit_again
-from sofa_softctl.errors import SoftctlError
+from benchmarks.table import Row, completed_rows
+from sofa_softctl._internal.executors.again import as_done
 from sofa_softctl.status import Status
 
 MEDIANS = ("position mean", "position end", "angle mean", "angle end", "plane mean", "point end")
@@ -90,40 +89,24 @@ def measure_robust(
         SoftctlError: The file is not one of this benchmark.
         WorkerError: Two worker processes died with the same case.
     """
-    known = {_key(row) for row in _rows(path)}
-    todo = [case for case in cases if case.key not in known]
-    if progress is not None:
-        progress(len(cases) - len(todo))
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if not file.tell():
-            writer.writeheader()
-        for done, row in enumerate(_run(scenes, todo, executor), len(cases) - len(todo)):
-            writer.writerow({name: _text(value) for name, value in row.items()})
-            file.flush()
-            if progress is not None:
-                progress(done + 1)
-    wanted = {case.key for case in cases}
-    rows = [row for row in _rows(path) if _key(row) in wanted]
+    by_key = {case.key: case for case in cases}
+    rows = completed_rows(
+        path,
+        COLUMNS,
+        list(by_key),
+        _key,
+        lambda missing: _run(scenes, [by_key[key] for key in missing], executor),
+        progress,
+    )
     names = dict.fromkeys(case.robot for case in cases)
     return [_summary(name, [row for row in rows if row["robot"] == name]) for name in names]
 
 
-def _run(
-    scenes: Path, cases: Sequence[Case], executor: Executor | None
-) -> Iterator[dict[str, Any]]:
+def _run(scenes: Path, cases: Sequence[Case], executor: Executor | None) -> Iterator[Row]:
     """Rows in the order in which the runs end."""
-    asked = [(scenes / ROBOTS[case.robot].scene, case) for case in cases]
-    if executor is None:
-        yield from (run_case(scene, case) for scene, case in asked)
-        return
-    pending = [submit_again(executor, run_case, scene, case) for scene, case in asked]
-    try:
-        with lost_workers(GOES_ON):
-            yield from (future.result() for future in as_completed(pending))
-    finally:
-        for future in pending:
-            future.cancel()
+    files = [scenes / ROBOTS[case.robot].scene for case in cases]
+    for row in as_done(executor, run_case, files, cases):
+        yield {name: _text(value) for name, value in row.items()}
 
 
 def _summary(name: str, rows: Sequence[dict[str, str]]) -> Robustness:
@@ -160,7 +143,7 @@ def _summary(name: str, rows: Sequence[dict[str, str]]) -> Robustness:
 def _slowest_thousandth(rows: Sequence[dict[str, str]]) -> float:
     """Time that 0.1 % of the steps of all rows exceed [ms].
 
-    Exact while no row has more than `robust_run.SLOWEST` of them, as with up to 40,000 steps.
+    Exact while no row has more than `run.SLOWEST` of them, as with up to 40,000 steps.
     """
     times = sorted(
         (float(text) for row in rows for text in row["qp slowest"].split()), reverse=True
@@ -187,22 +170,6 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.6g}"
     return str(value)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    """Whole lines of the file; the last one may have been cut off by a kill, and is removed."""
-    if not path.exists() or not path.stat().st_size:
-        return []
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if not text.startswith(",".join(COLUMNS) + "\n"):
-        raise SoftctlError(
-            f"'{path}' does not begin with the columns of `python -m benchmarks.success_rates`: "
-            "give the name of a file that it made, or of one that does not exist."
-        )
-    if not text.endswith("\n"):
-        text = text[: text.rindex("\n") + 1]
-        path.write_text(text)
-    return list(csv.DictReader(text.splitlines()))
 
 
 def _finite(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Makes docs/figures/robustness_*: maps of the studies of benchmarks/robustness, and movies of failures.
+"""Makes docs/figures/robustness_*: maps of studies of benchmarks/robustness, movies of failures.
 
 A cell is a run: its error by the limit of the robot's criterion, the column `ratio`. Blue is
 reached; a frame is the scene as it is. Studies without rows are left out. Run, after

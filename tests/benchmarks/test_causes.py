@@ -9,6 +9,8 @@ from benchmarks.causes.cases import PLANTS, recording, wrong
 from benchmarks.causes.measure import HEADER, RIGHT, measure_causes, runs
 from sofa_softctl.errors import IdentificationError
 
+pytestmark = pytest.mark.study
+
 
 def test_a_robot_has_the_effect_and_a_changed_recording_its_columns():
     """The same noise: they differ by the effect, an offset by itself."""

@@ -6,7 +6,10 @@ import pytest
 
 from benchmarks.cluster import cluster_load
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts bytes by Linux's TCP_INFO")
+pytestmark = [
+    pytest.mark.study,
+    pytest.mark.skipif(sys.platform != "linux", reason="counts bytes by Linux's TCP_INFO"),
+]
 
 
 def test_what_runs_cost_is_counted():

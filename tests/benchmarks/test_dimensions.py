@@ -3,14 +3,13 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from benchmarks.dimensions import measure_dimensions
+from benchmarks.dimensions import measure_dimensions, show_dimensions
 from benchmarks.planning.cases import CASES
-from benchmarks.planning.tables import show_dimensions
-from sofa_softctl.cli.app import app
 
-SCENES = Path(__file__).parents[3] / "scenes"
+pytestmark = pytest.mark.study
+
+SCENES = Path(__file__).parents[2] / "scenes"
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +41,3 @@ def test_the_table_has_a_line_for_each_grid(rows, capsys):
     show_dimensions(rows.values())
     shown = capsys.readouterr().out
     assert "4, cells" in shown and "4, sparse" in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--lines", "5"], "--lines must be some of 4, 6 and 8, such as 6,8; got '5'."),
-        (["--grid", "dense"], "--grid must be cells, sparse or both; got 'dense'."),
-    ],
-)
-def test_wrong_options_are_named(options, told):
-    command = ["papers", "dimensions", "--scenes", str(SCENES), *options]
-    assert told in str(CliRunner().invoke(app, command).exception)

@@ -1,23 +1,25 @@
 """The studies of identification: resumable, and shown."""
 
 import csv
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from benchmarks.intervals import measure as coverage
 from benchmarks.intervals.measure import measure_coverage
+from benchmarks.intervals.table import show_coverage
 from benchmarks.loop.measure import measure_identification
-from benchmarks.loop.plot import (
-    save_study_plot,
-    show_coverage,
-    show_study,
-)
+from benchmarks.loop.plot import save_study_plot
+from benchmarks.loop.table import show_study
 from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl.cli.app import app
-from sofa_softctl.errors import IdentificationError
+from sofa_softctl.errors import SoftctlError
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget
+
+pytestmark = pytest.mark.study
+
+PROBLEM = str(Path(__file__).parents[1] / "identification" / "lag_problem.py")
 
 
 def test_a_study_that_was_killed_goes_on_where_it_was(tmp_path):
@@ -48,7 +50,7 @@ def test_worker_processes_write_the_same_rows(tmp_path):
 def test_another_file_is_left_alone(tmp_path):
     other = tmp_path / "notes.csv"
     other.write_text("a,b\n1,2\n")
-    with pytest.raises(IdentificationError, match="is not a file of this benchmark"):
+    with pytest.raises(SoftctlError, match="is not a file of this benchmark"):
         measure_coverage(other, repetitions=1)
     assert other.read_text() == "a,b\n1,2\n"
 
@@ -60,15 +62,14 @@ def test_noise_of_inputs_widens_intervals(tmp_path):
     ).all()
 
 
-def test_the_command_shows_how_often_intervals_hold(tmp_path):
-    words = ["--coverage", str(tmp_path / "few.csv"), "--repetitions", "2"]
-    found = CliRunner().invoke(app, ["papers", "identification", *words])
-    assert "inputs too" in found.output
-    assert "2 estimates each" in " ".join(found.output.split())
-    found = CliRunner().invoke(app, ["papers", "identification", *words, "--case", "arm"])
-    assert "payload" in found.output and "stiffness" in found.output
-    found = CliRunner().invoke(app, ["papers", "identification", *words, "--case", "legs"])
-    assert found.exit_code != 0 and "There is no case 'legs'" in str(found.exception)
+def test_the_command_shows_how_often_intervals_hold(run_benchmark, tmp_path):
+    words = ("intervals", "--out", tmp_path / "few.csv", "--repetitions", 2)
+    _, out, _ = run_benchmark(*words)
+    assert "inputs too" in out and "2 estimates each" in " ".join(out.split())
+    _, out, _ = run_benchmark(*words, "--case", "arm")
+    assert "payload" in out and "stiffness" in out
+    status, _, err = run_benchmark(*words, "--case", "legs")
+    assert status == 1 and "There is no case 'legs'" in err
 
 
 def test_starts_and_noise_are_other_ones_each_time(tmp_path):
@@ -131,3 +132,19 @@ def test_where_the_finer_model_cannot_be_fitted_widened_intervals_do_not_hold(
     assert np.isfinite(list(found[0].to_dict()["half_width_widened"].values())).all()
     show_coverage(found)
     assert "of 1 the error of the discretisation was not found" in capsys.readouterr().out
+
+
+def test_intervals_of_a_problem_of_ones_own(run_benchmark, tmp_path):
+    """It simulates its data along a planned motion, with the noise that it declares."""
+    time = np.arange(101) * 0.02
+    rows = [f"{t!r},{np.sin(3.0 * t)!r},0.0" for t in time.tolist()]
+    (tmp_path / "motion.csv").write_text("\n".join(["time [s], drive [V], tip [mm]", *rows]))
+    words = ("intervals", "--out", tmp_path / "own.csv", "--json", "--problem", PROBLEM)
+    words += ("--data", tmp_path / "motion.csv", "--repetitions", 5)
+    status, out, err = run_benchmark(*words, "--true", "tau=0.3")
+    assert status == 0, err
+    (row,) = json.loads(out)
+    assert row["truth"] == {"tau": 0.3, "gain": 1.0} and row["solved"] == 5
+    assert row["mean"]["tau"] == pytest.approx(0.3, rel=0.02)
+    _, _, err = run_benchmark(*words, "--generator", "mesh")
+    assert "has no finer model 'mesh'. It has: none" in err

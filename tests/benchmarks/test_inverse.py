@@ -10,7 +10,9 @@ from benchmarks.planning.measure import PaperRow, measure_planning
 from benchmarks.success_rates.cases import ROBOTS
 from tests.support.random_contact_problems import random_problem
 
-SCENES = Path(__file__).parents[3] / "scenes"
+pytestmark = pytest.mark.study
+
+SCENES = Path(__file__).parents[2] / "scenes"
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,9 @@ from benchmarks.learning_throughput import _episodes, measure_throughput
 from sofa_softctl.errors import WorkerError
 from sofa_softctl.learning.environments import maker_of
 
-TINY = Path(__file__).parent / "tiny.py"
+pytestmark = pytest.mark.study
+
+TINY = Path(__file__).parents[1] / "learning" / "tiny.py"
 
 
 def test_both_ways_are_measured_in_turns():

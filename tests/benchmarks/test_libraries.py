@@ -14,12 +14,14 @@ from benchmarks.libraries import measure as library_table
 from benchmarks.libraries.measure import PAPER, LibraryRow, _row, measure_library
 from benchmarks.libraries.paper_method import answer_blind, build_as_paper
 from sofa_softctl.cli import app as _commands  # noqa: F401
-from sofa_softctl.cli.root import app
 from sofa_softctl.library.fresh_tasks import FreshTasks
 from sofa_softctl.library.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
+from tests.support.benchmark_commands import app_of
+
+pytestmark = pytest.mark.study
 
 DISTANCE, SPEED = 0.3, 0.0
 
@@ -170,15 +172,16 @@ def test_the_command_shows_each_number_in_its_column(measured, monkeypatch, tmp_
     monkeypatch.setattr(library_table, "measure_library", measure)
     monkeypatch.setenv("COLUMNS", "170")
     plot = tmp_path / "libraries.png"
-    words = ["papers", "library", "--seeds", "2", "--tasks", "8"]
-    told = CliRunner().invoke(app, [*words, "--plot", str(plot)])
+    words = ["--seeds", "2", "--tasks", "8"]
+    told = CliRunner().invoke(app_of("libraries"), [*words, "--plot", str(plot)])
     assert told.exit_code == 0, told.output
     assert (asked[0]["seeds"], asked[0]["tasks"]) == (2, 8) and asked[0]["executor"] is None
     (line,) = (each for each in told.output.splitlines() if each.startswith("│ motions"))
     cells = [each.strip() for each in line.split("│")[2:5]]
     assert cells == [f"{PAPER.motions:.0f}", "1", "41 to 42"]
     assert "least to largest of 2 seeds" in told.output and plot.stat().st_size > 10_000
-    data = json.loads(CliRunner().invoke(app, [*words, "--json", "--quiet"]).stdout)
+    told = CliRunner().invoke(app_of("libraries"), [*words, "--json", "--quiet"])
+    data = json.loads(told.stdout)
     assert [each["ours"]["motions"] for each in data["seeds"]] == [41.0, 42.0]
     assert data["seeds"][0]["cold"]["mean"] is None
 

@@ -1,17 +1,14 @@
 """The checker of benchmarks/library_answers.py finds what breaks a tolerance or a limit."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sofa_softctl._internal.user_module import import_file
+from benchmarks.library_check import Checker
+from benchmarks.library_problems import PROBLEMS
 from sofa_softctl.library.ocp.shooting import Program
 
-STUDIES = Path(__file__).parents[2] / "scenes" / "studies"
-PROBLEMS = import_file(STUDIES / "library_problems.py", "problems").PROBLEMS
-CHECK = import_file(STUDIES / "library_check.py", "check")
 P = {"crane": np.array([0.95, 0.5]), "obstacle": np.array([0.1, 0.1, 0.9, 0.4])}
 """Tasks whose best motion reaches a limit: of a state, and `path`."""
 
@@ -21,7 +18,7 @@ def planned(name, **changes):
     program = Program(replace(PROBLEMS[name](), **changes))
     optimum = program.solve(P[name])
     assert optimum.status.ok
-    return CHECK.Checker(program.problem, program.model.path_scale), program.motion(optimum.v)
+    return Checker(program.problem, program.model.path_scale), program.motion(optimum.v)
 
 
 @pytest.fixture(scope="module", params=P)

@@ -11,7 +11,9 @@ from sofa_softctl.batch.study_file import read_study
 from sofa_softctl.scene.loader import load_scene, parameters_of
 from tests.docs.pages import text
 
-STUDIES = sorted((Path(__file__).parents[2] / "scenes" / "studies").glob("*.toml"))
+pytestmark = pytest.mark.study
+
+STUDIES = sorted((Path(__file__).parents[2] / "benchmarks" / "robustness").glob("*.toml"))
 BEGIN = {robot.scene: robot.begin for robot in ROBOTS.values()}
 PAGE = text("reference/robustness")
 

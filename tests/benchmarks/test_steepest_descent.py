@@ -5,10 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.loop.steepest_descent import as_estimate, descend
+from benchmarks.loop.steepest_descent import descend
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.termination import Termination
+from sofa_softctl.identification.problems.loop.perfect import perfect
+from sofa_softctl.identification.problems.loop.problem import LoopProblem
+from sofa_softctl.identification.problems.loop.recording import STIFFNESS, Noise, record
 
 
 def cost_of(experiment, rho, terminal=True):
@@ -134,10 +138,28 @@ def test_a_line_search_without_end_gives_up(models):
     assert descend([Uphill(models.lag().recording)]).termination is Termination.STALLED
 
 
-def test_its_end_is_judged_as_an_estimate(models):
-    one = models.lag(1)
-    found = descend([one], gradient_norm=1e-6, most=500)
-    judged = as_estimate(found, [one])
-    assert judged.method == "steepest descent" and judged.termination is Termination.CONVERGED
-    assert judged.cost == pytest.approx(np.nansum(judged.fits[0].residuals ** 2))
-    assert judged.evaluations == found.simulations + found.gradients
+def test_an_experiment_without_an_adjoint_is_refused(models):
+    class Forward(models.Lag):
+        pull_back = Experiment.pull_back
+
+    one = Forward(models.lag(1).recording)
+    with pytest.raises(
+        IdentificationError, match="lag: expected a method pull_back.*it has no pul"
+    ):
+        descend([one])
+
+
+def test_the_loop_goes_there_as_well():
+    """Twelve links at 5 ms, without noise, from 6 to 12 s: the loop is pushed aside and bent."""
+    whole = record(links=12, dt=5e-3, duration=12.0, noise=Noise(0.0, 0.0))
+    part = slice(600, None)
+    end = replace(
+        whole, time=whole.time[part], inputs=whole.inputs[part], outputs=whole.outputs[part]
+    )
+    problem = LoopProblem()
+    exact = perfect(problem, np.array(STIFFNESS), end)
+    descent = descend([problem.experiment(exact)], gradient_norm=3e-4)
+    costs = [each.cost for each in descent.iterates]
+    assert all(after < before for before, after in zip(costs, costs[1:], strict=False))
+    assert descent.iterates[-1].gradient_norm < 3e-4
+    assert costs[-1] < 0.5 * costs[0]

@@ -4,13 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from strip import SURROGATE, bend
 
+from benchmarks.surrogate_error import measure_surrogate
 from sofa_softctl.errors import SceneError
 from sofa_softctl.learning import LineTask
-from sofa_softctl.learning.measuring import measure_surrogate
+from tests.learning.strip import SURROGATE, bend
 
-STRIP = Path(__file__).parent / "strip.py"
+pytestmark = pytest.mark.study
+
+STRIP = Path(__file__).parents[1] / "learning" / "strip.py"
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,8 @@ from sofa_softctl.errors import SoftctlError
 from sofa_softctl.library.problems.elastic_arm import STIFFNESS, grasp_error, position
 from sofa_softctl.library.problems.tasks import Goal, goals
 
+pytestmark = pytest.mark.study
+
 pytest.importorskip("casadi")
 
 

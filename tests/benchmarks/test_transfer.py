@@ -7,7 +7,9 @@ import pytest
 from benchmarks.inverse import transfer
 from benchmarks.planning import tables as paper_tables
 
-SCENES = Path(__file__).parents[3] / "scenes"
+pytestmark = pytest.mark.study
+
+SCENES = Path(__file__).parents[2] / "scenes"
 
 
 def test_another_plant_comes_near_the_simulation_but_not_to_it(monkeypatch, capsys):

@@ -4,13 +4,13 @@ import pytest
 from benchmarks.contact_search.corpus import (
     load_corpus,
     measure,
-    random_problem,
     save_corpus,
     statistics,
 )
 from sofa_softctl.qpcc.contacts import Law, NormalSum
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
+from tests.support.random_contact_problems import random_problem
 
 
 def test_random_problems_are_elastic_bodies():

@@ -10,8 +10,7 @@ from benchmarks.contact_search.enumeration import enumerate_modes
 from benchmarks.contact_search.sample import load_sample
 from benchmarks.contact_search.study import compare_search, figures, measure_search, summary
 from benchmarks.contact_search.table import show_search
-from sofa_softctl.cli.app import app
-from sofa_softctl.errors import ProblemError
+from sofa_softctl.errors import SoftctlError
 from sofa_softctl.qpcc.examples.contacts import (
     block_that_slides,
     grasp_that_is_too_weak,
@@ -20,6 +19,9 @@ from sofa_softctl.qpcc.examples.contacts import (
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from tests.support.answer_check import check_answer
+from tests.support.benchmark_commands import app_of
+
+pytestmark = pytest.mark.study
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -32,7 +34,7 @@ def test_a_study_goes_on_where_it_was_stopped(tmp_path):
     path.write_text("\n".join(lines[:3]) + "\n" + lines[3][:20])
     seen = []
     again = measure_search(path, seen.append, problems=3, contacts=3)
-    assert seen == [3]
+    assert seen == [2, 3]
     assert [row.objective for row in again] == [row.objective for row in rows]
     assert [*map(str, again[:2])] == [*map(str, rows[:2])]  # NaN differs from itself
     assert len(path.read_text().splitlines()) == 4
@@ -41,7 +43,7 @@ def test_a_study_goes_on_where_it_was_stopped(tmp_path):
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(ProblemError, match="another name"):
+    with pytest.raises(SoftctlError, match="another name"):
         measure_search(path, problems=1)
 
 
@@ -165,10 +167,10 @@ def test_the_sample_can_be_made_again(sample):
 
 def test_the_command_goes_on_and_gives_json(tmp_path):
     path = tmp_path / "random.csv"
-    options = ["papers", "search", "--problems", "3", "--most-contacts", "3", "--out", str(path)]
+    options = ["--problems", "3", "--most-contacts", "3", "--out", str(path)]
     measure_search(path, problems=3, contacts=3)
     before = path.read_text()
-    result = CliRunner().invoke(app, [*options, "--json"])
+    result = CliRunner().invoke(app_of("contact_search"), [*options, "--json"])
     assert result.exit_code == 0, result.output
     told = json.loads(result.output)
     assert (told["seed"], told["contacts"]) == (0, 3)

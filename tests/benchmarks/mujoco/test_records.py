@@ -15,6 +15,8 @@ from sofa_softctl.identification import estimate, read_recording
 from sofa_softctl.identification.fitting.estimate import start_at
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
+pytestmark = pytest.mark.study
+
 DATA = Path(__file__).parents[2] / "data"
 
 

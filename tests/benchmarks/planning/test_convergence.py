@@ -8,6 +8,8 @@ import pytest
 from benchmarks.planning.convergence import measure_convergence, observed_order
 from benchmarks.planning.tables import show_convergence
 
+pytestmark = pytest.mark.study
+
 SCENES = Path(__file__).parents[3] / "scenes"
 
 

@@ -11,6 +11,8 @@ from benchmarks.planning.plot import save_projection_plot
 from benchmarks.planning.projection import measure_projection
 from sofa_softctl.scene.session import Session
 
+pytestmark = pytest.mark.study
+
 SCENES = Path(__file__).parents[3] / "scenes"
 
 

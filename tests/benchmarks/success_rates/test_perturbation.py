@@ -10,7 +10,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 
-SCENES = Path(__file__).parents[2] / "scenes"
+SCENES = Path(__file__).parents[3] / "scenes"
 
 
 def rest_positions(seed):

@@ -15,9 +15,11 @@ from benchmarks.success_rates.run import COLUMNS, run_case
 from benchmarks.success_rates.run_measures import RunMeasures
 from benchmarks.success_rates.study import measure_robust
 from sofa_softctl._internal.executors.workers import workers
-from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.session import Session
+from tests.support.benchmark_commands import app_of
+
+pytestmark = pytest.mark.study
 
 SCENES = Path(__file__).parents[3] / "scenes"
 FINGERS = Case("fingers", {}, 0, 43)
@@ -81,7 +83,7 @@ def test_what_is_in_the_file_is_not_run_again(tmp_path, monkeypatch):
 def test_another_file_is_left_alone(tmp_path):
     path = tmp_path / "notes.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(SoftctlError, match=r"notes.csv' does not begin with the columns"):
+    with pytest.raises(SoftctlError, match="notes.csv' is not a file of this benchmark"):
         measure_robust(path, SCENES, [FINGERS])
     assert path.read_text() == "a,b\n1,2\n"
 
@@ -141,7 +143,7 @@ def test_a_body_that_leaves_all_contacts_is_lost():
 
 def command(*arguments):
     """Exit code and output of `python -m benchmarks.success_rates`."""
-    done = CliRunner().invoke(app, ["papers", "robust", "--scenes", str(SCENES), *arguments])
+    done = CliRunner().invoke(app_of("success_rates"), ["--scenes", str(SCENES), *arguments])
     return done.exit_code, done.output
 
 

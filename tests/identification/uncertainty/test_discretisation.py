@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks.loop.steepest_descent import as_estimate, descend
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.effects.delay import Delayed
@@ -142,11 +141,8 @@ def test_what_takes_long_is_left_out_unless_asked_for(monkeypatch):
     assert len(discretisation_budget(found, [one], limit=False).shifts) == 1
 
 
-def test_the_papers_descent_and_searches_that_did_not_end_have_no_budget():
+def test_searches_that_did_not_end_have_no_budget():
     one = chain().experiment(fine_data())
-    descent = as_estimate(descend([one], most=1), [one])
-    (why,) = discretisation_budget(descent, [one]).left_out
-    assert "needs --method gauss-newton" in why
     (why,) = discretisation_budget(estimate([one], most=1), [one]).left_out
     assert "did not converge" in why
 
