@@ -1,15 +1,32 @@
 """Commands of benchmarks: wrong options, and files that cannot be read or written."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
+import typer
 
-from tests.support.benchmark_commands import FOLDER
+from tests.docs.pages import PAGES, ROOT
+from tests.support.benchmark_commands import FOLDER, app_of, module_of
 from tests.test_bad_files import CONTENTS
 
+COMMANDS = (
+    *(
+        "inverse",
+        "planning",
+        "dimensions",
+        "trajectories",
+        "libraries",
+        "loop",
+        "intervals",
+        "causes",
+    ),
+    *("contact_search", "success_rates", "cluster", "learning_throughput", "surrogate_error"),
+)
 NAME = "A plot needs a name in .png, .svg or .pdf, got '"
 WRONG = [
     ("planning", "--scenes . --plot p.txt", NAME + "p.txt'"),
@@ -59,7 +76,7 @@ def place(tmp_path, monkeypatch):
 def test_it_is_refused_before_the_work(run_benchmark, place, status, name, options, message):
     ended, _, err = run_benchmark(name, *options.split())
     assert (ended, message in err) == (status, True), err
-    assert err.startswith("Error: ") and err.count("\n") == 1
+    assert err.startswith("Error: ") and "Traceback" not in err
     assert [path.name for path in place.iterdir()] == ["folder.png"]
 
 
@@ -108,7 +125,32 @@ def test_a_missing_extra_is_named(place):
     )
     assert done.returncode == 1
     needed = "Error: Optimal control problems need CasADi: pip install 'sofa-softctl[library]'"
-    assert done.stderr.startswith(needed) and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(needed) and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    sorted(
+        {
+            (str(path.relative_to(ROOT)), name)
+            for path in PAGES
+            for name in re.findall(r"python -m benchmarks\.([a-z_.]+)", path.read_text())
+        }
+    ),
+)
+def test_a_benchmark_that_a_page_names_is_there(page, name):
+    assert module_of(name).is_file()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_that_pages_show_are_there(name):
+    command = typer.main.get_command(app_of(name))
+    for path in PAGES:
+        for line in re.findall(rf"python -m benchmarks\.{name}\b([^`#\n]*)", path.read_text()):
+            words = shlex.split(line.split(",")[0].rstrip(").;"))
+            words = ["1" if word == "R" else word for word in words if word not in ("|", ">")]
+            with command.make_context(name, words, resilient_parsing=False):
+                pass
 
 
 def test_an_example_of_the_help_begins_with_its_command(run_benchmark):
