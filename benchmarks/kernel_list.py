@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "sofa_softctl" / "_internal" / "kernels.json"
@@ -80,7 +81,7 @@ def watch(out: str, arguments: list[str]) -> None:
     open_kernels: list[list[str]] = []
     compile_kernel = CachedKernel.compile
 
-    def compile_and_note(self: CachedKernel, sig: object) -> object:
+    def compile_and_note(self: Any, sig: object) -> object:
         types = tuple(sigutils.normalize_signature(sig)[0])
         try:
             module = self.__module__.removeprefix(PACKAGE)

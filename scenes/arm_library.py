@@ -20,7 +20,7 @@ online motion planning with application to soft robots"; its robot is another on
     runSofa -l SofaPython3 scenes/arm_library.py
 
 Without a library the tension goes to `ends`, in mN, each in a ramp that takes as long as a motion.
-What is said here is measured by scenes/studies/arm_library.py.
+What is said here is measured by benchmarks/arm_library.py.
 """
 
 import os
@@ -71,7 +71,7 @@ MODEL = ChainModel(
     dt=DT,
     misfit=0.57,
 )
-"""What scenes/studies/arm_library.py identifies."""
+"""What benchmarks/arm_library.py identifies."""
 HORIZON = 0.35
 """Of a motion."""
 PAYLOAD = 0.005

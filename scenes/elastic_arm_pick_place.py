@@ -16,7 +16,7 @@ online motion planning with application to soft robots", section 6, Fig. 4.
     softctl library build scenes/elastic_arm_pick_place.py --out arm.library --failure-rate 0.03
     softctl run scenes/elastic_arm_pick_place.py --set plan=library --set library=arm.library
     softctl run scenes/elastic_arm_pick_place.py --set seed=7
-    python scenes/studies/pick_place.py
+    python -m benchmarks.pick_place
     runSofa -l SofaPython3 scenes/elastic_arm_pick_place.py
 """
 

@@ -7,7 +7,6 @@ and every name below is loaded when it is first used.
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import Any
 
 from sofa_softctl._internal.late_names import when_unknown
@@ -52,9 +51,6 @@ _HOMES = {
     "read_record": "sofa_softctl.record.record",
     "solve_inverse": "sofa_softctl.qpcc.solve",
 }
-
-_RENAMED = {"Search": "SearchOptions"}
-"""Public names of version 0.1 that are others now: each works with a warning until version 0.3."""
 
 _ON_BACKEND = (
     "FrictionWithoutCreep",
@@ -103,15 +99,6 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
-        new = _RENAMED[name]
-        warnings.warn(  # of a kind that is shown by default, also where a scene is imported
-            f"sofa_softctl.{name} is now sofa_softctl.{new}; the old name works until version 0.3.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        globals()[name] = __getattr__(new)  # `from ... import` asks twice
-        return globals()[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'sofa_softctl' has no attribute '{name}'")
     if name in _ON_BACKEND:

@@ -6,7 +6,7 @@ The environment variable ROUNDING_OUT names the file it writes, a line of JSON f
 its name, whether it passed, and for each of its assertions that compare two numbers the value that
 came nearest to the limit; of arrays and sequences, the largest error as a share of the tolerance
 of `pytest.approx`. ROUNDING_SEED perturbs the rest shape of every scene that a `Session`
-loads, see `sofa_softctl.bench.perturbation`.
+loads, see `benchmarks.success_rates.perturbation`.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def pytest_configure(config):
 
 def perturb_scenes(seed):
     """From now on, sessions load scenes with perturbed rest shapes."""
-    from sofa_softctl.bench.perturbation import perturb
+    from benchmarks.success_rates.perturbation import perturb
     from sofa_softctl.errors import SceneError
     from sofa_softctl.scene import session
 

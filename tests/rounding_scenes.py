@@ -8,8 +8,8 @@ from pathlib import Path
 
 import threadpoolctl
 
-from sofa_softctl.bench.robust.cases import ROBOTS
-from sofa_softctl.bench.run_measures import RunMeasures
+from benchmarks.success_rates.cases import ROBOTS
+from benchmarks.success_rates.run_measures import RunMeasures
 from sofa_softctl.scene.session import Session
 
 SCENES = Path(__file__).parents[1] / "scenes"

@@ -43,8 +43,6 @@ COMMANDS = {
     "identify mcap": (".mcap", ["identify", str(PROBLEM), "--data", "FILE"]),
     "identify csv": (".csv", ["identify", str(PROBLEM), "--data", "FILE"]),
     "goal": (".csv", ["run", "goal.py", "--set", "file=FILE"]),
-    "search": (".csv", ["papers", "search", "--problems", "1", "--out", "FILE"]),
-    "coverage": (".csv", ["papers", "identification", "--coverage", "FILE"]),
     "library info": (".library", ["library", "info", "FILE"]),
     "library query": (".library", ["library", "query", "FILE", "1", "2"]),
     "library build": (".library", ["library", "build", CART, "--out", "FILE"]),
@@ -65,8 +63,6 @@ MESSAGES = {
     "identify mcap": MCAP,
     "identify csv": ("expected a header such as 'time [s], b1 [rad]'", "expected text in UTF-8"),
     "goal": ("needs at least two rows of time", "expected text in UTF-8", "got '????"),
-    "search": ("is not a file of this study", "begins"),
-    "coverage": "is not a file of this benchmark",
     "library info": SQLITE,
     "library query": SQLITE,
     "library build": SQLITE,
@@ -77,8 +73,8 @@ MESSAGES = {
     "plugin": ("is no Python file: expected text", "hello", "source.py"),
 }
 """What each command says of at least one kind of file; texts with alternatives."""
-FINE = {("coverage", "empty"), ("search", "empty"), ("plugin", "empty")}
-"""A study begins its file where it is empty, and a plugin without anything is said elsewhere."""
+FINE = {("plugin", "empty")}
+"""A plugin without anything is said elsewhere."""
 OWN_CODE = {(name, kind) for name in ("scene", "plugin") for kind in ("text", "zip", "noise")}
 """Python's own message, with the user's line: the file is Python, or text that is none."""
 
@@ -130,7 +126,7 @@ def test_a_file_of_another_kind_is_named(command, tmp_path, name, kind):
     assert any(text in found[2] for text in ([expected] if isinstance(expected, str) else expected))
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "coverage"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_folder_is_named(command, tmp_path, name):
     file = tmp_path / f"folder{COMMANDS[name][0]}"
     file.mkdir()
@@ -141,9 +137,7 @@ def test_a_folder_is_named(command, tmp_path, name):
     assert "Did you mean" not in found[2]
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in COMMANDS if n not in ("coverage", "search", "library build")]
-)
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "library build"])
 def test_a_file_that_is_missing_is_named(command, tmp_path, name):
     suffix = COMMANDS[name][0]
     (tmp_path / f"absence{suffix}").mkdir()  # a folder is no suggestion

@@ -74,9 +74,6 @@ WRONG = [
     (VERIFY, "--plot accuracy", NAME + "accuracy'"),
     (["library", "export", "cart.library"], "all.json", "exported to .npz or .csv, got 'all.json'"),
     (COMPARE, "--plot both.bmp", NAME + "both.bmp'"),
-    (["papers", "planning", "--scenes", "."], "--plot p.txt", NAME + "p.txt'"),
-    (["papers", "trajectories"], "--plot p.jpeg", NAME + "p.jpeg'"),
-    (["papers", "identification"], "--plot p", NAME + "p'"),
     # One file for two things.
     (
         RUN,
@@ -114,14 +111,7 @@ WRONG = [
     (BUILD, "", "Say where the library goes, --out FILE, or ask for --estimate."),
     (BUILD, "--out cart.library --seed 5", "--seed 5 is for a new library: cart.library goes on"),
     (IDENTIFY, "", "There is nothing to identify from: give recordings"),
-    (
-        IDENTIFY,
-        "--data none.csv --method steepest-descent --fix kappa_psi",
-        "--fix, --starts, --workers, --cluster and --estimate-noise are for --method gauss-newton.",
-    ),
     (IDENTIFY, "--data none.csv --set-start kappa", "--set-start needs NAME=NUMBER, got 'kappa'."),
-    (["papers", "inverse", "--scenes", "."], "--contacts glue", "--contacts must be one of"),
-    (["papers", "identification"], "--coverage c.csv --plot p.png", "--coverage has no picture"),
 ]
 """Command, options, message: the command line is wrong, status 2."""
 NOT_WRITABLE = [
@@ -154,10 +144,6 @@ NOT_WRITABLE = [
         "Cannot write '/dev/null/all.csv'",
     ),
     (COMPARE, "--plot folder.png", "Cannot write 'folder.png': it is a folder"),
-    (["papers", "trajectories"], "--plot folder.png", "Cannot write 'folder.png': it is a folder"),
-    (["papers", "identification"], "--plot folder.png", "Cannot write 'folder.png': it is a fol"),
-    (["papers", "robust", "--scenes", "."], "--out folder.png", "Cannot write 'folder.png': it is"),
-    (["papers", "search"], "--out /dev/null/s.csv", "Cannot write '/dev/null/s.csv': "),
 ]
 """Command, options, message: there is nothing to be written, or not there, status 1."""
 
@@ -261,7 +247,6 @@ def run_without(place, names, words, **environment):
         (["casadi"], [*BUILD, "--out", "new.library"], CASADI),
         (["casadi"], [*BUILD, "--estimate"], CASADI),
         (["casadi"], [*VERIFY, "--plot", "p.png"], CASADI),
-        (["casadi"], ["papers", "trajectories", "--plot", "p.png"], CASADI),
     ],
 )
 def test_a_missing_extra_is_named_with_its_command_before_the_work(place, names, words, message):

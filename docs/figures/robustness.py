@@ -1,8 +1,8 @@
-"""Makes docs/figures/robustness_*: maps of the studies of scenes/studies, and movies of failures.
+"""Makes docs/figures/robustness_*: maps of studies of benchmarks/robustness, movies of failures.
 
 A cell is a run: its error by the limit of the robot's criterion, the column `ratio`. Blue is
 reached; a frame is the scene as it is. Studies without rows are left out. Run, after
-`softctl batch run scenes/studies/NAME.toml`: `python docs/figures/robustness.py`
+`softctl batch run benchmarks/robustness/NAME.toml`: `python docs/figures/robustness.py`
 """
 
 import subprocess

@@ -7,12 +7,13 @@ import io
 import os
 import sys
 
-from sofa_softctl.cli.old_forms import renewed
+import typer
+
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import ParameterError, SoftctlError, UsageError
 from sofa_softctl.status import ExitStatus
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run_app"]
 
 COMMANDS = (
     "run",
@@ -24,7 +25,6 @@ COMMANDS = (
     "train",
     "score",
     "bench",
-    "papers",
     "mesh",
     "record",
     "report",
@@ -38,15 +38,19 @@ for _name in COMMANDS:
 
 
 def main() -> None:
-    """Run the command line; ends with an `ExitStatus`, and with a message on errors."""
+    """Run softctl; see `run_app`."""
+    run_app(app)
+
+
+def run_app(app: typer.Typer) -> None:
+    """Run a command line; ends with an `ExitStatus`, and with a message on errors."""
     for name in ("stdout", "stderr"):  # a service may have none
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):  # a terminal without umlauts gets \xfc
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.argv[1:] = renewed(sys.argv[1:])
-    status = _run()
+    status = _run(app)
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # of `softctl components | head`: nobody reads on
@@ -62,7 +66,7 @@ def main() -> None:
     sys.exit(status)
 
 
-def _run() -> int:
+def _run(app: typer.Typer) -> int:
     try:
         app(standalone_mode=True)
     except SystemExit as done:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.experiment import Experiment
     from sofa_softctl.identification.fitting.estimate import Estimate
     from sofa_softctl.identification.fitting.searches import Make
-    from sofa_softctl.identification.fitting.steepest_descent import Descent
-    from sofa_softctl.identification.parameter import Parameter
     from sofa_softctl.identification.problem import Problem
     from sofa_softctl.view.terminal.run import Terminal
 
@@ -45,13 +42,6 @@ Files = list[Path] | None
 T = TypeVar("T")
 LONG = 2.0
 """After searches that take longer, what they found is shown before they are judged [s]."""
-
-
-class Method(StrEnum):
-    """How parameters are searched."""
-
-    GAUSS_NEWTON = "gauss-newton"
-    STEEPEST_DESCENT = "steepest-descent"
 
 
 @app.command(
@@ -64,7 +54,6 @@ class Method(StrEnum):
     "  softctl identify my_robot.py --data bend.csv --starts 32 --cluster tcp://host:8786\n\n"
     "  softctl identify my_robot.py --data bend.csv --with friction.elbow --with 'offset.*'\n\n"
     "  softctl identify my_robot.py --data bend.csv --budget --bootstrap 200 --workers 4\n\n"
-    "  softctl identify my_robot.py --data bend.csv --method steepest-descent --report paper\n\n"
     "  softctl identify my_robot.py --data bend.csv --next slow.csv --next fast.csv\n\n"
     "  softctl identify my_robot.py --data bend.csv --design motion.csv --duration 10"
 )
@@ -114,9 +103,6 @@ def identify(
     template: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Write a recording to be filled.")
     ] = None,
-    method: Annotated[
-        Method, typer.Option(help="steepest-descent is the paper's.")
-    ] = Method.GAUSS_NEWTON,
     starts: Annotated[
         int, typer.Option(help="Searches from so many starts; the first is the given one.", min=1)
     ] = 1,
@@ -160,9 +146,7 @@ def identify(
             "--exact-inputs", help="Take noisy inputs as recorded: quicker, and biased by noise."
         ),
     ] = False,
-    iterations: Annotated[
-        int, typer.Option(help="Simulations of a search, or iterations of the descent.", min=1)
-    ] = 200,
+    iterations: Annotated[int, typer.Option(help="Most simulations of a search.", min=1)] = 200,
     budget: Annotated[
         bool | None,
         typer.Option(
@@ -198,7 +182,7 @@ def identify(
     from sofa_softctl.identification.effects.generic import effects_of_problem
     from sofa_softctl.identification.effects.known import uncertain as known_within
     from sofa_softctl.identification.effects.selection import names_of, with_effects
-    from sofa_softctl.identification.fitting.estimate import start_at
+    from sofa_softctl.identification.fitting.estimate import estimate, start_at
     from sofa_softctl.identification.problem import load_problem
     from sofa_softctl.identification.report.report import make_report
     from sofa_softctl.view.terminal import identification as view
@@ -225,10 +209,7 @@ def identify(
             "There is nothing to identify from: give recordings, --data FILE, or --template "
             "FILE.csv for one to be filled."
         )
-    if method is Method.STEEPEST_DESCENT:
-        searching = bool(fix or estimate_noise or starts > 1 or workers or cluster)
-        _check_descent(searching=searching, bootstrap=bool(bootstrap))
-    elif (workers or cluster) and starts == 1 and not bootstrap:
+    if (workers or cluster) and starts == 1 and not bootstrap:
         option = "--cluster searches" if cluster else "--workers search"
         raise UsageError(
             f"{option} from several starts, or refit: give --starts N, too, or --bootstrap N."
@@ -265,22 +246,19 @@ def identify(
         candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
         make = partial(read_experiments, file, entry, [str(path) for path in data], effects)
         progress("first simulation")
-        found, descent = _fit(
-            method,
+        found = estimate(
             experiments,
             parameters,
-            progress,
-            warn,
-            iterations=iterations,
-            only_newton={
-                "fixed": fix or (),
-                "starts": starts,
-                "seed": seed,
-                "estimate_noise": estimate_noise,
-                "exact_inputs": exact_inputs,
-                "executor": executor,
-                "make": make,
-            },
+            fixed=fix or (),
+            starts=starts,
+            seed=seed,
+            estimate_noise=estimate_noise,
+            exact_inputs=exact_inputs,
+            most=iterations,
+            progress=view.search_progress(progress, starts, parallel=executor is not None),
+            warn=warn,
+            executor=executor,
+            make=make,
         )
         designed = None
         if design is not None:
@@ -320,7 +298,6 @@ def identify(
             hold_out=held_out,
             candidates=candidates,
             design=designed,
-            descent=descent,
             notes=notes,
             doubts={one.name: one.doubts for one in recordings[: len(data)]},
             progress=progress,
@@ -364,35 +341,6 @@ def _unless_stopped(
         return rest()
 
 
-def _fit(
-    method: Method,
-    experiments: list[Experiment],
-    parameters: Sequence[Parameter],
-    progress: Callable[[str], None],
-    warn: Callable[[str], None],
-    *,
-    iterations: int,
-    only_newton: dict[str, Any],
-) -> tuple[Estimate, Descent | None]:
-    """The estimate by either method, and the path of the paper's."""
-    from sofa_softctl.identification.fitting.estimate import estimate
-    from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
-    from sofa_softctl.view.terminal import identification as view
-
-    if method is Method.GAUSS_NEWTON:
-        parallel = only_newton["executor"] is not None
-        each = view.search_progress(progress, only_newton["starts"], parallel=parallel)
-        found = estimate(
-            experiments, parameters, most=iterations, progress=each, warn=warn, **only_newton
-        )
-        return found, None
-    progress_of_descent = view.descent_progress(progress)
-    descent = descend(
-        experiments, parameters, most=iterations, progress=progress_of_descent, warn=warn
-    )
-    return as_estimate(descent, experiments), descent
-
-
 def _further(
     found: Estimate,
     experiments: list[Experiment],
@@ -405,7 +353,6 @@ def _further(
     make: Make,
 ) -> dict[str, Any]:
     """Error of the discretisation, and the bootstrap, as arguments of `make_report`."""
-    from sofa_softctl.identification.fitting.steepest_descent import METHOD
     from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
     from sofa_softctl.identification.uncertainty.discretisation import (
         DiscretisationBudget,
@@ -413,11 +360,11 @@ def _further(
     )
 
     more: dict[str, Any] = {}
-    if budget or (budget is None and found.method != METHOD):
+    if budget is None or budget:
         more["discretisation"] = discretisation_budget(
             found, experiments, limit=not budget, progress=progress
         )
-    elif found.method != METHOD and any(one.refinements() for one in experiments):
+    elif any(one.refinements() for one in experiments):
         text = "The error by time step and mesh was not estimated, as --no-budget asks."
         more["discretisation"] = DiscretisationBudget(found.names, (), (text,))
     if refits:
@@ -432,17 +379,6 @@ def _further(
             make=make,
         )
     return more
-
-
-def _check_descent(*, searching: bool, bootstrap: bool) -> None:
-    """UsageError for options that steepest descent does not have."""
-    if searching:
-        raise UsageError(
-            "--fix, --starts, --workers, --cluster and --estimate-noise are for --method "
-            "gauss-newton."
-        )
-    if bootstrap:
-        raise UsageError("--bootstrap is for --method gauss-newton.")
 
 
 def _check_report(folder: Path, reads: Sequence[Path]) -> None:
@@ -468,13 +404,12 @@ def _experiments(
     planned: bool = False,
 ) -> list[Experiment]:
     """Models of recordings, which are kept too; notes on each are kept and printed."""
-    from sofa_softctl.identification.compatibility import as_experiment
     from sofa_softctl.identification.data.files import read_recording
 
     found = []
     for file in files:
         recording = read_recording(file, problem, planned=planned)
-        experiment = as_experiment(problem.experiment(recording))
+        experiment = Experiment.checked(problem.experiment(recording))
         notes[recording.name] = (*recording.notes, *experiment.notes)
         for note in notes[recording.name]:
             terminal.note(f"{recording.name}: {note}")

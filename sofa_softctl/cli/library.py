@@ -239,9 +239,6 @@ def verify(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Errors, costs and times.")
     ] = None,
-    compiled: Annotated[
-        bool, typer.Option("--compiled", help="Compare with a solver translated to C.")
-    ] = False,
     plugin: Plugin = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -262,7 +259,7 @@ def verify(
     if plugin:
         load_plugins(plugin, "auto")
     show = terminal.Terminal(quiet=quiet or as_json)
-    program = Program(load_problem(problem), compiled=compiled)
+    program = Program(load_problem(problem))
     with LibraryFile(library) as file:
         file.check(program.model)
         known = file.library()

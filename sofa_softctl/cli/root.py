@@ -13,13 +13,13 @@ from sofa_softctl.errors import DeviceError, SceneError
 from sofa_softctl.status import ExitStatus
 
 
-class Commands(TyperGroup):
-    """The commands; says that Ctrl-C, or a signal, stopped one."""
+class StoppableCommand:
+    """Part of a command or group that reports Ctrl-C or a signal."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the command line asks for."""
         try:
-            return super().invoke(ctx)
+            return super().invoke(ctx)  # type: ignore[misc]
         except KeyboardInterrupt as stopped:
             if (failed := _robot_failed(stopped)) is not None:
                 raise failed from None
@@ -38,6 +38,10 @@ class Commands(TyperGroup):
             raise SceneError(
                 f"{where}: the scene waits for input from the keyboard, and there is none."
             ) from ended
+
+
+class Commands(StoppableCommand, TyperGroup):
+    """The commands of softctl."""
 
 
 def _robot_failed(stopped: BaseException) -> DeviceError | None:

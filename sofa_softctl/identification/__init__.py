@@ -17,7 +17,6 @@ __all__, __getattr__, __dir__ = public(
         "effects.selection": ["with_effects"],
         "experiment": ["Experiment", "PulledBack"],
         "fitting.estimate": ["estimate"],
-        "fitting.steepest_descent": ["descend"],
         "parameter": ["Parameter", "Prior"],
         "problem": ["Problem"],
         "refinement": ["Refinement"],

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost
 from sofa_softctl.identification.online.background import Background
 from sofa_softctl.identification.online.plot import RefinementSummary, draw_refinement, summarise
@@ -100,7 +99,7 @@ class IdentificationController(SceneController):
         name: str = "identification",
     ) -> None:
         super().__init__(name=name, root=root)
-        problem = self.problem = as_problem(problem)
+        problem = self.problem = Problem.checked(problem)
         self.names = tuple(one.name for one in problem.parameters)
         self.units = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
         columns = tuple(self.units)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
@@ -16,6 +17,20 @@ from sofa_softctl.identification.refinement import Refinement
 if TYPE_CHECKING:
     from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.effect import Effect
+
+MEMBERS = (
+    "name",
+    "parameters",
+    "channels",
+    "inputs",
+    "time",
+    "measured",
+    "outputs",
+    "sensitivities",
+)
+"""Members without a default."""
+PAGE = "docs/how-to/identify-a-model.md#what-an-experiment-needs"
+"""Page on experiments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +56,26 @@ class Experiment(ABC):
 
     Methods raise `SimulationError` where the model cannot be simulated with `rho`.
     """
+
+    @staticmethod
+    def checked(experiment: Any) -> Experiment:
+        """Return the experiment itself.
+
+        Raises:
+            IdentificationError: Its class does not derive from `Experiment`, or it lacks a member
+                that has no default.
+        """
+        kind = type(experiment).__name__
+        if not isinstance(experiment, Experiment):
+            raise IdentificationError(
+                f"{kind} does not derive from sofa_softctl.identification.Experiment: write class "
+                f"{kind}(Experiment). See {PAGE}."
+            )
+        if missing := [name for name in MEMBERS if not hasattr(experiment, name)]:
+            raise IdentificationError(
+                f"{kind} is no experiment: it has no {' and no '.join(missing)}. See {PAGE}."
+            )
+        return experiment
 
     if TYPE_CHECKING:  # at run time dataclasses would take a property for the default of a field
 
@@ -125,7 +160,7 @@ class Experiment(ABC):
     ) -> PulledBack:
         """Derivatives of J by the adjoint: the time hardly depends on the number of parameters.
 
-        Without it steepest descent is refused, and intervals leave out the noise of inputs.
+        Without it intervals leave out the noise of inputs.
 
         Args:
             rho: Parameters, shape (n_rho,).

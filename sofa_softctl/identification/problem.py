@@ -31,6 +31,21 @@ class Problem(ABC):
     a dict from columns of MCAP records to names of inputs and channels.
     """
 
+    @staticmethod
+    def checked(problem: Any) -> Problem:
+        """Return the problem itself.
+
+        Raises:
+            IdentificationError: Its class does not derive from `Problem`.
+        """
+        if not isinstance(problem, Problem):
+            kind = type(problem).__name__
+            raise IdentificationError(
+                f"{kind} does not derive from sofa_softctl.identification.Problem: write class "
+                f"{kind}(Problem). See docs/how-to/identify-a-model.md#declare-a-problem."
+            )
+        return problem
+
     if TYPE_CHECKING:  # at run time dataclasses would take a property for the default of a field
 
         @property
@@ -120,12 +135,10 @@ def load_problem(name: str) -> Problem:
     Raises:
         IdentificationError: There is no such problem.
     """
-    from sofa_softctl.identification.compatibility import as_problem
-
-    problem: Problem = problem_file.load_problem(
+    problem: object = problem_file.load_problem(
         name,
         error=IdentificationError,
         page="docs/how-to/identify-a-model.md#declare-a-problem",
         members=("name", "parameters", "inputs", "channels", "experiment"),
     )
-    return as_problem(problem)
+    return Problem.checked(problem)

@@ -15,7 +15,6 @@ Format: https://protobuf.dev/programming-guides/encoding, https://mcap.dev/spec/
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Sequence
@@ -169,20 +168,6 @@ def decode_events(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray, np
     times, texts = decode_texts([message[:-9] for message in messages])
     clocks = [struct.unpack("<d", message[-8:])[0] for message in messages]
     return times, np.array(clocks, dtype=float), texts
-
-
-def decode_json(messages: Sequence[bytes], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """As `decode_numbers`, of `{"time": t, "value": [...]}` with "NaN", "Infinity", "-Infinity".
-
-    Raises:
-        ValueError, KeyError, TypeError: These are not messages of that shape.
-    """
-    times, values = np.empty(len(messages)), np.empty((len(messages), *shape))
-    for step, message in enumerate(messages):
-        content = json.loads(message)
-        times[step] = content["time"]
-        values[step] = np.array(content["value"], dtype=np.float64).reshape(shape)
-    return times, values
 
 
 def _head_of_list(size: int) -> bytes:

@@ -186,9 +186,7 @@ def _series(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times of shape (n_steps,), and values of shape (n_steps, *shape)."""
     with _as_written(channel, path):
-        if channel.message_encoding == "json":
-            times, values = encoding.decode_json(messages, _shape(channel))
-        elif kind == encoding.TEXT:
+        if kind == encoding.TEXT:
             times, values = encoding.decode_texts(messages)
         else:
             times, values = encoding.decode_numbers(messages, _shape(channel))

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import sofa_softctl
-
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "batch",
@@ -55,17 +53,6 @@ def test_every_public_name_is_there(name, Sofa):
         assert f"{package.__name__}.{each}" not in sys.modules, "a module of the name would hide it"
     with pytest.raises(AttributeError, match=f"'sofa_softctl.{name}' has no attribute 'nothing'"):
         package.nothing  # noqa: B018
-
-
-@pytest.mark.parametrize(("old", "new"), sofa_softctl._RENAMED.items())
-def test_a_renamed_public_name_still_works_and_warns_of_the_new_one(old, new, Sofa):
-    assert old not in sofa_softctl.__all__ and old not in dir(sofa_softctl)
-    message = f"sofa_softctl.{old} is now sofa_softctl.{new}; the old name works until version"
-    with pytest.warns(FutureWarning, match=message) as caught:
-        code = compile(f"from sofa_softctl import {old}", "scene.py", "exec")
-        exec(code, found := {})
-    assert {warning.filename for warning in caught} == {"scene.py"}  # where users look
-    assert found[old] is getattr(sofa_softctl, new)
 
 
 @pytest.mark.parametrize("path", users_code(), ids=lambda path: path.name)

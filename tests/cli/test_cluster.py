@@ -1,6 +1,5 @@
 """Commands on a Dask cluster: what they find, whatever its worker sees, and though it is killed."""
 
-import csv
 import json
 import shutil
 import sys
@@ -153,45 +152,20 @@ def said_json(said):
     return json.loads(out)
 
 
-def test_studies_of_the_papers_are_the_same(project, dask, softctl, tmp_path):
-    scenes = project / "scenes"
-    shutil.copytree(ROOT / "scenes", scenes, ignore=shutil.ignore_patterns("__pycache__"))
-    studies = {
-        "robust": ("--only", "fingers", "--sample", 1, "--steps", 3, "--scenes", scenes, "--out"),
-        "search": ("--problems", 3, "--most-contacts", 3, "--out"),
-        "identification": ("--repetitions", 2, "--case", "outputs", "--coverage"),
-    }
-    times = ("qp ", "step median", "lookahead", "cpu_ms", "reference_cpu_ms")
-    for study, options in studies.items():
-        tables = []
-        for name, given in (("here", ()), ("there", ("--cluster", dask.address))):
-            path = tmp_path / f"{study}-{name}.csv"
-            status, _, err = softctl("papers", study, *options, path, *given, "--quiet")
-            assert status == 0, err
-            with path.open(newline="") as file:
-                rows = list(csv.DictReader(file))
-            tables.append([{k: v for k, v in r.items() if not k.startswith(times)} for r in rows])
-        here, there = (sorted(map(str, table)) for table in tables)
-        assert here == there and len(here) >= 1 and "FileNotFound" not in str(there)
-
-
 def test_workers_and_cluster_exclude_each_other_and_a_cluster_needs_what_workers_need(softctl):
     both = ("--workers", 1, "--cluster", "tcp://host:1")
     commands = [
         ("plan", ROOT / "scenes" / "planar_arm.py", "--task", "reach"),
         ("library", "build", ROOT / "scenes" / "problems" / "flexible_cart.py", "--estimate"),
         ("identify", ROOT / "scenes" / "loop_manipulation.py", "--starts", 2),
-        *(("papers", name) for name in ("robust", "search")),
-        ("papers", "identification", "--coverage", "a.csv"),
     ]
     for command in commands:
         status, _, err = softctl(*command, *both)
         assert status == 2 and "--workers are processes of this computer" in err, command
     with pytest.raises(UsageError, match="leave --workers out"):
         plan_scene(ROOT / "scenes" / "planar_arm.py", "reach", workers=1, cluster="tcp://host:1")
-    for command in (commands[0] + ("--exact",), ("papers", "identification")):
-        status, _, err = softctl(*command, *both[2:])
-        assert status == 2 and "--cluster" in err, command
+    status, _, err = softctl(*commands[0], "--exact", *both[2:])
+    assert status == 2 and "--cluster" in err
 
 
 def test_a_plugin_travels_with_the_modules_beside_it(project, dask, softctl, monkeypatch):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sofa_softctl.bench.robust.cases import ROBOTS, cases_of
+from benchmarks.success_rates.cases import ROBOTS, cases_of
 from tests.docs.pages import text
 from tests.rounding import CORES
 

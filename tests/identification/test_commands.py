@@ -5,7 +5,6 @@ import re
 import signal
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -124,20 +123,6 @@ def test_several_starts_in_worker_processes_give_the_same(files):
     assert run(*words[:-1], "--workers", 1, "--quiet") == ""
 
 
-def test_the_papers_method_is_asked_for(files, tmp_path):
-    words = (PROBLEM, "--data", files / "a.csv", "--method", "steepest-descent")
-    options = ("--iterations", 30, "--json", "--report", tmp_path)
-    told = json.loads(run(*words, *options, status=3))
-    assert (
-        told["termination"] == "EXHAUSTED"
-        and told["method"] == "steepest descent"
-        and len(told["descent"]) <= 31
-    )
-    assert told["descent"][-1]["cost"] < told["descent"][0]["cost"]
-    with pytest.raises(SoftctlError, match="are for --method gauss-newton"):
-        run(*words, "--fix", "tau")
-
-
 def test_noise_is_estimated_when_asked(files):
     told = json.loads(run(PROBLEM, "--data", files / "a.csv", "--estimate-noise", "--json"))
     assert told["noise_estimated"] and told["distribution"] == "Student-t"
@@ -212,9 +197,7 @@ def test_notes_and_doubts_are_printed_before_the_search(files, tmp_path):
     assert f"{tmp_path / 'm.csv'}: drive: 1 missing sample interpolated" in first
     (doubt,) = [line for line in first if "'tip' varies by" in line]
     assert doubt.startswith("!") and doubt.endswith("as if numbers in cm had been declared in m.")
-    words = (PROBLEM, "--data", tmp_path / "m.csv", "--method", "steepest-descent")
-    assert doubt in run(*words, "--iterations", 1, status=3)
-    told = run(*words, "--iterations", 1, "--json", status=3)
+    told = run(PROBLEM, "--data", tmp_path / "m.csv", "--iterations", 1, "--json", status=3)
     assert [one for one in json.loads(told)["findings"] if "'tip' varies by" in one["text"]]
 
 
@@ -288,20 +271,6 @@ def test_one_simulation_is_one(files):
     assert re.search(r"\d simulations?, ", told) and " 1 simulations" not in told
 
 
-def test_studies_that_need_no_scenes_run_anywhere(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "sofa_softctl.bench.papers.library.measure_energies",
-        lambda tell, **options: SimpleNamespace(to_dict=dict),
-    )
-    found = CliRunner().invoke(app, ["papers", "trajectories", "--json"])
-    assert found.exit_code == 0 and found.output.strip() == "{}"
-    for words in (["papers", "inverse"], ["papers", "planning"]):
-        found = CliRunner().invoke(app, words)
-        assert isinstance(found.exception, SoftctlError)
-        assert "There is no folder 'scenes' of scenes" in str(found.exception)
-
-
 def test_a_problems_file_may_postpone_annotations(tmp_path):
     """Dataclasses look annotations that are text up in the module, which must be known by name."""
     (tmp_path / "late.py").write_text(
@@ -338,18 +307,3 @@ def test_refits_and_finer_models_are_made_when_asked(files, tmp_path):
     assert "discretisation" not in json.loads(  # the model has none
         run(PROBLEM, "--data", files / "a.csv", "--json", "--no-budget")
     )
-
-
-def test_coverage_of_a_problem_of_ones_own(files, tmp_path):
-    """It simulates its data along a planned motion, with the noise that it declares."""
-    words = ["papers", "identification", "--coverage", str(tmp_path / "own.csv"), "--json"]
-    words += ["--problem", PROBLEM, "--data", str(files / "long.csv"), "--repetitions", "5"]
-    found = CliRunner().invoke(app, [*words, "--true", "tau=0.3"])
-    assert found.exception is None, found.output
-    (row,) = json.loads(found.output)
-    assert row["truth"] == {"tau": 0.3, "gain": 1.0} and row["solved"] == 5
-    assert row["mean"]["tau"] == pytest.approx(0.3, rel=0.02)
-    found = CliRunner().invoke(app, [*words, "--generator", "mesh"])
-    assert "has no finer model 'mesh'. It has: none" in str(found.exception)
-    found = CliRunner().invoke(app, ["papers", "identification", "--problem", PROBLEM])
-    assert found.exit_code != 0

@@ -58,7 +58,9 @@ def test_two_steps_bring_a_motion_within_limits_and_path():
 def test_a_load_that_swings_fast_is_corrected():
     """At 38 Hz; with half as many steps as the plan RK4 is unstable: omega h = 4.0, above 2.8."""
     scenes = Path(__file__).parents[2] / "scenes"
-    program = Program(import_file(scenes / "studies/library_problems.py", "problems").fast_load())
+    program = Program(
+        import_file(scenes.parent / "benchmarks/library_problems.py", "problems").fast_load()
+    )
     model, p = program.model, np.array([200.0, 38.0, 0.02])
     motion = program.motion(program.solve(p).v)
     u = motion.u.copy()

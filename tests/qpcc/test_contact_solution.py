@@ -8,12 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.bench.contact_search.answer_check import check_answer
-from sofa_softctl.bench.contact_search.corpus import random_problem
-from sofa_softctl.bench.contact_search.random_problems import (
-    random_contact_problem,
-    with_fingertips,
-)
 from sofa_softctl.qp.problem import QP, kkt_residual, no_answer
 from sofa_softctl.qp.solvers import find
 from sofa_softctl.qpcc.contact_solution import _energy
@@ -24,6 +18,12 @@ from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
+from tests.support.answer_check import check_answer
+from tests.support.random_contact_problems import (
+    random_contact_problem,
+    random_problem,
+    with_fingertips,
+)
 
 STICKING = Law("sticking")
 PIVOTING = SearchOptions("pivoting")

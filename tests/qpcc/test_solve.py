@@ -431,7 +431,7 @@ import sys, numpy as np
 from sofa_softctl.qpcc.pieces import sequence
 from sofa_softctl.qpcc.search import branch_and_bound, relaxation_kernels
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
-from sofa_softctl.bench.contact_search.corpus import random_problem
+from tests.support.random_contact_problems import random_problem
 from sofa_softctl.qpcc.preparation import prepare
 from sofa_softctl.qpcc.solve import solve
 kernels = [sequence.solve_piece, contact_gauss_seidel]

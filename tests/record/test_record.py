@@ -131,14 +131,6 @@ def test_texts_come_back_and_are_exported(path, tmp_path):
         assert arrays["inverse.status"].tolist() == said
 
 
-def test_recordings_of_earlier_versions_are_read():
-    """A file that version 0.1 wrote, in JSON and zstd."""
-    record = read_record(Path(__file__).parents[1] / "data" / "record_in_json.mcap")
-    assert_holds_steps(record, 7)
-    assert record.complete
-    assert record.units == {POSITION: "mm", FORCE: "N"}
-
-
 def test_the_file_has_its_name_only_when_it_is_closed(path):
     writer = announced(path)
     write_steps(writer, range(2))

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.perturbation import with_perturbed_rest
-from sofa_softctl.bench.pose_error import rotation_between
+from benchmarks.success_rates.perturbation import with_perturbed_rest
+from benchmarks.success_rates.pose_error import rotation_between
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 

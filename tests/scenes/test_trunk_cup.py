@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.success_rates.pose_error import pose_error
 from sofa_softctl import InverseController, add_constraint_solver, add_effector
-from sofa_softctl.bench.pose_error import pose_error
 from sofa_softctl.scene.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "trunk_cup.py"
@@ -42,7 +42,7 @@ def test_the_cup_follows_its_path_as_well_as_in_the_paper(contacts, tmp_path):
     60 mm and 40 degrees, and the cup is never dropped. Simulation against reality: 8.69 mm and 5.79
     degrees; reality is a plant with another mesh, 8 % stiffer, with less friction, that gets the
     displacements of the cables in open loop. With `sticking` only the first 1.6 s of the motion,
-    without the plant; `softctl papers transfer` has the whole."""
+    without the plant; `python -m benchmarks.inverse --transfer` has the whole."""
     steps = STEPS if contacts == "coulomb" else HELD + 160
     session = Session(SCENE, parameters={"contacts": contacts})
     assert session.dof_count() == 2160 + 3888

@@ -11,7 +11,6 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel, marker_columns
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.experiment import Experiment
 
@@ -82,7 +81,7 @@ def changed(experiments: Sequence[Experiment], change: Change) -> list[Experimen
 def _changed(one: Experiment, change: Change) -> Experiment | None:
     try:
         found = one.with_recording(change.of)
-        return None if found is None else as_experiment(found)
+        return None if found is None else Experiment.checked(found)
     except Exception as error:  # of a user's own class
         raise IdentificationError(
             f"with_recording of {type(one).__name__} gave no experiment "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.files import read_recording
 from sofa_softctl.identification.effects.selection import with_effects
 from sofa_softctl.identification.experiment import Experiment
@@ -27,4 +26,4 @@ def read_experiments(
         RecordError: An MCAP file cannot be read.
     """
     made = with_effects(load_problem(f"{problem}:{entry}" if entry else problem), effects)
-    return [as_experiment(made.experiment(read_recording(file, made))) for file in files]
+    return [Experiment.checked(made.experiment(read_recording(file, made))) for file in files]

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.compatibility import as_problem
 from sofa_softctl.identification.data.recording import Recording, assemble
 from sofa_softctl.identification.data.table import TIME, Table, read_csv
 from sofa_softctl.identification.problem import Problem
@@ -31,7 +30,7 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".mcap"):
         raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
-    problem = as_problem(problem)
+    problem = Problem.checked(problem)
     if suffix == ".mcap" and (recording := problem.from_record(path)) is not None:
         return _with_notes(recording, read_record(path))
     table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)

@@ -15,7 +15,6 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.design.limits import InputLimits, input_limits, output_range
 from sofa_softctl.identification.design.motions import FAMILIES, within
@@ -214,7 +213,7 @@ class _Search:
 
     def _experiment(self, time: np.ndarray, inputs: np.ndarray, name: str) -> Experiment:
         outputs = np.full((len(time), len(self.problem.channels)), np.nan)
-        return as_experiment(self.problem.experiment(Recording(name, time, inputs, outputs)))
+        return Experiment.checked(self.problem.experiment(Recording(name, time, inputs, outputs)))
 
     def _refused(self, channels: Sequence[Channel], outputs: np.ndarray) -> str:
         """Why predicted outputs are not allowed; empty: they are."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.effect import Effect, check_signal
 from sofa_softctl.identification.effects.delay import even, shift
 from sofa_softctl.identification.effects.wrapped import Wrapped
@@ -198,7 +197,7 @@ class _Driven(Wrapped):
         errors = np.zeros_like(self._recorded)
         errors[:, self._column] = change
         found = self.experiment.with_input_errors(errors)
-        return found if found is None else as_experiment(found)  # type: ignore[return-value]
+        return found if found is None else Experiment.checked(found)  # type: ignore[return-value]
 
     def _moved(self, driven: Experiment) -> np.ndarray:
         """By how much outputs that are computed from inputs changed, shape (n_t, n_y)."""

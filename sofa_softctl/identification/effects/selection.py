@@ -12,7 +12,6 @@ import numpy as np
 from sofa_softctl._internal.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.compatibility import as_experiment, as_problem
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effect import Effect, matches
 from sofa_softctl.identification.effects.generic import effects_of, effects_of_problem
@@ -31,7 +30,7 @@ def with_effects(problem: Problem, names: Sequence[str]) -> Problem:
     Raises:
         IdentificationError: No effect of the problem has such a name, or matches a pattern.
     """
-    own = as_problem(problem)
+    own = Problem.checked(problem)
     return WithEffects(own, chosen(effects_of_problem(own), names, own.name)) if names else own
 
 
@@ -107,7 +106,7 @@ class WithEffects(Problem):
 
     def experiment(self, recording: Recording) -> Experiment:
         """The problem's experiment with the effects, as it has them."""
-        found = as_experiment(self.problem.experiment(recording))
+        found = Experiment.checked(self.problem.experiment(recording))
         known = {one.name: one for one in effects_of(found)}
         for one in self.chosen:
             found = known.get(one.name, one).of(found)

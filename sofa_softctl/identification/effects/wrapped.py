@@ -12,7 +12,6 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
@@ -39,7 +38,7 @@ class Wrapped(Experiment):
     """Index of the parameter among all; None: after those of the experiment."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "experiment", as_experiment(self.experiment))
+        object.__setattr__(self, "experiment", Experiment.checked(self.experiment))
         if self.position is None:
             object.__setattr__(self, "position", len(self.experiment.parameters))
         if self.own.name in [one.name for one in self.experiment.parameters]:

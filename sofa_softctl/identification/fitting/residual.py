@@ -9,7 +9,6 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.parameter import Parameter
 
@@ -77,7 +76,7 @@ class StackedResidual:
     ) -> None:
         if not experiments:
             raise IdentificationError("There are no data: give an experiment.")
-        self.experiments = tuple(map(as_experiment, experiments))
+        self.experiments = tuple(map(Experiment.checked, experiments))
         for one in self.experiments:
             _check_names(one.parameters, one.name)
         self.parameters = tuple(_united(self.experiments) if parameters is None else parameters)

@@ -11,7 +11,6 @@ from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import without
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.fitting.steepest_descent import METHOD
 from sofa_softctl.identification.report.bootstrap_diagnostics import on_bootstrap
 from sofa_softctl.identification.report.cause_diagnostics import on_causes
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
@@ -50,14 +49,6 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
     found += on_residuals(report) + _on_same(report) + _on_held_out(report)
     found += on_bands(report) + on_discretisation(report) + on_bootstrap(report)
     found += _on_inputs(report) + _on_branches(report) + _on_candidates(report)
-    if estimate.method == METHOD:
-        found.append(
-            Diagnostic(
-                "look",
-                "Steepest descent weights all errors alike; intervals are those of a fit that "
-                "weights them by their noise.",
-            )
-        )
     return tuple(sorted(found, key=lambda one: SEVERITY[one.level]))
 
 
@@ -89,17 +80,15 @@ def _on_search(report: Report) -> Diagnostic:
     left = rms(np.concatenate([without(fit, report.outliers).ravel() for fit in estimate.fits]))
     if not estimate.status.ok:
         far = f"Residuals of {left:.3g} deviations are left: a local minimum, or the model is wrong"
-        lost = left > LOST and estimate.method != METHOD
-        more = f"{far}. Try --starts 8. " if lost else ""
+        more = f"{far}. Try --starts 8. " if left > LOST else ""
         return Diagnostic("bad", f"{more}{estimate.message}")
     if left <= FAR or all(one.right for one in report.residuals):
         return Diagnostic("good", estimate.message)
     text = f"The search converged to residuals of {left:.3g} deviations"
     count = len(estimate.searches)
-    if count == 1 or estimate.method == METHOD:
-        advice = "" if estimate.method == METHOD else " Try --starts 8."
+    if count == 1:
         level: Level = "bad" if _not_at_the_end(report) else "look"
-        return Diagnostic(level, f"{text}: a local minimum, or the model is wrong.{advice}")
+        return Diagnostic(level, f"{text}: a local minimum, or the model is wrong. Try --starts 8.")
     same = estimate.minima[0].count if estimate.minima else 1
     return Diagnostic(
         "look",

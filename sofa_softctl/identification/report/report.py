@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.identification.causes.causes import NONE, Causes, find_causes
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import Outlier, outliers
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.fitting.steepest_descent import Descent
 from sofa_softctl.identification.report.diagnostic import Diagnostic
 from sofa_softctl.identification.report.diagnostics import diagnostics
 from sofa_softctl.identification.report.discretisation_diagnostics import headlines
@@ -69,8 +67,6 @@ class Report:
     """Simulations of each experiment with drawn noise of inputs, to test residuals; 0: none."""
     draw_seconds: float
     """Their wall time [s]."""
-    descent: Descent | None
-    """Iterates of steepest descent, where that was the method."""
     notes: dict[str, tuple[str, ...]]
     """Notes on each recording."""
     discretisation: DiscretisationBudget | None = None
@@ -166,11 +162,6 @@ class Report:
             values["discretisation"] = self.discretisation.to_dict(self.trust)
         if self.bootstrap is not None:
             values["bootstrap"] = self.bootstrap.to_dict()
-        if self.descent is not None:
-            values["descent"] = [
-                {"rho": one.rho.tolist(), "cost": one.cost, "gradient_norm": one.gradient_norm}
-                for one in self.descent.iterates
-            ]
         plain: dict[str, Any] = _plain(values)
         return plain
 
@@ -183,7 +174,6 @@ def make_report(
     hold_out: Sequence[Experiment] = (),
     candidates: Sequence[Experiment] = (),
     design: Design | None = None,
-    descent: Descent | None = None,
     notes: Mapping[str, Sequence[str]] | None = None,
     doubts: Mapping[str, Sequence[str]] | None = None,
     discretisation: DiscretisationBudget | None = None,
@@ -200,7 +190,6 @@ def make_report(
         hold_out: Experiments to validate with.
         candidates: Motions that could be recorded next.
         design: A designed motion.
-        descent: Iterates, if the method was steepest descent.
         notes: Notes on each recording.
         doubts: Sensors of fitted recordings that seem to have failed, see `Recording.doubts`.
         discretisation: From `discretisation_budget`.
@@ -210,7 +199,7 @@ def make_report(
         progress: Called with what is done.
     """
     experiments, hold_out = (
-        [as_experiment(one) for one in each] for each in (experiments, hold_out)
+        [Experiment.checked(one) for one in each] for each in (experiments, hold_out)
     )
     validations = validate(estimate, hold_out)
     held_out = [one.fit for one in validations]
@@ -236,7 +225,6 @@ def make_report(
         outliers=tuple(one for fit in fitted for one in outliers(fit)),
         draws=expected.draws if expected else 0,
         draw_seconds=expected.seconds if expected else 0.0,
-        descent=descent,
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
         discretisation=discretisation,
         bootstrap=bootstrap,

@@ -23,7 +23,6 @@ from scipy import stats
 from sofa_softctl._internal.executors.again import in_order, lost_workers
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import EVALUATIONS, Estimate
 from sofa_softctl.identification.fitting.gauss_newton import search
@@ -215,7 +214,7 @@ class _Refits:
         found = []
         given = zip(self.make(), self.unknown, self.carried, strict=True)
         for one, unknown, carried in given:
-            fitted = as_experiment(one)
+            fitted = Experiment.checked(one)
             if unknown:
                 fitted = fitted.with_unknown_inputs() or fitted
                 if isinstance(fitted, Resumable):

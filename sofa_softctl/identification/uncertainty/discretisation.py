@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SimulationError, SoftctlError
-from sofa_softctl.identification.compatibility import as_experiment
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.joint_search import approach, keep, kept
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.fitting.steepest_descent import METHOD
 from sofa_softctl.identification.refinement import Refinement
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
 
@@ -139,7 +137,7 @@ def discretisation_budget(
         limit: Leave out refinements that take longer than a minute and than twenty estimates.
         progress: Called with what is being done.
     """
-    experiments = [as_experiment(one) for one in experiments]
+    experiments = [Experiment.checked(one) for one in experiments]
     offered: dict[str, list[Refinement | None]] = {}
     for k, experiment in enumerate(experiments):
         for one in experiment.refinements():
@@ -170,8 +168,6 @@ def discretisation_budget(
 def _unfit(estimate: Estimate) -> str:
     """Why an estimate has no budget; empty: it may have one."""
     text = "The error of the discretisation was not estimated: "
-    if estimate.method == METHOD:
-        return f"{text}that needs --method gauss-newton."
     if not estimate.status.ok:
         return f"{text}the search did not converge."
     return f"{text}no parameter was fitted." if not estimate.free.any() else ""
@@ -199,7 +195,7 @@ def _shift(
     """The estimate's change by a refinement of all experiments that have it."""
     began = perf_counter()
     finer = [
-        own if one is None else as_experiment(one.make())
+        own if one is None else Experiment.checked(one.make())
         for own, one in zip(experiments, refinements, strict=True)
     ]
     misfit = fitted_like(estimate, finer)

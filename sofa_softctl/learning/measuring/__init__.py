@@ -1,4 +1,4 @@
-"""What policies and environments are worth: scores, baselines, throughput, errors of surrogates."""
+"""Scores of policies and of baselines."""
 
 from sofa_softctl._internal.public import public
 
@@ -7,7 +7,5 @@ __all__, __getattr__, __dir__ = public(
     {
         "baseline": ["score_baseline"],
         "scores": ["Score", "score"],
-        "surrogate_error": ["SurrogateError", "measure_surrogate"],
-        "throughput": ["Throughput", "measure_throughput"],
     },
 )

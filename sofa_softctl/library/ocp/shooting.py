@@ -11,7 +11,6 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array, vstack
 
 from sofa_softctl._internal.interrupt import interrupted_after
-from sofa_softctl.library.ocp.compiled import compiled as compile_functions
 from sofa_softctl.library.ocp.formulas import casadi, formulas, model_of
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
 from sofa_softctl.library.ocp.runge_kutta import rk4
@@ -88,18 +87,16 @@ class Program:
 
     Args:
         problem: The problem.
-        compiled: Whether to compile the program via C at its first solve. That takes seconds;
-            solutions then take a third to a sixth of the time.
 
     Raises:
         ValueError: A formula has the wrong number of rows.
-        SoftctlError: CasADi is not installed, or with `compiled` there is no C compiler.
+        SoftctlError: CasADi is not installed.
 
     Source: Marcucci et al., section 2 (multiple shooting, RK4) and (mpNLP).
     """
 
-    def __init__(self, problem: OptimalControlProblem, *, compiled: bool = False) -> None:
-        self.problem, self.compiled, ca = problem, compiled, casadi()
+    def __init__(self, problem: OptimalControlProblem) -> None:
+        self.problem, ca = problem, casadi()
         self._formulas = formulas(problem)
         N, dt = problem.intervals, problem.horizon / problem.intervals
         self.model = model_of(problem, self._formulas)
@@ -129,23 +126,23 @@ class Program:
 
     def _integrator(self, ca: Any, dt: float) -> Any:
         """(x, u, z, p) -> x after an interval, by the explicit Runge-Kutta method."""
-        problem, h = self.problem, dt / self.problem.steps
-        slope, many = self._formulas["dynamics"], problem.steps
+        step = self._step(ca, dt / self.problem.steps)
+        x, u, z, p = step.sx_in()
+        end = x
+        for _ in range(self.problem.steps):
+            end = step(end, u, z, p)
+        return ca.Function("interval", [x, u, z, p], [end])
+
+    def _step(self, ca: Any, h: float) -> Any:
+        """(x, u, z, p) -> x after a step of duration h."""
+        slope = self._formulas["dynamics"]
         x, u, z, p = slope.sx_in()
 
         def rates(at: list[Any], share: float) -> list[Any]:
             return list(ca.vertsplit(slope(ca.vertcat(*at), u, z, p)))
 
         end = ca.vertcat(*rk4(rates, ca.vertsplit(x), h))
-        step = ca.Function("step", [x, u, z, p], [end])
-        if not self.compiled:
-            for _ in range(many - 1):
-                end = step(end, u, z, p)
-            return ca.Function("interval", [x, u, z, p], [end])
-        # A loop over the steps is a fifth of the code to compile, but slower without compiling.
-        x, u, z, p = slope.mx_in()
-        held = [ca.repmat(each, 1, many) for each in (u, z, p)]
-        return ca.Function("interval", [x, u, z, p], [step.mapaccum(many)(x, *held)[:, -1]])
+        return ca.Function("step", [x, u, z, p], [end])
 
     @cached_property
     def limited_below(self) -> np.ndarray:
@@ -177,18 +174,7 @@ class Program:
     @cached_property
     def _solvers(self) -> tuple[Any, Any]:
         """IPOPT with a cold and with a warm start."""
-        ca = casadi()
-
-        def solvers(program: Any) -> tuple[Any, Any]:
-            cold, warm = (ca.nlpsol("solver", "ipopt", program, o) for o in (OPTIONS, WARM))
-            return cold, warm
-
-        if not self.compiled:
-            return solvers(self.nlp)
-        draft = ca.nlpsol("solver", "ipopt", self.nlp, OPTIONS)
-        parts = [draft.oracle(), *(draft.get_function(name) for name in draft.get_function())]
-        with compile_functions(parts) as library:
-            return solvers(library)
+        return ipopt(self.nlp, OPTIONS), ipopt(self.nlp, WARM)
 
     def solve(
         self,
@@ -409,6 +395,11 @@ WARM = {
     "ipopt.mu_init": 1e-7,
 }
 """Options of IPOPT for a warm start from a nearby optimum with its multipliers."""
+
+
+def ipopt(program: Any, options: dict[str, Any]) -> Any:
+    """Return CasADi's IPOPT for a program, or for the path of a library with its functions."""
+    return casadi().nlpsol("solver", "ipopt", program, options)
 
 
 def _status(returned: str, *numbers: np.ndarray) -> Status:

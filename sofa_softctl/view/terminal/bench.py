@@ -11,7 +11,6 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from sofa_softctl.bench.batch import Throughput
-    from sofa_softctl.bench.cluster import ClusterLoad
     from sofa_softctl.bench.stream_timing import Timing
 
 
@@ -106,66 +105,4 @@ def show_throughput(found: Sequence[Throughput]) -> None:
             f"{each.ratio:.2f}",
             str(each.runs),
         )
-    Console().print(table)
-
-
-def show_cluster_load(found: ClusterLoad) -> None:
-    """Print what a batch on simulated workers costs."""
-    slots = found.workers * found.threads
-    table = Table(
-        title=f"{found.workers:,} Dask workers, {slots:,} runs of {found.seconds:g} s at once",
-        title_justify="left",
-        show_header=False,
-    )
-    table.add_column()
-    table.add_column(justify="right")
-    for name, value in (
-        ("until workers are ready", f"{found.ready:.1f} s"),
-        ("runs", f"{found.runs:,}"),
-        ("runs a second", f"{found.rate:.1f}"),
-        ("workers busy", f"{100.0 * found.busy:.0f} %"),
-        ("scheduler, a run", f"{1e3 * found.scheduler:.2f} ms"),
-        ("driver, a run", f"{1e3 * found.driver:.2f} ms"),
-        ("received by the scheduler, a run", f"{found.received / 1e3:.1f} kB"),
-        ("sent by the scheduler, a run", f"{found.sent / 1e3:.1f} kB"),
-        ("memory of the scheduler", f"{found.scheduler_memory / 1e6:.0f} MB"),
-        ("shortest run that keeps them busy", f"{found.shortest:.2f} s"),
-    ):
-        table.add_row(name, value)
-    Console().print(table)
-
-
-def show_learning(found: Sequence[Any]) -> None:
-    """Print throughputs of environments."""
-    table = Table(
-        title=f"Decisions a second with {found[0].workers} processes",
-        caption="New process: one for each episode, and the share of its time for starts.",
-        title_justify="left",
-        caption_justify="left",
-    )
-    table.add_column("", overflow="fold")
-    for column in ("here", "new process", "starts", "ratio", "steps/s"):
-        table.add_column(column, justify="right")
-    for one in found:
-        table.add_row(
-            one.environment,
-            f"{one.rate:.4g}",
-            f"{one.separate:.3g}",
-            f"{one.starting:.0%}",
-            f"{one.ratio:.3g}",
-            f"{one.rate * one.steps:.4g}",
-        )
-    Console().print(table)
-
-
-def show_surrogate(equilibria: int, found: Sequence[Any]) -> None:
-    """Print errors of a surrogate by rates."""
-    table = Table(
-        title=f"Surrogate of {equilibria:,} equilibria, distance from the scene over the travel",
-        title_justify="left",
-    )
-    for column in ("rate of tensions", "one action held", "random actions", "lost of these"):
-        table.add_column(column, justify="right")
-    for one in found:
-        table.add_row(f"{one.rate:g}", f"{one.pull:.1%}", f"{one.random:.1%}", f"{one.lost:.0%}")
     Console().print(table)

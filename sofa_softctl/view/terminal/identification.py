@@ -80,15 +80,6 @@ def search_progress(
     return ended
 
 
-def descent_progress(update: Callable[[str], None]) -> Callable[[int, float, float], None]:
-    """Progress callback of a descent; calls `update` with its text."""
-
-    def progress(iteration: int, cost: float, gradient: float) -> None:
-        update(f"iteration {iteration}: cost {cost:.6g}, gradient norm {gradient:.3g}")
-
-    return progress
-
-
 def design_progress(update: Callable[[str], None]) -> Callable[[int, int, float], None]:
     """Progress callback of a design; calls `update` with its text."""
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
@@ -19,6 +18,7 @@ from sofa_softctl.identification.mechanism.variational import UNSTEERED
 from sofa_softctl.identification.parameter import Parameter, starts
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
+from tests.support.chains import NOISE, chain
 
 TRUTH = starts(chain().parameters)
 TORQUE_NOISE = 0.3

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.view.report.identification import page
 from sofa_softctl.view.terminal.identification import show
@@ -209,16 +208,6 @@ def test_the_page_is_whole_and_needs_nothing_else(full):
         assert f"<h2>{title}</h2>" in text
     for one in full.diagnostics:
         assert one.level in text
-
-
-def test_the_page_of_a_descent_shows_its_path(models):
-    one = models.lag(1)
-    found = descend([one], most=10)
-    report = make_report("lag", as_estimate(found, [one]), [one], descent=found)
-    assert "<h2>The path of steepest descent</h2>" in page(report)
-    assert "10 iterations: cost" in page(report)
-    assert len(report.to_dict()["descent"]) == 11
-    assert "weights all errors alike" in texts(report)
 
 
 def test_unknown_intervals_are_not_written_as_numbers(models):

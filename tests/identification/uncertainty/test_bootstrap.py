@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl.bench.papers.coverage_cases import CHAIN, TORQUE_NOISE, chain, driven, one_torque
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.experiment import Experiment
@@ -16,6 +15,7 @@ from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.view.report.identification import page
+from tests.support.chains import CHAIN, TORQUE_NOISE, chain, driven, one_torque
 
 
 def driven_chain(torque_noise=0.0, seed=1):

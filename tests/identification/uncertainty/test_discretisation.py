@@ -9,19 +9,18 @@ import pytest
 
 from scenes.flexible_loop.problem import LoopProblem
 from scenes.flexible_loop.recording import Noise, record
-from sofa_softctl.bench.papers.coverage_cases import CHAIN, chain, driven, one_torque
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.steepest_descent import as_estimate, descend
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
 from sofa_softctl.identification.report.report import make_report
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.view.report.identification import page
+from tests.support.chains import CHAIN, chain, driven, one_torque
 
 RATE = Parameter("rate", 1.0, "1/s")
 OFFSET = Parameter("offset", 0.0, "mm", lower=-10.0)
@@ -142,11 +141,8 @@ def test_what_takes_long_is_left_out_unless_asked_for(monkeypatch):
     assert len(discretisation_budget(found, [one], limit=False).shifts) == 1
 
 
-def test_the_papers_descent_and_searches_that_did_not_end_have_no_budget():
+def test_searches_that_did_not_end_have_no_budget():
     one = chain().experiment(fine_data())
-    descent = as_estimate(descend([one], most=1), [one])
-    (why,) = discretisation_budget(descent, [one]).left_out
-    assert "needs --method gauss-newton" in why
     (why,) = discretisation_budget(estimate([one], most=1), [one]).left_out
     assert "did not converge" in why
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.papers.coverage_cases import NOISE, chain
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.effects.selection import with_effects
@@ -22,6 +21,7 @@ from sofa_softctl.identification.uncertainty.residual_tests import (
     total_energy,
 )
 from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
+from tests.support.chains import NOISE, chain
 
 
 def recorded(problem, seed, noise):

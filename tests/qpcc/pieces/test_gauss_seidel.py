@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.contact_search.corpus import random_problem
 from sofa_softctl.qpcc.contacts import Law
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
+from tests.support.random_contact_problems import random_problem
 
 
 def forces(W, delta, mu, sticking=False, sweeps=500):

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bench.contact_search.corpus import random_problem
-from sofa_softctl.bench.contact_search.random_problems import random_contact_problem
 from sofa_softctl.qpcc.contacts import Law
 from sofa_softctl.qpcc.limits import limits_of
 from sofa_softctl.qpcc.modes import SLIDING
@@ -14,6 +12,7 @@ from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits, tracking
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
+from tests.support.random_contact_problems import random_contact_problem, random_problem
 
 
 def sliding_piece(seed):

@@ -14,7 +14,6 @@ from scenes.flexible_loop.problem import HAND_NOISE, LoopProblem
 from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.steepest_descent import descend
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.start import settle, violation
 from sofa_softctl.identification.parameter import starts
@@ -117,14 +116,6 @@ def test_light_links_have_short_steps():
     assert np.abs(off).max() < 3.5 * HAND_NOISE
     gain = experiment.problem.feedback.gain
     assert len(gain) == experiment.steps == 400 and np.abs(gain).max() < 100.0
-
-
-def test_the_papers_descent_goes_there_as_well(exact):
-    descent = descend([LoopProblem().experiment(exact)], gradient_norm=3e-4)
-    costs = [each.cost for each in descent.iterates]
-    assert all(after < before for before, after in zip(costs, costs[1:], strict=False))
-    assert descent.iterates[-1].gradient_norm < 3e-4
-    assert costs[-1] < 0.5 * costs[0]
 
 
 def test_gradients_of_the_experiment_are_those_of_central_differences_to_1e_6(recording):

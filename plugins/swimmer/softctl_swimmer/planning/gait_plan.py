@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse
@@ -24,6 +25,7 @@ from softctl_swimmer.planning.gaits import Gait, follow, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.objectives import OBJECTIVES, Goal
 from softctl_swimmer.planning.playing import Refinement
+from softctl_swimmer.planning.reduced_space import ReducedSpace
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 EFFORT = 2e-3
@@ -173,7 +175,7 @@ def plan_gait(
         ),
     )
     angles = tuple(range(HINGES.start, HINGES.start + n))
-    chosen = replace(settings or Settings(), method="reduced", independent=angles)
+    chosen = replace(settings or Settings(), search=partial(ReducedSpace, independent=angles))
     found = plan(problem, start.u, start.a, settings=chosen, progress=progress)
     more = -refinement.value(found.a[:, HINGES]) if refinement else 0.0
     status = Status.worst((found.status, Status.NOT_CONVERGED))

@@ -1,23 +1,17 @@
-"""Optimisation of a motion: iterations of one of two methods."""
+"""Optimisation of a motion: iterations of a search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from sofa_softctl.surrogate.planning.program.collocation import Collocation
-from sofa_softctl.surrogate.planning.program.reduced_space import ReducedSpace
+from sofa_softctl.surrogate.planning.program.search import Search
 from sofa_softctl.surrogate.planning.program.settings import (
     Ended,
-    Method,
     Settings,
     TrustRegionIteration,
 )
 from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
-
-SEARCHES: Mapping[Method, type[Collocation | ReducedSpace]] = {
-    "collocation": Collocation,
-    "reduced": ReducedSpace,
-}
 
 
 def optimise(
@@ -27,7 +21,7 @@ def optimise(
     report: Callable[[TrustRegionIteration], None],
 ) -> Ended:
     """Find a local optimum of the problem from a trial with inputs within their limits."""
-    search = SEARCHES[settings.method](problem, trial, settings)
+    search: Search = (settings.search or Collocation)(problem, trial, settings)
     for _ in range(settings.iterations):
         radius = search.radius
         accepted = search.iterate()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from sofa_softctl.surrogate.planning.program.transcription import Trial
-
-Method = Literal["collocation", "reduced"]
+from sofa_softctl.surrogate.planning.program.search import Search
+from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,8 @@ class Settings:
     """Largest defect of an executable plan [-]."""
     stationarity: float = 1e-6
     """Largest violation of the first-order conditions, over the largest curvature [-]."""
-    method: Method = "collocation"
-    """How motions are searched, see `Collocation` and `ReducedSpace`."""
-    independent: tuple[int, ...] | None = None
-    """Coordinates that are the variables of "reduced", as many as inputs; None: the inputs.
-    Coordinates are better where each is driven by an input: a small change of a torque early in a
-    motion is a large one of all that follows."""
+    search: Callable[[PlanningProblem, Trial, Settings], Search] | None = None
+    """Makes the search that improves a first motion, or None for `Collocation`."""
     radius: float = 0.2
     """Initial trust region: largest change of each a and u [-]."""
     radius_max: float = 2.0

@@ -52,7 +52,7 @@ def expected_samples(grid: SparseGrid, a: np.ndarray, tolerance: float | None) -
     Left out of the first fits, samples are missed by errors that fall exponentially with the weight
     of the last term. That line is prolonged to the tolerance. Terms of less weight, in the narrower
     tube of the last round, each take their share of equations. In the cases of
-    `bench.papers.dimensions` it is right within a factor of two.
+    `benchmarks.dimensions` it is right within a factor of two.
 
     Args:
         grid: The grid.

@@ -17,7 +17,7 @@ from sofa_softctl.view.report.identification.parameters import parameters
 from sofa_softctl.view.report.identification.prediction import prediction
 from sofa_softctl.view.report.identification.recordings import reading, recordings
 from sofa_softctl.view.report.identification.residuals import residuals
-from sofa_softctl.view.report.identification.searches import descent, searches
+from sofa_softctl.view.report.identification.searches import searches
 from sofa_softctl.view.terminal.numbers import counted
 
 
@@ -39,7 +39,6 @@ SECTIONS: tuple[Callable[[Report], str], ...] = (
     information,
     next_motion,
     searches,
-    descent,
     recordings,
     reading,
 )

@@ -1,11 +1,9 @@
-"""Sections on how parameters were searched: other starts, the path of steepest descent."""
+"""Section on how parameters were searched from other starts."""
 
 from __future__ import annotations
 
-from sofa_softctl.identification.fitting.steepest_descent import FLAT, GRADIENT
 from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.report import html
-from sofa_softctl.view.report.identification.figures.descent import descent_figure, outputs_figure
 
 
 def searches(report: Report) -> str:
@@ -34,24 +32,3 @@ def searches(report: Report) -> str:
         "Best first. Ends with the same number are one minimum: costs, and parameters as far as "
         "the data determine them, agree within a standard deviation.",
     )
-
-
-def descent(report: Report) -> str:
-    """Cost, gradient and motion over iterations; empty for other methods."""
-    if report.descent is None:
-        return ""
-    path = report.descent
-    first, last = path.iterates[0], path.iterates[-1]
-    note = (
-        f"{path.iterations} iterations: cost {first.cost:.6g} to {last.cost:.6g}, gradient norm "
-        f"{first.gradient_norm:.4g} to {last.gradient_norm:.4g} (the paper stops at {GRADIENT:g}), "
-        f"relative slope {first.relative_slope:.3g} to {last.relative_slope:.3g} (we stop at "
-        f"{FLAT:g})."
-    )
-    body = html.figure(descent_figure(path, report.estimate.fits), "Convergence.", wide=True)
-    body += html.figure(
-        outputs_figure(path, report.estimate.fits),
-        "Predicted motion of each iteration, light to dark, and the measured one in black.",
-        wide=True,
-    )
-    return html.section("The path of steepest descent", body, note)

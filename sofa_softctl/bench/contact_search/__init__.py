@@ -1,1 +1,0 @@
-"""The contact mode search, verified against enumeration."""

@@ -1,1 +1,0 @@
-"""Mechanisms simulated by MuJoCo: recordings of another simulator, for identification."""

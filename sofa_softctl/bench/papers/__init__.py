@@ -1,1 +1,0 @@
-"""The papers' tables and studies."""

@@ -1,1 +1,0 @@
-"""Success rates of inverse control over cases that nobody tuned."""
