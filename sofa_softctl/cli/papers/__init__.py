@@ -2,6 +2,8 @@
 
 import importlib
 
+from sofa_softctl.cli.papers.group import papers as papers
+
 COMMANDS = (
     "inverse",
     "planning",
