@@ -31,10 +31,6 @@ from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
-COMPLETE = "complete"
-"""Status of a recording that was closed normally."""
-INTERRUPTED = "interrupted"
-"""Status of one of a run that was stopped by Ctrl-C."""
 TRUNCATED = "truncated: the file ends before it was closed"
 
 
