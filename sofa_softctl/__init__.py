@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from sofa_softctl._internal.late_names import when_unknown
+from sofa_softctl._internal.registry import Registry
 from sofa_softctl.runtime.bindings import modules as _modules
 
 _modules.install()
@@ -19,7 +19,7 @@ def _load_plugins() -> None:
     importlib.import_module("sofa_softctl.plugins").plugins()
 
 
-when_unknown(_load_plugins)
+Registry.load_plugins = staticmethod(_load_plugins)
 
 _HOMES = {
     "FrictionWithoutCreep": "sofa_softctl.scene.constraints.friction",

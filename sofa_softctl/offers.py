@@ -1,101 +1,89 @@
-"""What plugins bring, by kind: checked when it is registered, and whose it is.
+"""What plugins bring, by kind: checked when it is registered, added when all of it is valid.
 
-A further kind of thing is one line of `KINDS`; a further hook, one of `HOOKS` and a method.
+A further kind of thing is one line of `REGISTRIES`; a further hook, one of `HOOKS` and a method.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any
 
-from sofa_softctl.bridge import registry as bridge_registry
-from sofa_softctl.bridge.device import Device
+from sofa_softctl._internal.registry import Registry
 from sofa_softctl.errors import PluginError, SceneError
-from sofa_softctl.qp import solvers
-from sofa_softctl.runtime.core import factory
 
 BUILT_IN = "built-in"
-"""Name of the plugin that is this package itself."""
+"""Name that stands for this package among plugins."""
 
 
-@dataclass(frozen=True)
-class Registered:
-    """A controller and the plugin that brought it."""
-
-    name: str
-    """Name of the controller."""
-    controller: Callable[..., Any]
-    """The class, or a function that returns it."""
-    plugin: str
-    """Name of the plugin."""
-
-    def load(self) -> type[Any]:
-        """The class.
-
-        Raises:
-            PluginError: it is no controller.
-        """
-        found = self.controller
-        if not isinstance(found, type):
-            found = found()
-        if not _is_controller(found):
-            raise PluginError(
-                f"Plugin '{self.plugin}': controller '{self.name}' must be a subclass of "
-                f"Sofa.Core.Controller, or of sofa_softctl.SceneController; got {_shown(found)}."
-            )
-        return found
+def _checked_controller(name: str, controller: Any) -> type[Any]:
+    """The class of a controller, which a function may return."""
+    return _as_controller(name, controller, CONTROLLERS.plugin_of(name))
 
 
-class Catalogue:
-    """What plugins brought."""
+CONTROLLERS: Registry[type[Any]] = Registry(
+    "controller",
+    {
+        "bridge": "bridge.controller:HardwareBridge",
+        "identification": "identification.controller:IdentificationController",
+        "inverse": "inverse.controller:InverseController",
+        "library": "library.controller:LibraryController",
+        "policy": "learning.controller:PolicyController",
+        "surrogate": "surrogate.controller:SurrogateController",
+    },
+    check=_checked_controller,
+)
+"""Classes of controllers, or functions that return one; loaded when they are asked for."""
 
-    def __init__(self) -> None:
-        self.controllers: dict[str, Registered] = {}
-        self.owners: dict[tuple[str, str], str] = {}
-        """Plugin that brought each thing, by its kind and name."""
-
-    def brought(self, plugin: str) -> dict[str, list[str]]:
-        """Names of what a plugin brought, by kind; kinds of which it brought nothing are left out.
-
-        What no plugin brought is built in.
-        """
-        found = {}
-        for kind, known in KINDS.items():
-            names = [n for n in known(self) if self.owners.get((kind, n), BUILT_IN) == plugin]
-            if names:
-                found[kind] = sorted(names)
-        return found
-
-    def owners_of(self, name: str) -> list[tuple[str, str]]:
-        """Kind and plugin of everything of that name."""
-        return [
-            (kind, self.owners.get((kind, name), BUILT_IN))
-            for kind, known in KINDS.items()
-            if name in known(self)
-        ]
-
-
-KINDS: dict[str, Callable[[Catalogue], Iterable[str]]] = {
-    "controller": lambda catalogue: catalogue.controllers,
-    "QP solver": lambda catalogue: solvers.qp_solvers,
-    "sparse QP solver": lambda catalogue: solvers.sparse_qp_solvers,
-    "component": lambda catalogue: factory.components(),
-    "device": lambda catalogue: bridge_registry.devices,
+REGISTRIES = {
+    "controller": "offers:CONTROLLERS",
+    "QP solver": "qp.solvers:DENSE",
+    "sparse QP solver": "qp.solvers:SPARSE",
+    "component": "runtime.core.registry:COMPONENTS",
+    "device": "bridge.registry:DEVICES",
 }
-"""What plugins bring: kind, and the names of all that there are, built-in ones too."""
+"""What plugins bring: kind, and the registry of it."""
+
+
+def registry_of(kind: str) -> Registry[Any]:
+    """Return the registry of a kind of thing."""
+    registry: Registry[Any] = resolve_name(f"sofa_softctl.{REGISTRIES[kind]}")
+    return registry
+
+
+def brought_by(plugin: str) -> dict[str, list[str]]:
+    """Return the names of what a plugin brought, by kind; kinds without any are left out.
+
+    What no plugin brought is built in.
+    """
+    found = {}
+    for kind in REGISTRIES:
+        registry = registry_of(kind)
+        names = [n for n in registry.names() if (registry.plugin_of(n) or BUILT_IN) == plugin]
+        if names:
+            found[kind] = sorted(names)
+    return found
+
+
+def owners_of(name: str) -> list[tuple[str, str]]:
+    """Return kind and plugin of everything of that name."""
+    registries = {kind: registry_of(kind) for kind in REGISTRIES}
+    return [
+        (kind, registry.plugin_of(name) or BUILT_IN)
+        for kind, registry in registries.items()
+        if registry.has(name)
+    ]
 
 
 class Offers:
-    """Registrations of one plugin: checked at the call, added when all are valid."""
+    """Registrations of one plugin."""
 
-    def __init__(self, catalogue: Catalogue, plugin: str) -> None:
-        self.catalogue = catalogue
+    def __init__(self, plugin: str) -> None:
         self.plugin = plugin
-        self.names: set[tuple[str, str]] = set()
-        self.taken: list[Callable[[], None]] = []
+        self.things: dict[tuple[str, str], Any] = {}
+        """By kind and name."""
 
     def register(self, hook: str) -> Callable[..., None]:
         """The function that a plugin is given for a hook."""
@@ -115,27 +103,24 @@ class Offers:
         return register
 
     def take(self) -> None:
-        """Take everything in."""
-        for take in self.taken:
-            take()
-        self.catalogue.owners.update(dict.fromkeys(self.names, self.plugin))
+        """Add everything."""
+        for (kind, name), thing in self.things.items():
+            registry_of(kind).add(name, thing, self.plugin)
 
-    def _claim(self, kind: str, name: str, *, reserved: bool = False) -> None:
+    def _claim(self, kind: str, name: str, thing: Any) -> None:
         if not isinstance(name, str) or not name:
             raise PluginError(
                 f"Plugin '{self.plugin}': the name of a {kind} must be a text, got {name!r}."
             )
-        if (kind, name) in self.names:
+        if (kind, name) in self.things:
             raise PluginError(f"Plugin '{self.plugin}' registers a {kind} '{name}' twice.")
-        owner = self.catalogue.owners.get((kind, name))
-        if owner is None and (reserved or name in KINDS[kind](self.catalogue)):
-            owner = BUILT_IN
-        if owner is not None:
+        registry = registry_of(kind)
+        if registry.has(name) or name.startswith(registry.reserved):
             raise PluginError(
-                f"Plugins '{owner}' and '{self.plugin}' both register a {kind} '{name}'. "
-                "Rename one of them."
+                f"Plugins '{registry.plugin_of(name) or BUILT_IN}' and '{self.plugin}' both "
+                f"register a {kind} '{name}'. Rename one of them."
             )
-        self.names.add((kind, name))
+        self.things[kind, name] = thing
 
     def controller(self, name: str, controller: Callable[..., Any]) -> None:
         """See `hooks.softctl_register_controllers`."""
@@ -144,11 +129,9 @@ class Offers:
                 f"Plugin '{self.plugin}': controller '{name}' must be a class or a function that "
                 f"returns one, got {controller!r}."
             )
-        entry = Registered(name, controller, self.plugin)
         if isinstance(controller, type):
-            entry.load()
-        self._claim("controller", name)
-        self.taken.append(lambda: self.catalogue.controllers.update({name: entry}))
+            _as_controller(name, controller, self.plugin)
+        self._claim("controller", name, controller)
 
     def qp_solver(self, name: str, solve: Callable[..., Any], *, sparse: bool = False) -> None:
         """See `hooks.softctl_register_qp_solvers`."""
@@ -158,11 +141,12 @@ class Offers:
                 f"Plugin '{self.plugin}': {kind} '{name}' must be a function "
                 f"(qp, warm) -> QPResult, got {solve!r}."
             )
-        self._claim(kind, name, reserved=str(name).startswith(solvers.ADAPTED))
-        self.taken.append(lambda: solvers.register(name, solve, sparse=sparse, plugin=self.plugin))
+        self._claim(kind, name, solve)
 
     def component(self, component: type[Any]) -> None:
         """See `hooks.softctl_register_components`."""
+        from sofa_softctl.runtime.core import factory
+
         try:
             names = factory.names_of(component)
         except SceneError as error:
@@ -174,11 +158,12 @@ class Offers:
                 f"the methods {', '.join(missing)}."
             )
         for name in names:
-            self._claim("component", name)
-        self.taken.append(lambda: factory.register(component, plugin=self.plugin))
+            self._claim("component", name, component)
 
     def device(self, name: str, device: type[Any]) -> None:
         """See `hooks.softctl_register_devices`."""
+        from sofa_softctl.bridge.device import Device
+
         if not (isinstance(device, type) and issubclass(device, Device)):
             raise PluginError(
                 f"Plugin '{self.plugin}': device '{name}' must be a subclass of "
@@ -188,8 +173,7 @@ class Offers:
             raise PluginError(
                 f"Plugin '{self.plugin}': device '{name}' lacks the methods {', '.join(missing)}."
             )
-        self._claim("device", name)
-        self.taken.append(lambda: bridge_registry.devices.update({name: device}))
+        self._claim("device", name, device)
 
 
 HOOKS: dict[str, Callable[..., None]] = {
@@ -201,16 +185,21 @@ HOOKS: dict[str, Callable[..., None]] = {
 """Hooks, and what their `register` does."""
 
 
-def _is_controller(found: Any) -> bool:
-    """Whether it is a class of controllers; without Sofa there can be none."""
+def _as_controller(name: str, controller: Any, plugin: str) -> type[Any]:
+    """Return the class of a controller; without Sofa there can be none.
+
+    Raises:
+        PluginError: it is none.
+    """
+    found = controller if isinstance(controller, type) else controller()
     core: Any = sys.modules.get("Sofa.Core")
-    return isinstance(found, type) and core is not None and issubclass(found, core.Controller)
-
-
-def _shown(found: Any) -> str:
-    if not isinstance(found, type):
-        return repr(found)
-    return f"the class {found.__name__}, which is none"
+    if isinstance(found, type) and core is not None and issubclass(found, core.Controller):
+        return found
+    shown = f"the class {found.__name__}, which is none" if isinstance(found, type) else repr(found)
+    raise PluginError(
+        f"Plugin '{plugin or BUILT_IN}': controller '{name}' must be a subclass of "
+        f"Sofa.Core.Controller, or of sofa_softctl.SceneController; got {shown}."
+    )
 
 
 def _usage(signature: inspect.Signature) -> list[str]:

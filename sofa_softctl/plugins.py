@@ -10,12 +10,11 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import pluggy
@@ -26,25 +25,14 @@ from sofa_softctl._internal.processes import call_first_in_workers
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import PluginError
-from sofa_softctl.offers import BUILT_IN, HOOKS, Catalogue, Offers
+from sofa_softctl.offers import BUILT_IN, CONTROLLERS, HOOKS, Offers
 from sofa_softctl.scene.backend import find_backend
 
-CONTROLLERS = {
-    "bridge": "bridge.controller:HardwareBridge",
-    "identification": "identification.controller:IdentificationController",
-    "inverse": "inverse.controller:InverseController",
-    "library": "library.controller:LibraryController",
-    "policy": "learning.controller:PolicyController",
-    "surrogate": "surrogate.controller:SurrogateController",
-}
-"""The built-in controllers: name, and module:class within this package, loaded when asked for."""
 
-
-class Plugins(Catalogue):
-    """Plugins and what they registered."""
+class Plugins:
+    """Plugins of this process; what they bring is in the registries, see `offers`."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.manager = pluggy.PluginManager(hooks.PROJECT)
         self.manager.add_hookspecs(hooks)
 
@@ -56,12 +44,12 @@ class Plugins(Catalogue):
                 arguments, or something that it registers is wrong or there already.
             Exception: whatever the plugin itself raises.
         """
-        if self.manager.has_plugin(name) or self.manager.is_registered(plugin):
-            known = name if self.manager.has_plugin(name) else self.manager.get_name(plugin)
+        if name in self.names or self.manager.is_registered(plugin):
+            known = name if name in self.names else self.manager.get_name(plugin)
             raise PluginError(f"Plugin '{known}' is there already.")
         try:
             self._register(plugin, name)
-            offers = Offers(self, name)
+            offers = Offers(name)
             for hook in HOOKS:
                 for implementation in getattr(self.manager.hook, hook).get_hookimpls():
                     if implementation.plugin is plugin:
@@ -164,8 +152,8 @@ class Plugins(Catalogue):
 
     @property
     def names(self) -> list[str]:
-        """Names of the plugins, in order of registration."""
-        return [name for name, _ in self.manager.list_name_plugin()]
+        """This package, then the plugins in order of registration."""
+        return [BUILT_IN, *(name for name, _ in self.manager.list_name_plugin())]
 
 
 def _make_importable(path: Path) -> None:
@@ -237,7 +225,6 @@ def plugins() -> Plugins:
         found = Plugins()
         _plugins.append(found)  # before it is filled: plugins look names up while they register
         try:
-            found.add(_BuiltIn(), BUILT_IN)
             found.load_entry_points()
         except BaseException:
             _plugins.clear()
@@ -273,21 +260,5 @@ def controller(name: str) -> type[Any]:
         PluginError: no plugin registered that name; the known ones are listed.
     """
     find_backend()
-    known = plugins().controllers
-    if name not in known:
-        hint = did_you_mean(name, known)
-        raise PluginError(
-            f"There is no controller '{name}'.{hint} Known: {', '.join(sorted(known))}."
-        )
-    return known[name].load()
-
-
-class _BuiltIn:
-    """The controllers of this package, which come through the same door as everybody's."""
-
-    @hooks.hookimpl
-    def softctl_register_controllers(
-        self, register: Callable[[str, Callable[..., Any]], None]
-    ) -> None:
-        for name, home in CONTROLLERS.items():
-            register(name, partial(resolve_name, f"sofa_softctl.{home}"))
+    plugins()
+    return CONTROLLERS.find(name)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from sofa_softctl._internal.late_names import look_further
 from sofa_softctl.bridge.config.device_tables import options_of, type_text
-from sofa_softctl.bridge.registry import devices, find
+from sofa_softctl.bridge.registry import DEVICES
 
 
 @dataclass(frozen=True)
@@ -42,23 +40,18 @@ class DeviceAbout:
     """The plugin that brought it; empty: built in."""
 
 
-def describe_devices(owners: Mapping[str, str]) -> list[DeviceAbout]:
-    """All devices, by name.
-
-    Args:
-        owners: Plugins by the names of the devices that they brought.
-    """
-    look_further()
-    return [describe(name, owners.get(name, "")) for name in sorted(devices)]
+def describe_devices() -> list[DeviceAbout]:
+    """All devices, by name."""
+    return [describe(name) for name in sorted(DEVICES.names())]
 
 
-def describe(name: str, plugin: str = "") -> DeviceAbout:
+def describe(name: str) -> DeviceAbout:
     """The device of a name.
 
     Raises:
         ConfigError: There is none.
     """
-    cls = find(name)
+    cls = DEVICES.find(name)
     options = tuple(
         OptionAbout(
             option,
@@ -70,7 +63,7 @@ def describe(name: str, plugin: str = "") -> DeviceAbout:
     )
     summary = (inspect.getdoc(cls) or "").partition("\n")[0]
     missing = tuple(module for module in cls.modules if not _installed(module))
-    return DeviceAbout(name, summary, cls.quantities, options, missing, plugin)
+    return DeviceAbout(name, summary, cls.quantities, options, missing, DEVICES.plugin_of(name))
 
 
 def _shown(default: object) -> str:

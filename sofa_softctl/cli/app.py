@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import sys
@@ -14,27 +13,6 @@ from sofa_softctl.errors import ParameterError, SoftctlError, UsageError
 from sofa_softctl.status import ExitStatus
 
 __all__ = ["app", "main", "run_app"]
-
-COMMANDS = (
-    "run",
-    "check",
-    "batch",
-    "plan",
-    "library",
-    "identify",
-    "train",
-    "score",
-    "bench",
-    "mesh",
-    "record",
-    "report",
-    "bridge",
-    "info",
-)
-"""Modules of this folder, in the order in which `softctl --help` lists their commands."""
-
-for _name in COMMANDS:
-    importlib.import_module(f"sofa_softctl.cli.{_name}")
 
 
 def main() -> None:

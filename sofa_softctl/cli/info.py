@@ -20,11 +20,10 @@ def components(
     plugin: Plugin = None,
 ) -> None:
     """List the components of the embedded runtime, or the Data of one of them."""
-    from sofa_softctl.plugins import plugins as found
     from sofa_softctl.view.terminal import info as tables
 
     load_plugins(plugin, "embedded")
-    tables.show_components(name, found())
+    tables.show_components(name)
 
 
 @app.command()
@@ -34,7 +33,7 @@ def plugins(plugin: Plugin = None) -> None:
     from sofa_softctl.view.terminal import info as tables
 
     load_plugins(plugin, "auto")
-    tables.show_plugins(found())
+    tables.show_plugins(found().names)
 
 
 @app.command()

@@ -31,7 +31,8 @@ def info(
 
     A surface is checked for what a mesher needs. Ends with status 1 when something is an error.
     """
-    from sofa_softctl.runtime.mesh import describe, findings, likely_unit, read_mesh
+    from sofa_softctl.runtime.mesh import describe, read_mesh
+    from sofa_softctl.runtime.mesh.findings import findings, likely_unit
     from sofa_softctl.view.terminal.mesh import show_mesh
 
     described = describe(read_mesh(file), file)

@@ -95,12 +95,12 @@ def view_of(camera: str, movie: Path | None) -> Any:
     Raises:
         UsageError: There is no such view, or no movie to be seen from it.
     """
-    from sofa_softctl.view.movie.direction import parse_view
-
     if camera == "auto":
         return None
     if movie is None:
         raise UsageError("--camera is the view of a movie: give --movie FILE too.")
+    from sofa_softctl.view.movie.direction import parse_view
+
     try:
         return parse_view(camera)
     except ValueError as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from copy import copy
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from sofa_softctl._internal.interrupt import stopped_by
+from sofa_softctl.cli.commands import LazyCommands, first_line
 from sofa_softctl.errors import DeviceError, SceneError
 from sofa_softctl.status import ExitStatus
 
@@ -41,7 +42,23 @@ class StoppableCommand:
 
 
 class Commands(StoppableCommand, TyperGroup):
-    """The commands of softctl."""
+    """The commands, imported when they are used."""
+
+    def __init__(self, *, commands: Any = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = LazyCommands(app, dict(commands or {}))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the order of the help."""
+        return [*self.commands]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help without importing a command."""
+        overview = copy(self)
+        overview.commands = {
+            name: TyperCommand(name, help=first_line(name)) for name in self.commands
+        }
+        TyperGroup.format_help(overview, ctx, formatter)
 
 
 def _robot_failed(stopped: BaseException) -> DeviceError | None:
@@ -68,6 +85,8 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"softctl {version('sofa-softctl')}")
         raise typer.Exit
 

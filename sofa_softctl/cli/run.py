@@ -10,8 +10,6 @@ from typing import Annotated
 import typer
 
 from sofa_softctl._internal.interrupt import ended_by_signals
-from sofa_softctl.bridge.dry_run import DRY_RUN, noted
-from sofa_softctl.cli.bridge.in_scene import adding_bridge, stopped_by_key
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     BackendName,
@@ -100,21 +98,30 @@ def run(
         check_name(check_suffix, record)
     load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)
-    words = DRY_RUN if dry_run else ""
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
         stack.enter_context(exit_is_an_error(scene))
         if as_json:  # what the scene prints would be in the JSON
             stack.enter_context(redirect_stdout(sys.stderr))
-        stack.enter_context(prefixed(words and f"{words} | "))
-        stack.enter_context(noted(words))
+        if dry_run:
+            from sofa_softctl.bridge.dry_run import DRY_RUN, noted
+
+            stack.enter_context(prefixed(f"{DRY_RUN} | "))
+            stack.enter_context(noted(DRY_RUN))
         file = None
         if record is not None:  # before the work: another run may record there
             file = stack.enter_context(RecordFile(record, overwrite=force))
-        add = adding(adding_keys(key), adding_bridge(bridge, dry_run))
+        add = adding_keys(key)
+        if bridge is not None or dry_run:
+            from sofa_softctl.cli.bridge.in_scene import adding_bridge
+
+            add = adding(add, adding_bridge(bridge, dry_run))
         silent = quiet or as_json
         session = stack.enter_context(open_session(scene, backend, set_, quiet=silent, add=add))
-        stack.enter_context(stopped_by_key(session, show))
+        if "sofa_softctl.bridge.controller" in sys.modules:  # the scene may have a bridge
+            from sofa_softctl.cli.bridge.in_scene import stopped_by_key
+
+            stack.enter_context(stopped_by_key(session, show))
         summary = show.run(session, steps, duration, record=file, plot=plot, movie=movie, view=view)
     if as_json:
         print_json(summary.to_dict())

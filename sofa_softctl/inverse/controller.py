@@ -32,7 +32,6 @@ from sofa_softctl.inverse.options import (
     checked_solver,
     row_weights,
 )
-from sofa_softctl.inverse.plot import draw_tracking
 from sofa_softctl.inverse.slack import Slack
 from sofa_softctl.inverse.summary import InverseSummary, summarise
 from sofa_softctl.qpcc.contacts import Law
@@ -249,6 +248,8 @@ class InverseController(SceneController):
 
     def plot(self, figure: Any, history: History) -> bool:
         """See SceneController."""
+        from sofa_softctl.inverse.plot import draw_tracking
+
         quantities = [kind.unit if kind is not None else "pressure" for kind in self.driven.kinds]
         limits: list[float] = []
         if self.rows is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import Sofa
@@ -19,7 +19,9 @@ from sofa_softctl.inverse.look_ahead import (
     turned,
     weighted_error,
 )
-from sofa_softctl.scene.rollout.rollout import CopiedScene, Copy, copy_of
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.rollout.rollout import CopiedScene, Copy
 
 GO_ON = Candidate("go on")
 _CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")
@@ -56,6 +58,8 @@ class LookAheadRunner:
             self.tip = self.controller.outputs["tip"].value.copy()
         if self.options is None or self.committed_for > 0 or not self._stopped(gained):
             return
+        from sofa_softctl.scene.rollout.rollout import copy_of
+
         left = self.options.budget - self.spent
         try:
             self.copy = self.copy or copy_of(self.controller.root)

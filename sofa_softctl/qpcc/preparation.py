@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from sofa_softctl.qpcc.examples.contacts import contact_problems
 from sofa_softctl.qpcc.examples.free import one_cable
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
@@ -24,5 +23,8 @@ def prepare(*, contacts: bool) -> None:
         contacts: Whether there may be any; without them, solvers alone are loaded.
     """
     solve(one_cable().problem, solver="proxqp")
-    for each in contact_problems() if contacts else ():
-        solve(each.problem, search=_FEW)
+    if contacts:
+        from sofa_softctl.qpcc.examples.contacts import contact_problems
+
+        for each in contact_problems():
+            solve(each.problem, search=_FEW)

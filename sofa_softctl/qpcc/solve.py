@@ -13,7 +13,6 @@ from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPResult
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked
-from sofa_softctl.qpcc.contact_solution import solve_qpcc
 from sofa_softctl.qpcc.least_violation import add_tracking, build_violation_qp, relax
 from sofa_softctl.qpcc.limits import (
     Limit,
@@ -67,6 +66,8 @@ def solve(
     solvers = (solver,) if fallback == solver else (solver, fallback)
     ask = partial(solve_checked, solvers=solvers, tolerance=tolerance)
     if problem.contacts is not None and problem.contacts.n_c:
+        from sofa_softctl.qpcc.contact_solution import solve_qpcc  # a fifth of our modules
+
         with one_blas_thread():
             return solve_qpcc(
                 problem,

@@ -12,6 +12,10 @@ from sofa_softctl._internal.atomic_file import writing
 from sofa_softctl.errors import RecordError
 
 SUFFIX = ".mcap"
+COMPLETE = "complete"
+"""Status of a recording that was closed normally."""
+INTERRUPTED = "interrupted"
+"""Status of a recording of a run that was stopped by Ctrl-C."""
 
 
 class RecordFile:

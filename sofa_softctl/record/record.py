@@ -28,13 +28,10 @@ from mcap.writer import MCAP0_MAGIC
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
+from sofa_softctl.record.file import COMPLETE
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
-COMPLETE = "complete"
-"""Status of a recording that was closed normally."""
-INTERRUPTED = "interrupted"
-"""Status of one of a run that was stopped by Ctrl-C."""
 TRUNCATED = "truncated: the file ends before it was closed"
 
 

@@ -18,8 +18,8 @@ from sofa_softctl._internal.atomic_file import writing
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, pack
-from sofa_softctl.record.file import RecordFile
-from sofa_softctl.record.record import COMPLETE, PROFILE
+from sofa_softctl.record.file import COMPLETE, RecordFile
+from sofa_softctl.record.record import PROFILE
 
 FLUSH_INTERVAL = 1.0
 """Interval of flushes: a killed run loses at most this much [s of the clock]."""

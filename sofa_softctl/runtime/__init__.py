@@ -1,8 +1,9 @@
 """The embedded runtime: SOFA's Python API and numerical semantics, headless, without SOFA."""
 
-from sofa_softctl._internal.late_names import when_named
 from sofa_softctl._internal.public import public
 from sofa_softctl.runtime.components import __all__ as _components
+from sofa_softctl.runtime.components.aliases import ALIASES as _ALIASES
+from sofa_softctl.runtime.core.registry import COMPONENTS as _COMPONENTS
 
 __all__, __getattr__, __dir__ = public(
     __name__,
@@ -34,12 +35,9 @@ __all__, __getattr__, __dir__ = public(
     },
 )
 
-
-def _register(name: str) -> None:
-    from sofa_softctl.runtime import components
-    from sofa_softctl.runtime.core import factory
-
-    factory.register(getattr(components, name))
-
-
-when_named(_components, _register)  # all of them take half a second to import
+_COMPONENTS.build_in(
+    {
+        name: f"runtime.components:{kind}"
+        for name, kind in (dict(zip(_components, _components, strict=True)) | _ALIASES).items()
+    }
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,16 @@ class Backend:
             return f"{text}. {self.note}" if self.note else text
         where = f"{Path(str(self.Sofa.__file__)).parent}, Python {HERE}"
         return f"SOFA v{self.version} with {sofa_start.plugins_with_versions()} ({where})"
+
+    def component_names_among(self, names: Iterable[str]) -> list[str]:
+        """Return those of some names that a class of components has here; aliases do not count."""
+        if self.name == "embedded":
+            from sofa_softctl.runtime.core import factory
+
+            kinds = {name: factory.find(name) for name in names}
+            return [name for name, kind in kinds.items() if kind and kind.__name__ == name]
+        known = {entry.className for entry in self.Sofa.Core.ObjectFactory.components}
+        return [name for name in names if name in known]
 
 
 def find_backend(choice: str | None = None) -> Backend:

@@ -26,10 +26,8 @@ def add_constraint_solver(root: Any, **values: Any) -> Any:
         root: Node to which it is added; plugins must be loaded by then.
         values: Its Data, such as maxIterations and tolerance.
     """
-    Sofa: Any = find_backend().Sofa
-    known = {entry.className for entry in Sofa.Core.ObjectFactory.components}
-    name = next((name for name in CONSTRAINT_SOLVERS if name in known), CONSTRAINT_SOLVERS[-1])
-    return root.addObject(name, **values)
+    known = find_backend().component_names_among(CONSTRAINT_SOLVERS)
+    return root.addObject((*known, CONSTRAINT_SOLVERS[-1])[0], **values)
 
 
 def parameters_from_argv(create: Create) -> Create:

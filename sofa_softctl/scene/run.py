@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl._internal.interrupt import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
-from sofa_softctl.record.record import INTERRUPTED
+from sofa_softctl.record.file import INTERRUPTED
 from sofa_softctl.scene.provenance import provenance
 from sofa_softctl.scene.report import History, Summary
 from sofa_softctl.scene.session import Session

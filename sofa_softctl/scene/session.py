@@ -9,21 +9,18 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
 from sofa_softctl.errors import RecordError, SceneError, SoftctlError
-from sofa_softctl.record.file import RecordFile
-from sofa_softctl.record.record import COMPLETE, INTERRUPTED
-from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
 from sofa_softctl.runtime.helper.scene_folder import command_line_of
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.cleanup import clean_up, is_interrupt
-from sofa_softctl.scene.geometry import geometry_of
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.gathered import gathered_warnings
@@ -32,6 +29,9 @@ from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
 from sofa_softctl.scene.streams import write_rows
 from sofa_softctl.units import symbol
+
+if TYPE_CHECKING:
+    from sofa_softctl.record.writer import RecordWriter
 
 
 @dataclass(frozen=True)
@@ -210,6 +210,9 @@ class Session:
             path: The file, or one that was reserved.
             overwrite: Whether it may replace a recording.
         """
+        from sofa_softctl.record.writer import RecordWriter
+        from sofa_softctl.scene.geometry import geometry_of
+
         if self._failure:  # of a recording that an error ended
             self.end_recording()
         if self._writer is not None:

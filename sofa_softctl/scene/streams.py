@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.units import Units, symbol
+
+if TYPE_CHECKING:
+    from sofa_softctl.record.writer import RecordWriter
 
 
 @dataclass(frozen=True)

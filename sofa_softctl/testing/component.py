@@ -11,6 +11,7 @@ from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.testing.declaration import check_declaration, in_scene, names_line
 from sofa_softctl.testing.force_field import check_force_field
@@ -124,15 +125,11 @@ def _check_alone(cls: type[Component], Sofa: Any) -> None:
 def _registered(cls: type[Component]) -> Iterator[None]:
     """The class is known to scenes; afterwards, as before."""
     known = factory.find(cls.__name__)
-    if known is None:
-        factory.register(cls)
-    elif known is not cls:
+    if known not in (None, cls):
         raise AssertionError(
             f"{cls.__name__}: there already is a component of this name, {known.__module__}."
             f"{known.__qualname__}. Rename one of them."
         )
-    try:
+    with COMPONENTS.kept():
+        factory.register(cls)
         yield
-    finally:
-        if known is None:
-            factory.forget(cls)

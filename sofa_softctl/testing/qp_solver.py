@@ -15,7 +15,7 @@ from sofa_softctl.qp.problem import (
     SparseQPSolver,
     kkt_residual,
 )
-from sofa_softctl.qp.solvers import qp_solvers, register
+from sofa_softctl.qp.solvers import DENSE, register
 from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.qpcc.examples.contacts import ContactProblem, contact_problems
 from sofa_softctl.qpcc.examples.free import NamedProblem, all_problems
@@ -157,8 +157,6 @@ def _close(
 
 @contextmanager
 def _registered(solve: QPSolver) -> Iterator[None]:
-    register(NAME, solve)
-    try:
+    with DENSE.kept():
+        register(NAME, solve)
         yield
-    finally:
-        del qp_solvers[NAME]

@@ -15,7 +15,8 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.cli.app import main
-from sofa_softctl.runtime.mesh import describe, findings, read_mesh
+from sofa_softctl.runtime.mesh import describe, read_mesh
+from sofa_softctl.runtime.mesh.findings import findings
 from tests.conftest import box_of_tetrahedra
 from tests.docs.pages import DOCS, blocks, text
 

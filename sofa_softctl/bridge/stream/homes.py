@@ -8,8 +8,8 @@ from pkgutil import resolve_name
 from typing import Any
 
 from sofa_softctl._internal.user_module import import_file
-from sofa_softctl.bridge import registry
 from sofa_softctl.bridge.device import Device
+from sofa_softctl.bridge.registry import DEVICES
 from sofa_softctl.errors import ConfigError, SoftctlError
 
 
@@ -19,10 +19,9 @@ def home_of(kind: str) -> str:
     Raises:
         ConfigError: There is no such device, or another process cannot import it.
     """
-    found = registry.devices.get(kind)
-    if isinstance(found, str):  # built in, and imported there alone
-        return found
-    device = registry.find(kind)
+    if home := DEVICES.home_of(kind):  # imported there alone
+        return home
+    device = DEVICES.find(kind)
     module = sys.modules[device.__module__]
     if device.__module__ == "__main__" or "<locals>" in device.__qualname__:
         raise ConfigError(

@@ -15,12 +15,10 @@ from sofa_softctl.cli.scenes import load_plugins
 def list_devices(plugin: Plugin = None, as_json: Json = False) -> None:
     """List the devices that a configuration file may name, their options, and what they need."""
     from sofa_softctl.bridge.about import describe_devices
-    from sofa_softctl.plugins import plugins
     from sofa_softctl.view.terminal import bridge as tables
 
     load_plugins(plugin, "auto")
-    owners = {name: owner for (kind, name), owner in plugins().owners.items() if kind == "device"}
-    found = describe_devices(owners)
+    found = describe_devices()
     if as_json:
         print_json([asdict(device) for device in found])
     else:

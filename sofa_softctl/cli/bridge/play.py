@@ -157,7 +157,7 @@ def _played(
 @contextmanager
 def _recording(file: RecordFile | None, about: dict[str, str]) -> Iterator[RecordWriter | None]:
     """Writes to a file, which is complete in whatever way the work ends."""
-    from sofa_softctl.record.record import COMPLETE, INTERRUPTED
+    from sofa_softctl.record.file import COMPLETE, INTERRUPTED
     from sofa_softctl.record.writer import RecordWriter
 
     if file is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import nnls
 
 from sofa_softctl.qpcc.limits import ReachedLimit, limits_of, reached_limits
 from sofa_softctl.qpcc.problem import InverseProblem
@@ -91,6 +90,8 @@ def _binding(
     problem: InverseProblem, effort: np.ndarray, gradient: np.ndarray
 ) -> tuple[ReachedLimit, ...]:
     """Limits that hold the error's gradient in natural efforts, shape (n_a,), in balance."""
+    from scipy.optimize import nnls
+
     limits, built, unit = limits_of(problem), build_qp(problem), _natural(problem)
     values = {"effort": effort, "displacement": problem.W_aa @ effort + problem.delta_a_free}
     margins = {

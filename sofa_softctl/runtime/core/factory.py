@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sofa_softctl._internal.late_names import look_for, look_further
+from sofa_softctl._internal.registry import Registry
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.families import family_of
 from sofa_softctl.runtime.core.paths import follow
+from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.runtime.core.renamed import ELSEWHERE, REMOVED, RENAMED
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
@@ -20,10 +21,6 @@ from sofa_softctl.runtime.helper.strictness import complain
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
-_known: dict[str, type[Component]] = {}
-"""By name and alias."""
-_plugins: dict[type[Component], str] = {}
-"""Plugin that brought a component."""
 translated: set[tuple[str, str]] = set()
 """Spellings that scenes used and the names that they were taken for; a run says which."""
 
@@ -43,12 +40,8 @@ def otherwise(make: Callable[[str], type[Component]]) -> Iterator[None]:
         _otherwise = before
 
 
-def register(component: type[Component], *, plugin: str = "") -> None:
+def register(component: type[Component]) -> None:
     """Make a component known to scenes by the name of its class and its aliases.
-
-    Args:
-        component: Its class.
-        plugin: Name of the plugin that brings it.
 
     Raises:
         SceneError: it is no component, or one of its names is taken.
@@ -57,16 +50,9 @@ def register(component: type[Component], *, plugin: str = "") -> None:
     for name in names:
         if (find(name) or component) is not component:
             raise SceneError(f"There already is a component named '{name}'.")
-    _known.update(dict.fromkeys(names, component))
-    if plugin:
-        _plugins[component] = plugin
-
-
-def forget(component: type[Component]) -> None:
-    """Undo `register`; scenes that exist keep what they have."""
-    for name in names_of(component):
-        if _known.get(name) is component:
-            del _known[name]
+    for name in names:
+        if not COMPONENTS.has(name):
+            COMPONENTS.add(name, component)
 
 
 def names_of(component: type[Component]) -> tuple[str, ...]:
@@ -123,15 +109,19 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
 
 def plugin_of(component: type[Component]) -> str:
     """Name of the plugin that brought a component; empty for those of this package."""
-    return _plugins.get(component, "")
+    return COMPONENTS.plugin_of(component.__name__)
 
 
 def find(name: str) -> type[Component] | None:
-    """The class of that name or alias, or of its present name; None when there is none."""
+    """The class of that name or alias, or of its present name; None when there is none.
+
+    Plugins are loaded with the first component, so that one that is wrong is told.
+    """
     present = RENAMED.get(name, name)
-    if name not in _known:
-        look_for(name, present)
-    return _known.get(name) or _known.get(present)
+    if not COMPONENTS.is_loaded(name):
+        COMPONENTS.known(name) or COMPONENTS.known(present)  # here even if a plugin raises
+        Registry.load_plugins()
+    return COMPONENTS.known(name) or COMPONENTS.known(present)
 
 
 def categories_of(name: str) -> list[str]:
@@ -151,14 +141,13 @@ def explain_unknown(name: str) -> str:
         return (
             f"{start} It belongs to what is not here: {family}. In SOFA itself the scene may run."
         )
-    hint = did_you_mean(RENAMED.get(name, name), components(), most=3, cutoff=0.75)
+    hint = did_you_mean(RENAMED.get(name, name), COMPONENTS.names(), most=3, cutoff=0.75)
     return f"{start}{hint} 'softctl components' lists all; in SOFA itself the scene may still run."
 
 
 def components() -> dict[str, type[Component]]:
     """Every component by name and alias."""
-    look_further()
-    return dict(_known)
+    return {name: COMPONENTS.find(name) for name in COMPONENTS.names()}
 
 
 def implementing(role: type[Component], method: str) -> str:

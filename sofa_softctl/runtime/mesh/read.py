@@ -5,34 +5,19 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable
-from functools import partial
+from pkgutil import resolve_name
 
 from sofa_softctl._internal.suggestions import files_like
 from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.checks import check_mesh
 from sofa_softctl.runtime.mesh.cursor import Path, fault
-from sofa_softctl.runtime.mesh.foreign import foreign_suffixes, read_foreign
-from sofa_softctl.runtime.mesh.gid import read_gid
-from sofa_softctl.runtime.mesh.gmsh import read_gmsh
 from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.obj import read_obj
-from sofa_softctl.runtime.mesh.off import read_off
-from sofa_softctl.runtime.mesh.stl import read_stl
-from sofa_softctl.runtime.mesh.vtk import read_vtk
 
 CAD = (".step", ".stp", ".iges", ".igs", ".brep")
 """Suffixes of shapes that are not meshed yet."""
 
-Reader = Callable[[bytes, Path], Mesh]
-
-READERS: dict[str, Reader] = {
-    "gid": read_gid,
-    "gmsh": read_gmsh,
-    "obj": read_obj,
-    "off": read_off,
-    "stl": read_stl,
-    "vtk": read_vtk,
-}
+READERS = ("gid", "gmsh", "obj", "off", "stl", "vtk")
+"""Kinds of files: each is a module of this folder, with a function read_KIND."""
 SUFFIXES = {
     ".gid": "gid",
     ".gidmsh": "gid",
@@ -64,25 +49,37 @@ def read_mesh(path: Path, kind: str | None = None, *, merge: bool = True) -> Mes
         raise ValueError(f"expected a kind among {', '.join(READERS)}. Got: {kind!r}")
     data = _content(path)
     if kind is not None:
-        reader = partial(read_stl, merge=merge) if kind == "stl" else READERS[kind]
-        mesh = reader(data, path)
-    elif suffix in foreign_suffixes():
-        mesh = read_foreign(path)
-    elif suffix in CAD:
+        read = reader_of(kind)
+        mesh = read(data, path, merge=merge) if kind == "stl" else read(data, path)
+    else:
+        mesh = _read_foreign(path, suffix)
+    check_mesh(mesh, path)
+    return mesh
+
+
+def _read_foreign(path: Path, suffix: str) -> Mesh:
+    from sofa_softctl.runtime.mesh.foreign import foreign_suffixes, read_foreign
+
+    if suffix in foreign_suffixes():
+        return read_foreign(path)
+    if suffix in CAD:
         raise fault(
             path,
             f"{suffix!r} is a format of CAD programs, not of meshes",
             "Fill the shape with tetrahedra first: docs/how-to/make-a-mesh.md.",
         )
-    else:
-        known = ", ".join(sorted({*SUFFIXES, *foreign_suffixes()}))
-        raise fault(
-            path,
-            f"the suffix {suffix!r} belongs to no known mesh format",
-            f"Known are {known}; or say the kind: {', '.join(READERS)}.",
-        )
-    check_mesh(mesh, path)
-    return mesh
+    known = ", ".join(sorted({*SUFFIXES, *foreign_suffixes()}))
+    raise fault(
+        path,
+        f"the suffix {suffix!r} belongs to no known mesh format",
+        f"Known are {known}; or say the kind: {', '.join(READERS)}.",
+    )
+
+
+def reader_of(kind: str) -> Callable[..., Mesh]:
+    """Return the function that makes a mesh of the content of a file, and its path."""
+    read: Callable[..., Mesh] = resolve_name(f"{__package__}.{kind}:read_{kind}")
+    return read
 
 
 def _content(path: Path) -> bytes:

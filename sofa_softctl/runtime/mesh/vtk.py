@@ -21,7 +21,6 @@ from sofa_softctl.runtime.mesh.cursor import (
     whole,
 )
 from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.vtu import read_vtu
 
 DTYPES = {
     "char": "i1",
@@ -54,6 +53,8 @@ def read_vtk(data: bytes, path: Path) -> Mesh:
     """
     first, _, rest = data.partition(b"\n")
     if b"<VTKFile" in first or (b"<?xml" in first and b"<VTKFile" in rest[:4096]):
+        from sofa_softctl.runtime.mesh.vtu import read_vtu
+
         return read_vtu(data, path)
     version = re.match(rb"# vtk DataFile Version +(\d+)", first, re.IGNORECASE)
     if version is None:

@@ -14,7 +14,8 @@ import numpy as np
 from sofa_softctl._internal.axes import ENTRIES
 from sofa_softctl._internal.colors import PALETTE
 from sofa_softctl.errors import RecordError, SoftctlError
-from sofa_softctl.record.record import COMPLETE, INTERRUPTED, Record, column_names
+from sofa_softctl.record.file import COMPLETE, INTERRUPTED
+from sofa_softctl.record.record import Record, column_names
 from sofa_softctl.scene.geometry import Cable, geometry_in
 from sofa_softctl.units import Units
 from sofa_softctl.view.report import html

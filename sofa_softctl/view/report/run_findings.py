@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sofa_softctl.errors import RecordError
-from sofa_softctl.record.record import COMPLETE, INTERRUPTED, Record
+from sofa_softctl.record.file import COMPLETE, INTERRUPTED
+from sofa_softctl.record.record import Record
 from sofa_softctl.scene.geometry import geometry_in
 from sofa_softctl.status import Status
 from sofa_softctl.view.terminal.numbers import counted

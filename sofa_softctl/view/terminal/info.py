@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from sofa_softctl._internal.suggestions import some
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.offers import BUILT_IN
+from sofa_softctl.offers import BUILT_IN, brought_by, owners_of
 
 LAMBDA = """\
 lambda is SOFA's multiplier, not the effort itself: dt times the force, pressure or torque with a
@@ -20,12 +21,11 @@ effort / dt with a StaticSolver. So the same number is another motor at another 
 effort_min and effort_max of InverseController are efforts, which do not depend on dt."""
 
 
-def show_components(name: str | None, plugins: Any) -> None:
+def show_components(name: str | None) -> None:
     """Print all components, or the Data and links of one.
 
     Args:
         name: Name or alias of one; None: all.
-        plugins: The plugins of this process, see `sofa_softctl.plugins`.
 
     Raises:
         SoftctlError: there is no component of that name.
@@ -45,7 +45,7 @@ def show_components(name: str | None, plugins: Any) -> None:
         return
     kind_found = factory.find(name)
     if kind_found is None:
-        raise SoftctlError(_no_component(name, plugins))
+        raise SoftctlError(_no_component(name))
     console.print(escape(inspect.cleandoc(kind_found.__doc__ or "")), highlight=False)
     if plugin := factory.plugin_of(kind_found):
         console.print(escape(f"From the plugin '{plugin}'."), highlight=False)
@@ -64,25 +64,25 @@ def show_components(name: str | None, plugins: Any) -> None:
         console.print(LAMBDA, highlight=False)
 
 
-def _no_component(name: str, plugins: Any) -> str:
+def _no_component(name: str) -> str:
     """Why there is no component of a name: something else may have it."""
     from sofa_softctl.runtime.core import factory
 
-    others = [f"a {kind} of the plugin '{plugin}'" for kind, plugin in plugins.owners_of(name)]
+    others = [f"a {kind} of the plugin '{plugin}'" for kind, plugin in owners_of(name)]
     if others:
         return f"'{name}' is {' and '.join(others)}, no component. 'softctl plugins' lists them."
     text = factory.explain_unknown(name)
     return text[:1].upper() + text[1:]
 
 
-def show_plugins(plugins: Any) -> None:
-    """Print the plugins and everything that they brought, by kind."""
+def show_plugins(plugins: Iterable[str]) -> None:
+    """Print some plugins by name, and everything that they brought, by kind."""
     table = Table()
     for head in ("plugin", "brings", "names"):
         table.add_column(head, overflow="fold")  # paths are long words
-    for plugin in plugins.names:
+    for plugin in plugins:
         first = escape(plugin)
-        for kind, names in plugins.brought(plugin).items():
+        for kind, names in brought_by(plugin).items():
             found = some(names) if plugin == BUILT_IN else ", ".join(names)
             table.add_row(first, f"{kind}{'s' if len(names) > 1 else ''}", escape(found))
             first = ""

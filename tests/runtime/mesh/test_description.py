@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.mesh import Mesh, describe, findings, likely_unit
+from sofa_softctl.runtime.mesh import Mesh, describe
+from sofa_softctl.runtime.mesh.findings import findings, likely_unit
 
 FIVE = np.array([[0, 5, 3, 6], [0, 1, 3, 5], [0, 2, 6, 3], [0, 4, 5, 6], [3, 5, 6, 7]])
 CUBE = np.array([[x, y, z] for z in (0.0, 1) for y in (0.0, 1) for x in (0.0, 1)])

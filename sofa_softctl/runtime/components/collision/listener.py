@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.kernels.contact.proximity import Proximities
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 
 
 class ContactListener(Component):

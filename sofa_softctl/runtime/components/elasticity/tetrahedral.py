@@ -8,8 +8,6 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.components.topology.base import linked_topology
-from sofa_softctl.runtime.components.topology.grid import cells_across
-from sofa_softctl.runtime.components.topology.hexa_to_tetra import mirrored, six_tetrahedra
 from sofa_softctl.runtime.core.link import LinkType
 
 
@@ -37,6 +35,12 @@ class TetrahedralForceField(ForceField):
         )
         elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
         if self.cuts_hexahedra and not len(elements):
+            from sofa_softctl.runtime.components.topology.grid import cells_across
+            from sofa_softctl.runtime.components.topology.hexa_to_tetra import (
+                mirrored,
+                six_tetrahedra,
+            )
+
             cells, _ = mirrored(topology._data["hexahedra"].get(), cells_across(topology))
             elements = np.ascontiguousarray(six_tetrahedra(cells))
         if not len(elements):

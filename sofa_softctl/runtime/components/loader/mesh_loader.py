@@ -19,12 +19,10 @@ from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Text, Text
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.mesh.made import made_mesh
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.normals import vertex_normals
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
-from sofa_softctl.runtime.mesh.split import split, split_edges
 from sofa_softctl.runtime.mesh.subelements import attached, with_subelements
 
 _splits: ContextVar[int] = ContextVar("_splits", default=0)
@@ -155,10 +153,12 @@ class MeshLoader(Component):
             MeshError: the file is missing, unreadable or broken.
         """
         path = self._find_file()
-        made = None if os.path.exists(path) else made_mesh(self.filename.get())
-        if made is not None:
-            message.info(self, f"there is no '{path}': it is made.")
-            return made
+        if not os.path.exists(path):
+            from sofa_softctl.runtime.mesh.made import made_mesh
+
+            if (made := made_mesh(self.filename.get())) is not None:
+                message.info(self, f"there is no '{path}': it is made.")
+                return made
         return self.parse(path)
 
     def parse(self, path: str) -> Mesh:
@@ -198,8 +198,10 @@ class MeshLoader(Component):
         whose middles they are.
         """
         self.split_ends: list[tuple[int, np.ndarray]] = []
-        if not (len(mesh.tetrahedra) or len(mesh.hexahedra)):
+        if not _splits.get() or not (len(mesh.tetrahedra) or len(mesh.hexahedra)):
             return mesh
+        from sofa_softctl.runtime.mesh.split import split, split_edges
+
         for _ in range(_splits.get()):
             self.split_ends.append((len(mesh.positions), split_edges(mesh)))
             mesh = split(mesh)

@@ -8,8 +8,6 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.components.topology.regular_grid import RegularGridTopology
-from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
@@ -55,10 +53,8 @@ class BarycentricMapping(LinearMapping):
         tetrahedra = topology._data["tetrahedra"].get()
         hexahedra = topology._data["hexahedra"].get()
         if len(hexahedra) and not len(tetrahedra):
-            if isinstance(topology, RegularGridTopology | SparseGridTopology):
-                cells, coordinates = topology.cells_at(points)
-            else:
-                cells, coordinates = locate_in_hexahedra(points, x, hexahedra)
+            in_grid = topology.cells_at(points)
+            cells, coordinates = in_grid or locate_in_hexahedra(points, x, hexahedra)
             self.set_weights(hexahedra[cells], trilinear(coordinates))
             return
         triangles = topology.elements("triangles")

@@ -94,6 +94,10 @@ class Topology(Component):
                 return first_of_each(np.concatenate(parts))[0]
         return given
 
+    def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return hexahedron and coordinates in it of points, or None if this is not a grid."""
+        return None
+
     def vertices_of(self, kind: str, index: int) -> list[int]:
         """Vertices of one element, for scripts.
 

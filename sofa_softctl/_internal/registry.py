@@ -1,0 +1,141 @@
+"""Things that users name: built in, or brought by plugins. One class for every kind of thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Generic, TypeVar
+
+from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.errors import PluginError, SoftctlError
+
+Thing = TypeVar("Thing")
+
+
+class Registry(Generic[Thing]):
+    """Things of one kind by name.
+
+    What is built in is imported when it is first asked for; plugins are loaded at the first name
+    that is not known.
+    """
+
+    load_plugins: ClassVar[Callable[[], object]] = staticmethod(lambda: None)
+    """Load the installed plugins if they are not loaded yet; the package sets it."""
+
+    def __init__(
+        self,
+        kind: str,
+        built_in: Mapping[str, str],
+        *,
+        error: Callable[[str], SoftctlError] = PluginError,
+        check: Callable[[str, Any], Thing] = lambda name, thing: thing,
+        reserved: tuple[str, ...] = (),
+        also: str = "",
+    ) -> None:
+        """Make the registry of a kind of thing.
+
+        Args:
+            kind: Noun for messages, such as 'controller'.
+            built_in: Name, and "module:attribute" in this package.
+            error: Class of the error for an unknown name.
+            check: Called once with a name and the thing that was found for it; returns the thing
+                to use, or raises.
+            reserved: Beginnings of names that are not free.
+            also: End of the list of known names in messages.
+        """
+        self.kind, self.error, self.check, self.also = kind, error, check, also
+        self.reserved = reserved
+        self._homes: dict[str, str] = {}
+        self._added: dict[str, Any] = {}
+        self._plugins: dict[str, str] = {}
+        self._checked: dict[str, Thing] = {}
+        self.build_in(built_in)
+
+    def build_in(self, homes: Mapping[str, str]) -> None:
+        """Add built-in things: name, and "module:attribute" in this package."""
+        self._homes |= {name: f"sofa_softctl.{home}" for name, home in homes.items()}
+
+    def add(self, name: str, thing: Any, plugin: str = "") -> None:
+        """Make a thing known.
+
+        Raises:
+            PluginError: The name is taken.
+        """
+        if self.has(name) or name.startswith(self.reserved):
+            raise PluginError(
+                f"There is already a {self.kind} '{name}', from {self._module(name)}. Register "
+                f"the one from {thing.__module__} under another name."
+            )
+        self._added[name] = thing
+        if plugin:
+            self._plugins[name] = plugin
+
+    def get(self, name: str) -> Thing | None:
+        """Return the thing of that name, or None if plugins do not bring it either."""
+        if not self.has(name):
+            Registry.load_plugins()
+        return self.known(name)
+
+    def known(self, name: str) -> Thing | None:
+        """Return the thing of that name, or None; no plugin is loaded."""
+        if name not in self._checked and self.has(name):
+            thing = self._added[name] if name in self._added else resolve_name(self._homes[name])
+            self._checked[name] = self.check(name, thing)
+        return self._checked.get(name)
+
+    def find(self, name: str) -> Thing:
+        """Return the thing of that name.
+
+        Raises:
+            SoftctlError: There is none; the message lists the known names.
+            Exception: What a plugin raised when it was loaded; the next call loads it again.
+        """
+        thing = self.get(name)
+        if thing is None:
+            known = self.names()
+            raise self.error(
+                f"There is no {self.kind} '{name}'.{did_you_mean(name, known)} "
+                f"Known: {', '.join(sorted(known))}{self.also}."
+            )
+        return thing
+
+    def has(self, name: str) -> bool:
+        """Return True if the name is known so far; nothing is imported."""
+        return name in self._added or name in self._homes
+
+    def is_loaded(self, name: str) -> bool:
+        """Return True if the thing was used already."""
+        return name in self._checked
+
+    def names(self) -> list[str]:
+        """Return all names, those of plugins too; built-in things are not imported."""
+        Registry.load_plugins()
+        return [*self._homes, *self._added]
+
+    def home_of(self, name: str) -> str:
+        """Return the "module:attribute" of what is built in, or "" for what is not."""
+        return self._homes.get(name, "")
+
+    def plugin_of(self, name: str) -> str:
+        """Return the plugin that brought a thing, or "" if it is built in."""
+        return self._plugins.get(name, "")
+
+    def origin(self, name: str) -> str:
+        """Return " of plugin 'NAME'", for messages, or "" if it is built in."""
+        return f" of plugin '{plugin}'" if (plugin := self.plugin_of(name)) else ""
+
+    def _module(self, name: str) -> str:
+        if name in self._added:
+            return str(self._added[name].__module__)
+        return (self.home_of(name) or "sofa_softctl").partition(":")[0]
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Undo at the end what is added within it."""
+        before = [dict(table) for table in (self._added, self._plugins)]
+        try:
+            yield
+        finally:
+            self._added, self._plugins = before
+            self._checked = {name: thing for name, thing in self._checked.items() if self.has(name)}

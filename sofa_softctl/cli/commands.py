@@ -1,0 +1,91 @@
+"""Table of the commands in the order of `softctl --help`; each is imported when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+import typer
+
+from sofa_softctl._internal.registry import Registry
+from sofa_softctl.errors import UsageError
+
+_TABLE = {
+    "run": ("run:run", "Run a scene: follow the goal, and say how well that went."),
+    "check": (
+        "check:check",
+        "Say whether scenes run here: what is missing, what is warned of, what they hold.",
+    ),
+    "plan": ("plan:plan", "Plan a motion of a scene's robot on a grid of its equilibria."),
+    "identify": (
+        "identify:identify",
+        "Find the parameters of a model that fit recordings best, and how far to trust them.",
+    ),
+    "train": ("train:train", "Train a policy by proximal policy optimisation, and score it."),
+    "score": ("score:score", "Play episodes with a policy, and say what they brought."),
+    "report": (
+        "report:report",
+        "Write an HTML page of a run or a study: what went wrong, pictures, plots, versions.",
+    ),
+    "components": (
+        "info:components",
+        "List the components of the embedded runtime, or the Data of one of them.",
+    ),
+    "plugins": (
+        "info:plugins",
+        "List the plugins and what they bring: controllers, QP solvers, components.",
+    ),
+    "doctor": (
+        "info:doctor",
+        "Say which backend runs here, which versions, what is missing and how to get it.",
+    ),
+    "bridge": (
+        "bridge:bridge",
+        "The hardware bridge: motors and pumps of a robot, described by a TOML file.",
+    ),
+    "batch": ("batch:batch", "Many runs of a scene, a row each."),
+    "surrogate": ("plan:surrogate", "Equilibria that plans have kept."),
+    "library": ("library:library_app", "Libraries of optimal motions."),
+    "bench": ("bench:bench", "How fast a scene is, here and beside SOFA."),
+    "mesh": ("mesh:mesh", "Meshes: what is in a file, and is it fit for a scene?"),
+    "record": ("record:record_app", "Recordings of runs and plans."),
+}
+"""Name, "module:attribute" in this folder, and the first line of its help."""
+
+COMMANDS: Registry[Any] = Registry(
+    "command", {name: f"cli.{home}" for name, (home, _) in _TABLE.items()}, error=UsageError
+)
+"""Functions and groups (`typer.Typer`); importing one registers it with `cli.root.app`."""
+
+
+def first_line(name: str) -> str:
+    """Return the first line of a command's help."""
+    return _TABLE[name][1] if name in _TABLE else ""
+
+
+class LazyCommands(MutableMapping[str, Any]):
+    """Commands as Typer wants them; each is imported when it is looked up."""
+
+    def __init__(self, app: typer.Typer, made: dict[str, Any]) -> None:
+        """Take the app, and the commands that Typer has made of it so far."""
+        self.app, self.made = app, made
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.made:
+            if not COMMANDS.has(name):
+                raise KeyError(name)
+            COMMANDS.find(name)
+            self.made |= typer.main.get_command(self.app).commands.made  # type: ignore[attr-defined]
+        return self.made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self.made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self.made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from dict.fromkeys([*_TABLE, *self.made])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
