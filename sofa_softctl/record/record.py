@@ -28,6 +28,7 @@ from mcap.writer import MCAP0_MAGIC
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
+from sofa_softctl.record.file import COMPLETE
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
