@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.cli.app import main
-from sofa_softctl.qp.solvers import qp_solvers, register, sparse_qp_solvers
+from sofa_softctl.qp.solvers import DENSE, SPARSE, register
 from sofa_softctl.runtime.helper import strictness
 from sofa_softctl.scene.backend import find_backend
 from tests.real_time import pytest_runtest_protocol  # noqa: F401
@@ -203,11 +203,8 @@ def softctl(monkeypatch, capsys):
 @pytest.fixture
 def register_solver():
     """`register`, undone after the test."""
-    before = [(known, dict(known)) for known in (qp_solvers, sparse_qp_solvers)]
-    yield register
-    for known, entries in before:
-        known.clear()
-        known.update(entries)
+    with DENSE.kept(), SPARSE.kept():
+        yield register
 
 
 @pytest.fixture

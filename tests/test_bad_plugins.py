@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -9,9 +10,8 @@ import pytest
 from sofa_softctl import plugins as plugins_module
 from sofa_softctl._internal import processes
 from sofa_softctl.cli.app import main
-from sofa_softctl.qp.solvers import qp_solvers, sparse_qp_solvers
+from sofa_softctl.offers import REGISTRIES, registry_of
 from sofa_softctl.record.record import read_record
-from sofa_softctl.runtime.core import factory
 from sofa_softctl.status import Status
 
 HEADER = """\
@@ -44,8 +44,6 @@ def softctl(monkeypatch, capsys):
     monkeypatch.setattr(plugins_module, "_files", [])
     monkeypatch.setattr(plugins_module, "_places", set())
     monkeypatch.setattr(processes, "_first", {})
-    monkeypatch.setattr(factory, "_known", factory.components())
-    solvers = [(table, dict(table)) for table in (qp_solvers, sparse_qp_solvers)]
 
     def call(*arguments):
         monkeypatch.setenv("COLUMNS", "200")
@@ -55,10 +53,10 @@ def softctl(monkeypatch, capsys):
         said = capsys.readouterr()
         return done.value.code or 0, said.out, said.err
 
-    yield call
-    for table, entries in solvers:
-        table.clear()
-        table.update(entries)
+    with ExitStack() as stack:
+        for kind in REGISTRIES:
+            stack.enter_context(registry_of(kind).kept())
+        yield call
 
 
 @pytest.fixture

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.plugins import CONTROLLERS
+from sofa_softctl.offers import CONTROLLERS
 
 ROOT = Path(__file__).parents[1]
+HOMES = [CONTROLLERS.home_of(name).removeprefix("sofa_softctl.") for name in CONTROLLERS.names()]
+"""Modules of the built-in controllers."""
 LAYERS = (
     ("acceptance", "errors", "status", "units"),
     ("_internal",),
@@ -20,7 +22,7 @@ LAYERS = (
     ("qpcc",),
     ("runtime",),
     ("scene",),
-    tuple(sorted({home.partition(".")[0] for home in CONTROLLERS.values()} - {"learning"})),
+    tuple(sorted({home.split(".")[0] for home in HOMES} - {"learning"})),
     ("offers",),
     ("plugins",),
     ("batch", "check"),
@@ -143,7 +145,7 @@ def test_circles_stay_within_the_folders_where_they_belong():
 
 
 def test_controllers_never_import_the_runtime():
-    for home in CONTROLLERS.values():
+    for home in HOMES:
         module = home.partition(":")[0]
         found = [other for other in imports_of(module) if "runtime" in other]
         assert not found, f"{module} imports {found}"

@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 import textwrap
+from contextlib import ExitStack
 
 import pytest
 
 import sofa_softctl
 from sofa_softctl import hookimpl, hooks
-from sofa_softctl import plugins as plugins_module
 from sofa_softctl.errors import PluginError
-from sofa_softctl.offers import HOOKS
+from sofa_softctl.offers import CONTROLLERS, HOOKS, REGISTRIES, registry_of
 from sofa_softctl.plugins import Plugins, controller, plugins
 from sofa_softctl.qp import solvers as qp_solvers
 from sofa_softctl.runtime.core import factory
@@ -22,17 +22,12 @@ from sofa_softctl.runtime.core.data import types as data_types
 
 
 @pytest.fixture
-def fresh(monkeypatch):
-    """A manager of its own; what plugins put into the tables of the process is taken out again."""
-    monkeypatch.setattr(factory, "_known", factory.components())
-    tables = (qp_solvers.qp_solvers, qp_solvers.sparse_qp_solvers)
-    before = [dict(table) for table in tables]
-    found = Plugins()
-    found.add(plugins_module._BuiltIn(), "built-in")
-    yield found
-    for table, entries in zip(tables, before, strict=True):
-        table.clear()
-        table.update(entries)
+def fresh():
+    """A manager of its own; what plugins put into the registries is taken out again."""
+    with ExitStack() as stack:
+        for kind in REGISTRIES:
+            stack.enter_context(registry_of(kind).kept())
+        yield Plugins()
 
 
 class Follower(sofa_softctl.SceneController):
@@ -82,9 +77,9 @@ def test_a_plugin_brings_controllers(fresh):
     fresh.add(Controllers("follower", "leader"), "mine")
     assert fresh.names == ["built-in", "mine"]
     built_in = ["bridge", "identification", "inverse", "library", "policy", "surrogate"]
-    assert sorted(fresh.controllers) == sorted([*built_in, "follower", "leader"])
-    assert fresh.controllers["follower"].plugin == "mine"
-    assert fresh.controllers["follower"].load() is Follower
+    assert sorted(CONTROLLERS.names()) == sorted([*built_in, "follower", "leader"])
+    assert CONTROLLERS.plugin_of("follower") == "mine"
+    assert CONTROLLERS.find("follower") is Follower
 
 
 def test_a_controller_may_be_loaded_when_it_is_needed(fresh):
@@ -94,7 +89,7 @@ def test_a_controller_may_be_loaded_when_it_is_needed(fresh):
             register("lazy", lambda: Follower)
 
     fresh.add(Lazy(), "lazy")
-    assert fresh.controllers["lazy"].load() is Follower
+    assert CONTROLLERS.find("lazy") is Follower
 
 
 def test_a_plugin_brings_components(fresh, root):
@@ -107,8 +102,9 @@ def test_a_plugin_brings_qp_solvers(fresh):
     assert qp_solvers.find("mine") is qp_solvers.find("mine", sparse=True) is solve_nothing
 
 
-def test_the_built_in_controller_comes_through_the_same_door():
-    assert plugins().controllers["inverse"].plugin == "built-in"
+def test_the_built_in_controllers_are_found_by_name():
+    assert plugins().names[0] == "built-in"
+    assert CONTROLLERS.plugin_of("inverse") == ""
     assert controller("inverse").__name__ == "InverseController"
     with pytest.raises(PluginError, match=r"There is no controller 'invers'\. .*Known: .*inverse"):
         controller("invers")
@@ -125,7 +121,7 @@ def test_a_controller_of_a_name_that_is_taken_names_both_plugins(fresh):
     with pytest.raises(PluginError, match="Plugins 'built-in' and 'third' both register"):
         fresh.add(Controllers("inverse"), "third")
     assert fresh.names == ["built-in", "mine"]
-    assert sorted(fresh.controllers) == [
+    assert sorted(CONTROLLERS.names()) == [
         "bridge",
         "follower",
         "identification",
@@ -205,7 +201,7 @@ def test_the_same_plugin_again_is_refused_and_the_first_one_stays(fresh):
         with pytest.raises(PluginError, match="is there already"):
             fresh.add(again, name)
     assert fresh.names == ["built-in", "mine"]
-    assert fresh.controllers["follower"].plugin == "mine"
+    assert CONTROLLERS.plugin_of("follower") == "mine"
 
 
 @pytest.mark.parametrize("thing", [3, None, "Follower"])
@@ -225,7 +221,7 @@ def test_a_controller_must_be_a_class_or_a_function_that_gives_one(fresh, thing)
 
     fresh.add(Late(), "late")
     with pytest.raises(PluginError, match=r"Plugin 'late': controller 'late' must be a subc.*got"):
-        fresh.controllers["late"].load()
+        CONTROLLERS.find("late")
 
 
 def test_a_component_must_be_a_component(fresh):
@@ -269,7 +265,7 @@ def test_a_plugin_may_be_a_file(fresh, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(PLUGIN)
     fresh.add_file(path)
-    assert fresh.controllers["from_file"].plugin == str(path)
+    assert CONTROLLERS.plugin_of("from_file") == str(path)
     with pytest.raises(PluginError, match="is there already"):
         fresh.add_file(path)
 
@@ -307,7 +303,7 @@ def test_an_error_in_a_plugin_file_is_its_own(fresh, tmp_path):
 def test_plugins_of_installed_packages_are_found(fresh, installed):
     installed(PLUGIN)
     fresh.load_entry_points()
-    assert fresh.controllers["from_file"].plugin == "pretended"
+    assert CONTROLLERS.plugin_of("from_file") == "pretended"
 
 
 def test_a_variable_switches_them_off(fresh, installed, monkeypatch):

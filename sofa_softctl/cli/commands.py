@@ -1,4 +1,4 @@
-"""Table of the commands in the order of `softctl --help`; each is imported when it is used."""
+"""Table of the commands, in the order of `softctl --help`; each is imported when it is used."""
 
 from __future__ import annotations
 

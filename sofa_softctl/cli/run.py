@@ -87,7 +87,6 @@ def run(
     """
     from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.view.terminal import run as terminal
-    from sofa_softctl.view.terminal.prefix import prefixed
 
     if steps is not None and duration is not None:
         raise UsageError("Give either steps or a duration, not both.")
@@ -105,6 +104,7 @@ def run(
             stack.enter_context(redirect_stdout(sys.stderr))
         if dry_run:
             from sofa_softctl.bridge.dry_run import DRY_RUN, noted
+            from sofa_softctl.view.terminal.prefix import prefixed
 
             stack.enter_context(prefixed(f"{DRY_RUN} | "))
             stack.enter_context(noted(DRY_RUN))

@@ -13,10 +13,7 @@ from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.scene import options
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.line_stiffness import has_line_stiffness
 from sofa_softctl.scene.report import History, Line, Report, Summary
-from sofa_softctl.surrogate.line_pull import LinePull
-from sofa_softctl.surrogate.plan_file import differences, is_in_replay, read_plan, robot_identity
 
 
 class SurrogateController(SceneController):
@@ -55,6 +52,10 @@ class SurrogateController(SceneController):
         anyway: bool = False,
         name: str = "surrogate",
     ) -> None:
+        # here, since many scenes import this class and few runs have a plan
+        from sofa_softctl.surrogate.line_pull import LinePull
+        from sofa_softctl.surrogate.plan_file import is_in_replay, read_plan
+
         super().__init__(name=name, root=root)
         self.lines = options.components(self, "lines", lines, "cables")
         self.file, self.found = os.fspath(plan), read_plan(plan)
@@ -91,6 +92,8 @@ class SurrogateController(SceneController):
 
     def start_warnings(self) -> list[str]:
         """See SceneController: a plan that did not pass its replay, or flutters."""
+        from sofa_softctl.scene.line_stiffness import has_line_stiffness
+
         if self.in_replay:
             return []
         found = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
@@ -136,6 +139,8 @@ class SurrogateController(SceneController):
     def _check_robot(self) -> None:
         if self.found.robot is None or not self.lines:
             return
+        from sofa_softctl.surrogate.plan_file import differences, robot_identity
+
         found = differences(self.found.robot, robot_identity(self.root, self.lines))
         if found:
             raise SceneError(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.text import Text
 from typer.main import get_command
 
-from sofa_softctl.cli import app as _commands  # noqa: F401
+from sofa_softctl.cli.commands import COMMANDS, first_line
 from sofa_softctl.cli.root import app
 
 
@@ -23,3 +23,22 @@ def test_help_loses_nothing_in_square_brackets():
     """`[s]` alone is the tag of struck text."""
     for where, text in texts(get_command(app), "softctl"):
         assert Text.from_markup(text).plain == text.replace("\\[", "["), where
+
+
+def test_the_table_of_commands_has_the_first_lines_of_their_help():
+    commands = get_command(app).commands
+    for name in COMMANDS.names():
+        assert first_line(name) == (commands[name].help or "").partition("\n")[0], name
+
+
+def test_the_help_imports_no_command(fresh):
+    code = """
+        import sys
+        sys.argv = ["softctl", "--help"]
+        import sofa_softctl.cli.app as app
+        try:
+            app.main()
+        except SystemExit:
+            print(sorted(name for name in sys.modules if name.startswith("sofa_softctl.cli.")))
+    """
+    assert fresh(code).stdout.splitlines()[-1].count("sofa_softctl.cli.") == 4

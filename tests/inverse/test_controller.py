@@ -150,7 +150,7 @@ def test_limits_that_contradict_each_other_are_relaxed_by_name():
     assert any("displacement" in limit for limit in inverse.solution.relaxed)
 
 
-def test_a_solver_that_fails_holds_the_robot_with_the_last_command():
+def test_a_solver_that_fails_holds_the_robot_with_the_last_command(monkeypatch):
     """Both solvers return nonsense from step 11 on: the effort of step 10 stays."""
     session = Session(controlled)
     session.step(10)
@@ -163,14 +163,10 @@ def test_a_solver_that_fails_holds_the_robot_with_the_last_command():
         good = solvers.find("daqp")(qp, None)
         return good._replace(x=good.x + np.nan)
 
-    solvers.register("nonsense", nonsense)
-    proxqp = solvers.qp_solvers["proxqp"]
-    solvers.qp_solvers["proxqp"] = nonsense
-    try:
+    monkeypatch.setitem(solvers.DENSE._checked, "proxqp", nonsense)
+    with solvers.DENSE.kept():
+        solvers.register("nonsense", nonsense)
         session.step(5)
-    finally:
-        solvers.qp_solvers["proxqp"] = proxqp
-        del solvers.qp_solvers["nonsense"]
     assert inverse.status.value == "HELD"
     assert inverse.effort.value == pytest.approx(before, rel=1e-12)
     assert inverse.solution.message

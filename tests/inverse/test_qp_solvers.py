@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.errors import PluginError, ProblemError
 from sofa_softctl.qp.problem import QP, QPResult
-from sofa_softctl.qp.solvers import find, qp_solvers, register
+from sofa_softctl.qp.solvers import DENSE, find, register
 from sofa_softctl.testing import check_qp_solver
 from sofa_softctl.testing.known_qps import random_qp
 
@@ -63,7 +63,7 @@ def test_a_name_that_is_taken_is_an_error_that_names_both(name):
     with pytest.raises(PluginError, match=f"already a QP solver '{name}', from sofa_softctl") as e:
         register(name, zero)
     assert zero.__module__ in str(e.value)
-    assert qp_solvers["daqp"] is not zero
+    assert DENSE.find("daqp") is not zero
 
 
 def test_an_unknown_name_lists_the_known_ones():

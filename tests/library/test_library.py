@@ -14,7 +14,7 @@ from sofa_softctl.library.ocp.shooting import Program
 from sofa_softctl.library.solving import solve
 from sofa_softctl.library.trials import Trial, Trials
 from sofa_softctl.qp.problem import no_answer
-from sofa_softctl.qp.solvers import qp_solvers
+from sofa_softctl.qp.solvers import DENSE
 from sofa_softctl.qp.solvers.daqp import KeptDaqp
 from sofa_softctl.status import Status
 
@@ -115,7 +115,9 @@ def test_without_time_for_the_qp_the_linear_correction_is_cut_off_and_tested(car
 def test_an_answer_of_another_qp_solver_is_verified_and_said(carts, monkeypatch):
     """As good as the first one's, so SOLVED; the message says who answered and why."""
     own = carts.query([0.52, 0.0])
-    monkeypatch.setitem(qp_solvers, "daqp", lambda qp, warm: no_answer(qp, "failed", 1, "too late"))
+    monkeypatch.setitem(
+        DENSE._checked, "daqp", lambda qp, warm: no_answer(qp, "failed", 1, "too late")
+    )
     monkeypatch.setattr(KeptDaqp, "solve", lambda self, qp: no_answer(qp, "failed", 1, "too late"))
     other = carts.query([0.52, 0.0])
     assert (own.message, other.status) == ("", Status.SOLVED)

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from sofa_softctl.errors import PluginError, ProblemError
 from sofa_softctl.qp.problem import QP, QPResult, SparseQP, kkt_residual
-from sofa_softctl.qp.solvers import find, register, sparse_qp_solvers
+from sofa_softctl.qp.solvers import SPARSE, find, register
 from sofa_softctl.qp.verified import solve_checked
 
 
@@ -31,7 +31,7 @@ def random_qp(seed, n=30, m=20):
     return SparseQP(H, rng.normal(size=n), scipy.sparse.csc_array(A), lower, upper)
 
 
-@pytest.mark.parametrize("name", sorted(sparse_qp_solvers))
+@pytest.mark.parametrize("name", sorted(SPARSE.names()))
 def test_every_solver_passes_the_check(name):
     pytest.importorskip(name)
     for seed in range(5):

@@ -9,6 +9,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import portable
+from sofa_softctl.scene.backend import Backend
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.portable import add_constraint_solver
 from sofa_softctl.scene.rollout.recipe import recipe_of
@@ -110,7 +111,8 @@ def test_the_constraint_solver_has_the_name_that_sofa_has_for_it(monkeypatch):
     ):
         factory = SimpleNamespace(components=[SimpleNamespace(className=name) for name in names])
         Sofa = SimpleNamespace(Core=SimpleNamespace(ObjectFactory=factory))
-        monkeypatch.setattr(portable, "find_backend", lambda Sofa=Sofa: SimpleNamespace(Sofa=Sofa))
+        backend = Backend("sofa", "", Sofa)
+        monkeypatch.setattr(portable, "find_backend", lambda backend=backend: backend)
         add_constraint_solver(node, maxIterations=7)
         assert added[-1] == (expected, {"maxIterations": 7})
 

@@ -11,7 +11,6 @@ from sofa_softctl._internal.registry import Registry
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.families import family_of
 from sofa_softctl.runtime.core.paths import follow
 from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.runtime.core.renamed import ELSEWHERE, REMOVED, RENAMED
@@ -132,6 +131,8 @@ def categories_of(name: str) -> list[str]:
 
 def explain_unknown(name: str) -> str:
     """For messages: what became of the component, or which was probably meant."""
+    from sofa_softctl.runtime.core.families import family_of
+
     start = f"the embedded runtime has no component '{name}'."
     if name in REMOVED:
         return f"{start} {REMOVED[name]}"

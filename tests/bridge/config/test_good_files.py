@@ -9,7 +9,7 @@ import pytest
 from sofa_softctl.bridge.config.file import parse_robot, read_robot
 from sofa_softctl.bridge.config.setup import channels
 from sofa_softctl.bridge.device import ChannelSetup, Device
-from sofa_softctl.bridge.registry import devices
+from sofa_softctl.bridge.registry import DEVICES
 from sofa_softctl.errors import ConfigError, DeviceUnavailableError
 from tests.bridge.config.robots import TEXT
 
@@ -105,14 +105,14 @@ class Fussy(Device):
 
 @pytest.fixture
 def fussy():
-    devices["fussy"] = Fussy
-    yield lambda options: parse_robot(
-        TEXT.replace(
-            'type = "loopback"\nunit = "us"\nresolution = 0.5', f'type = "fussy"\n{options}'
-        ),
-        "r.toml",
-    )
-    del devices["fussy"]
+    with DEVICES.kept():
+        DEVICES.add("fussy", Fussy)
+        yield lambda options: parse_robot(
+            TEXT.replace(
+                'type = "loopback"\nunit = "us"\nresolution = 0.5', f'type = "fussy"\n{options}'
+            ),
+            "r.toml",
+        )
 
 
 NOT_FOR_LENGTHS = (

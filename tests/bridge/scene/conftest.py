@@ -67,7 +67,7 @@ MORE
 def wire_device(monkeypatch):
     """The type 'wire', a recorder of whatever reaches it, as a plugin file registers it."""
     module = import_file(WIRE, "softctl_plugin", folder_too=False)
-    monkeypatch.setitem(registry.devices, "wire", module.WireDevice)
+    monkeypatch.setitem(registry.DEVICES._added, "wire", module.WireDevice)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ SCENE = """\
     from sofa_softctl.bridge.stream.client import Stream
 
     plugin = import_file(Path({here!r}) / "wire_device.py", "softctl_plugin", folder_too=False)
-    registry.devices["wire"] = plugin.WireDevice
+    registry.DEVICES.add("wire", plugin.WireDevice)
     with Stream(robot_of({record!r})) as stream:
         print(stream._process.pid, flush=True)
         drive(stream, {steps})

@@ -186,7 +186,7 @@ def test_a_device_of_the_running_script_cannot_be_used(record, monkeypatch):
     class Local(LoopbackDevice):
         pass
 
-    monkeypatch.setitem(registry.devices, "local", Local)
+    monkeypatch.setitem(registry.DEVICES._added, "local", Local)
     with pytest.raises(ConfigError, match="Move it to a file of its own"):
         Stream(robot_of(record, kind="local"))
 
@@ -200,7 +200,7 @@ def test_a_device_whose_module_cannot_be_imported_without_a_scene(record, monkey
         "class Needy(LoopbackDevice): pass",
     )
     path.write_text("\n".join(lines))
-    monkeypatch.setitem(registry.devices, "needy", import_file(path, "softctl_plugin").Needy)
+    monkeypatch.setitem(registry.DEVICES._added, "needy", import_file(path, "softctl_plugin").Needy)
     with pytest.raises(ConfigError, match="needy.*RuntimeError: no scene here"):
         Stream(robot_of(record, kind="needy"))
 

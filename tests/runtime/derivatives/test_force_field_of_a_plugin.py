@@ -10,8 +10,8 @@ from sofa_softctl.identification.fem import CableLength, Drive, FemParameter, Fe
 from sofa_softctl.plugins import Plugins
 from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
-from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.data.types import Real
+from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.parameters import Moduli
@@ -107,10 +107,14 @@ class Plugin:
 
 
 @pytest.fixture
-def scene(beam, monkeypatch):
+def scene(beam):
     """createScene of a beam on two cables with the plugin's springs."""
-    monkeypatch.setattr(factory, "_known", factory.components())
-    Plugins().add(Plugin(), "springs")
+    with COMPONENTS.kept():
+        Plugins().add(Plugin(), "springs")
+        yield create_scene(beam)
+
+
+def create_scene(beam):
 
     def createScene(root):
         beam(root, (2, 2, 5), cables=2).addObject("CubicSprings", name="springs")

@@ -9,6 +9,7 @@ from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
 from sofa_softctl.runtime.components.spring.rest_shape import RestShapeSpringsForceField
 from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 
 
@@ -38,11 +39,8 @@ class OtherEuler(EulerImplicitSolver):
 
 
 @pytest.fixture
-def step(Sofa, beam, monkeypatch):
+def step(Sofa, beam):
     """step(change, ...): that of a beam on a cable after a change of its scene."""
-    monkeypatch.setattr(factory, "_known", factory.components())
-    for kind in (SoftSprings, HardSprings, Dust, OtherEuler):
-        factory.register(kind)
 
     def made(change, **scene):
         root = Sofa.Core.Node("root")
@@ -51,7 +49,10 @@ def step(Sofa, beam, monkeypatch):
         Sofa.Simulation.init(root)
         return ImplicitStep(root, [node.cable_0.cable])
 
-    return made
+    with COMPONENTS.kept():
+        for kind in (SoftSprings, HardSprings, Dust, OtherEuler):
+            factory.register(kind)
+        yield made
 
 
 def swap(name, kind, **values):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.qp.problem import no_answer
-from sofa_softctl.qp.solvers import register, sparse_qp_solvers
+from sofa_softctl.qp.solvers import SPARSE, register
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
@@ -376,11 +376,9 @@ def test_the_next_solver_is_asked_where_one_calls_a_step_infeasible(problem):
         asked.append(qp)
         return no_answer(qp, "infeasible", 0, "no point")
 
-    register("wrong", wrong, sparse=True)
-    try:
+    with SPARSE.kept():
+        register("wrong", wrong, sparse=True)
         found = plan(problem, settings=Settings(solvers=("wrong", "piqp")))
-    finally:
-        del sparse_qp_solvers["wrong"]
     assert asked and found.status is Status.SOLVED
     assert (
         f"Another QP solver's answer was taken for {found.iterations} of the QPs." in found.message

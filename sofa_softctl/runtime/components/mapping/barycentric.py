@@ -12,7 +12,6 @@ from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
-from sofa_softctl.runtime.kernels.mapping.hexahedral import locate_in_hexahedra, trilinear
 
 
 class BarycentricMapping(LinearMapping):
@@ -53,6 +52,11 @@ class BarycentricMapping(LinearMapping):
         tetrahedra = topology._data["tetrahedra"].get()
         hexahedra = topology._data["hexahedra"].get()
         if len(hexahedra) and not len(tetrahedra):
+            from sofa_softctl.runtime.kernels.mapping.hexahedral import (
+                locate_in_hexahedra,
+                trilinear,
+            )
+
             in_grid = topology.cells_at(points)
             cells, coordinates = in_grid or locate_in_hexahedra(points, x, hexahedra)
             self.set_weights(hexahedra[cells], trilinear(coordinates))

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass
-from sofa_softctl.runtime.components.mass.rigid_file import read_rigid_mass
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
@@ -106,6 +105,8 @@ class UniformMass(LumpedMass):
             return
         vertex, total = self.vertexMass, self.totalMass
         line = self.filename.where
+        from sofa_softctl.runtime.components.mass.rigid_file import read_rigid_mass
+
         path = path_near(name, line[0] if line else None)
         try:
             body, has_mass = read_rigid_mass(str(path), RigidMass.of(str(vertex.get())))
