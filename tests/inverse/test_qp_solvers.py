@@ -67,7 +67,7 @@ def test_a_name_that_is_taken_is_an_error_that_names_both(name):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ProblemError, match="no QP solver 'daqb'. Known: daqp, proxqp.*qpsolvers:"):
+    with pytest.raises(ProblemError, match="no QP solver 'daqb'. .*Known: daqp, proxqp.*qps"):
         find("daqb")
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sofa_softctl._internal.registry import Registry
 
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.core.component import Component
-
-COMPONENTS: Registry[type[Component]] = Registry("component", {})
+COMPONENTS: Registry[type[Any]] = Registry("component", {})
 """Classes by name and alias."""
