@@ -86,9 +86,9 @@ def test_its_errors_are_those_of_the_page(page):
         device.close()
 
 
-def test_its_file_is_a_plugin(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "devices", dict(registry.devices))
+def test_its_file_is_a_plugin(tmp_path):
     file = tmp_path / "pump.py"
     file.write_text(blocks("how-to/write-a-device")[0])
-    Plugins().add_file(file)
-    assert registry.find("pump").quantities == ("volume",)
+    with registry.DEVICES.kept():
+        Plugins().add_file(file)
+        assert registry.find("pump").quantities == ("volume",)

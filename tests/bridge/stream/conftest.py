@@ -14,7 +14,7 @@ from sofa_softctl.bridge import registry  # noqa: E402
 def wire_device(monkeypatch):
     """The type 'wire', as a plugin file registers it."""
     module = import_file(HERE / "wire_device.py", "softctl_plugin", folder_too=False)
-    monkeypatch.setitem(registry.devices, "wire", module.WireDevice)
+    monkeypatch.setitem(registry.DEVICES._added, "wire", module.WireDevice)
 
 
 @pytest.fixture

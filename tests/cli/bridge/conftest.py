@@ -67,12 +67,13 @@ def robot(tmp_path):
 @pytest.fixture
 def bridge(softctl, monkeypatch):
     """bridge(*words, answers=...) -> (status, out, err): a command with the writing plugin."""
-    monkeypatch.setattr(registry, "devices", dict(registry.devices))
+    monkeypatch.setattr(registry.DEVICES, "_added", {})
     monkeypatch.setattr(processes, "_first", {})
     monkeypatch.setenv("COLUMNS", "200")
 
     def call(*words, answers=""):
-        registry.devices.pop("writer", None)
+        registry.DEVICES._added.pop("writer", None)
+        registry.DEVICES._checked.pop("writer", None)
         for name, empty in (("_plugins", []), ("_files", []), ("_places", set())):
             monkeypatch.setattr(plugins, name, empty)
         read, write = os.pipe()

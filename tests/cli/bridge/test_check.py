@@ -190,8 +190,8 @@ def test_every_command_has_examples(softctl):
 def test_every_built_in_device_names_the_packages_that_its_files_import():
     """Optional packages are imported in functions: `list` can only know them by `modules`."""
     optional = {"serial", "dynamixel_sdk", "can", "zmq", "roslibpy", "rclpy"}
-    for home in registry.BUILT_IN.values():
-        module = importlib.import_module(f"sofa_softctl.bridge.devices.{home.partition(':')[0]}")
+    for home in filter(None, map(registry.DEVICES.home_of, registry.DEVICES.names())):
+        module = importlib.import_module(home.partition(":")[0])
         cls, file = getattr(module, home.partition(":")[2]), Path(module.__file__)
         files = file.parent.glob("*.py") if file.parent.name != "devices" else [file]
         imported = {
