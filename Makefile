@@ -6,13 +6,18 @@ export PYTHONDONTWRITEBYTECODE :=
 # A test process a core: threads of BLAS would wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-rounding lint docs clean
+.PHONY: demo test test-all test-rounding lint docs clean
 
 demo: .venv/.demo
 	$(BIN)/softctl run scenes/trunk.py --force --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
 
+# Every promise, each by its sharpest quick test; some minutes.
 test: .venv/.dev
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto -m quick
+
+# Everything, with the times of the slowest; half an hour.
+test-all: .venv/.dev
+	$(BIN)/pytest -n auto --durations=25
 
 # Under other BLAS kernels, processors, threads and rest shapes: about an hour on one core.
 test-rounding: .venv/.dev

@@ -255,3 +255,20 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+REASONS = ("study", "real_time", "processes", "soak")
+"""Marks of tests that only `make test-all` runs; pyproject.toml says what they mean."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as `quick` what has no reason to be slow, and the first `keep` cases of what has one."""
+    cases = {}
+    for item in items:
+        marks = [mark for mark in item.iter_markers() if mark.name in REASONS]
+        keep = min((mark.kwargs.get("keep", 0) for mark in marks), default=None)
+        function = item.nodeid.partition("[")[0]
+        cases[function] = cases.get(function, 0) + 1
+        if keep is None or cases[function] <= keep:
+            item.add_marker("quick")

@@ -488,6 +488,7 @@ def test_a_run_that_diverges_keeps_its_record_and_says_what_and_when(run_scene, 
 # -- as a process --------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_a_real_process_ends_with_status_1_and_the_message_on_stderr(tmp_path):
     path = tmp_path / "scene.py"
     path.write_text("def createScene(root):\n    root.addObject('Mass')\n")

@@ -188,6 +188,7 @@ def check_refused(softctl, place, words, message, status):
     assert set(after) - set(before) <= {"built"}, "a file was made"
 
 
+@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize(("command", "options", "message"), WRONG)
 def test_a_wrong_command_line_ends_with_2_before_the_work(
     softctl, place, command, options, message
@@ -195,6 +196,7 @@ def test_a_wrong_command_line_ends_with_2_before_the_work(
     check_refused(softctl, place, [*command, *options.split()], message, 2)
 
 
+@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize(("command", "options", "message"), NOT_WRITABLE)
 def test_what_cannot_be_written_is_refused_before_the_work(
     softctl, place, command, options, message
@@ -235,6 +237,7 @@ def run_without(place, names, words, **environment):
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("names", "words", "message"),
     [
@@ -258,6 +261,7 @@ def test_a_missing_extra_is_named_with_its_command_before_the_work(place, names,
     assert not left & {"built", "worked", "m.gif", "m.mp4", "p.png", "new.library"}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("ffmpeg", "message"),
     [

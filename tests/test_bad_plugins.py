@@ -183,6 +183,7 @@ REGISTERED = {
 }
 
 
+@pytest.mark.processes(keep=4)
 @pytest.mark.parametrize("case", REGISTERED)
 def test_a_plugin_that_registers_what_cannot_be_is_named(softctl, plugin, case):
     code, message = REGISTERED[case]
@@ -377,6 +378,7 @@ INSTALLED = {
 }
 
 
+@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize("case", INSTALLED)
 def test_an_installed_plugin_that_cannot_be_used_says_how_to_go_on(softctl, installed, case):
     code, message = INSTALLED[case]
@@ -543,6 +545,7 @@ WRONG = {
 }
 
 
+@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_solver_that_returns_no_qp_result_is_named_in_one_line(run, case):
     line, message = WRONG[case]
@@ -605,6 +608,7 @@ REPLACED = {
 }
 
 
+@pytest.mark.processes(keep=1)
 @pytest.mark.parametrize("case", REPLACED)
 def test_an_answer_that_was_replaced_is_a_fallback_everywhere(run, tmp_path, caplog, case):
     """In JSON, record and the warning of the step, which comes once."""

@@ -72,6 +72,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.processes(keep=4)
 @pytest.mark.parametrize("command", ["run", "plan"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_file_that_must_not_be_recorded_to_is_refused_before_the_scene_is_loaded(
@@ -131,6 +132,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.processes(keep=2)
 @pytest.mark.parametrize("case", ERRORS)
 def test_an_error_of_the_users_code_keeps_the_record_and_says_when_and_where(
     softctl, scene, tmp_path, case
@@ -247,6 +249,7 @@ def test_a_record_and_the_json_say_what_produced_them(softctl, scene, tmp_path):
     assert (kept["cpu"], kept["os"]) == (said["cpu"], said["os"])
 
 
+@pytest.mark.processes(keep=1)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -294,6 +297,7 @@ def process(*words, **environment):
     )
 
 
+@pytest.mark.processes
 def test_a_second_run_to_a_file_is_refused_and_the_first_loses_nothing(scene, tmp_path, softctl):
     """The first one has recorded three steps, and waits in its fourth for the second to end."""
     go, file = tmp_path / "go", tmp_path / "run.mcap"
@@ -320,6 +324,7 @@ main()
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("steps", "failing"), [(3000, "in a step"), (200, "at the end")])
 def test_a_full_disk_ends_a_run_with_what_is_safe(scene, tmp_path, steps, failing):
     """No file may grow beyond 300 kB: as ENOSPC, an error of write()."""
@@ -355,6 +360,7 @@ BYTES = {**ASCII, "PYTHONUTF8": "0"}
 """Names of files come as bytes then."""
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("environment", [ASCII, BYTES], ids=["ascii", "bytes"])
 @pytest.mark.parametrize(
     ("words", "status"),
@@ -380,6 +386,7 @@ def test_a_terminal_without_umlauts_gets_an_answer(scene, tmp_path, words, statu
         assert read_record(words[-1]).metadata["scene"] == words[1]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("words", [["components"], ["run", "--help"], ["doctor"]])
 def test_a_reader_that_leaves_early_gets_no_traceback(words):
     """As `head -1` does."""
@@ -416,6 +423,7 @@ def test_a_fault_of_softctl_keeps_its_traceback_in_a_file(softctl, monkeypatch, 
     assert "Traceback (most recent call last):" in file.read_text()
 
 
+@pytest.mark.processes
 def test_a_scene_that_changes_the_folder_does_not_lose_its_recording(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "elsewhere").mkdir()

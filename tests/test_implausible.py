@@ -282,6 +282,7 @@ def test_the_scene_itself_has_no_warning(scene, replaced, units, caplog):
     assert caplog.text == ""
 
 
+@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize(
     ("replaced", "units", "message"), IMPLAUSIBLE.values(), ids=list(IMPLAUSIBLE)
 )
@@ -302,6 +303,7 @@ def test_what_is_implausible_is_warned_of_and_strict_refuses_it(
         assert re.search(rf"{re.escape(str(path))}:\d+: ", said)
 
 
+@pytest.mark.processes
 def test_a_warning_is_shown_in_quiet_and_changes_nothing_else(fresh, scene):
     path = scene(**{"clamp": "", "inverse": ""})
     done = fresh(f"""
@@ -413,6 +415,7 @@ def test_strict_is_one_option_of_all_commands_that_open_scenes(softctl, command)
     assert status == 1 and "the body sags by" in err and "Traceback" not in err
 
 
+@pytest.mark.processes
 def test_strict_holds_for_the_scenes_of_an_identification(softctl, tmp_path):
     """The problem of the finger, whose scene takes a mass in other units."""
     problem = tmp_path / "soft.py"
@@ -434,6 +437,7 @@ def test_strict_holds_for_the_scenes_of_an_identification(softctl, tmp_path):
     assert status == 1 and "the body sags by" in err, err
 
 
+@pytest.mark.processes
 def test_the_check_takes_no_longer_than_two_steps():
     """Of the trunk: once, and most of it is work that the first step would do."""
     from time import process_time

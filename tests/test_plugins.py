@@ -349,6 +349,7 @@ def softctl_register_components(register):
 FROM_PYTHON = "from sofa_softctl import Session; Session({scene!r}, backend='embedded').step()"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("how", ["command line", "Python"])
 def test_components_of_installed_plugins_are_known_to_a_run(how, installed, tmp_path):
     """Nobody names the plugin: the contract says that components are known to every scene."""
@@ -378,6 +379,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.processes
 def test_an_installed_plugin_does_not_replace_a_built_in_component(installed, tmp_path):
     installed(WHISTLE.replace("Whistle", "VisualStyle"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "SOFTCTL_PLUGINS": "1"}

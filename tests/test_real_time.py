@@ -36,6 +36,7 @@ def test_that_passes(tmp_path):
 """
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(("late", "failed"), [(-1.0, 1), (1e9, 2)])
 def test_a_failure_counts_where_the_computer_kept_time_or_at_the_third_time(tmp_path, late, failed):
     (tmp_path / "conftest.py").write_text(CONFTEST.format(late=late))

@@ -15,6 +15,7 @@ CORE = "Prescott"
 """Without AVX: other kernels than those of any processor today."""
 
 
+@pytest.mark.soak
 def test_the_scenes_begin_well_with_the_blas_kernels_of_another_processor():
     """No trajectory is compared: contacts may open and close a step earlier."""
     done = subprocess.run(
@@ -72,6 +73,7 @@ def test_a_figure_scatters_by_what_variations_change():
     assert (figure.scatter, figure.margin, figure.ratio) == (0.25, 0.25, 1.0)
 
 
+@pytest.mark.soak
 def test_variations_are_one_factor_at_a_time_and_take_effect():
     """Each sets what the first does not have, and two never come to the same kernels."""
     found = rounding.variations()

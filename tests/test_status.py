@@ -43,6 +43,7 @@ def test_exit_statuses_are_in_their_table(one):
     assert f"| {one.value} | `{one.name}` | " in (DOCS / "command-line.md").read_text()
 
 
+@pytest.mark.processes
 def test_no_other_enum_says_how_things_end():
     found = set()
     for file in PACKAGE.rglob("*.py"):

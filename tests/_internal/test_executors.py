@@ -49,6 +49,7 @@ def fail(kind):
     return lambda: kind
 
 
+@pytest.mark.processes
 def test_results_come_in_the_order_of_the_tasks_and_from_several_processes():
     with LocalExecutor(2) as executor:
         assert list(executor.map(square, range(20))) == [x * x for x in range(20)]
@@ -70,6 +71,7 @@ def test_an_exception_is_raised_here_with_its_traceback_there():
         assert executor.submit(square, 3).result() == 9
 
 
+@pytest.mark.processes
 def test_a_worker_that_dies_costs_one_task():
     with LocalExecutor(2) as executor:
         futures = {executor.submit(square, x): x for x in range(10)}
@@ -89,6 +91,7 @@ def end_once(folder, x):
     return x * x
 
 
+@pytest.mark.processes
 def test_a_task_whose_worker_dies_is_done_again_once(tmp_path):
     with LocalExecutor(2) as executor:
         assert list(in_order(executor, end_once, [tmp_path] * 3, range(3))) == [0, 1, 4]
@@ -109,6 +112,7 @@ def wait_for(mark, number):
     return number
 
 
+@pytest.mark.processes
 def test_a_slow_task_holds_back_no_others(tmp_path):
     mark = tmp_path / "mark"
     with LocalExecutor(2) as executor:
@@ -123,6 +127,7 @@ def begin(path):
     time.sleep(60.0)
 
 
+@pytest.mark.processes
 def test_a_task_that_is_cancelled_is_not_done_and_one_that_is_ended_not_done_again(tmp_path):
     executor = LocalExecutor(1)
     running, waiting, late = (
@@ -141,6 +146,7 @@ def test_a_task_that_is_cancelled_is_not_done_and_one_that_is_ended_not_done_aga
     assert [path.name for path in tmp_path.iterdir()] == ["first"]
 
 
+@pytest.mark.processes
 def test_a_function_that_a_worker_does_not_have_is_an_error_and_no_death():
     class Absent:
         def __reduce__(self):
@@ -152,6 +158,7 @@ def test_a_function_that_a_worker_does_not_have_is_an_error_and_no_death():
         assert executor.submit(square, 3).result() == 9
 
 
+@pytest.mark.processes
 def test_a_worker_that_is_killed_while_idle_costs_nothing():
     with LocalExecutor(1) as executor:
         pid = executor.submit(os.getpid).result()
@@ -169,6 +176,7 @@ def test_a_worker_that_is_killed_before_it_is_ready_costs_nothing(monkeypatch):
         assert future.result() == 9
 
 
+@pytest.mark.processes
 def test_limits_of_time_and_memory_end_the_task_alone():
     with LocalExecutor(2, seconds=1.0, memory=400e6) as executor:
         slow, large = executor.submit(time.sleep, 30.0), executor.submit(fill, 600)
@@ -181,6 +189,7 @@ def test_limits_of_time_and_memory_end_the_task_alone():
     assert resident(os.getpid()) > 1e7
 
 
+@pytest.mark.processes
 def test_memory_is_named_where_it_is_the_reason():
     with LocalExecutor(1, memory=400e6) as executor:
         with pytest.raises(WorkerEndedError, match="more than 400 MB of memory") as raised:
@@ -204,6 +213,7 @@ def cycle_with_array(megabytes):
     return resident(os.getpid())
 
 
+@pytest.mark.processes
 def test_a_worker_frees_what_its_tasks_leave_in_cycles():
     """Python alone collects cycles by the number of objects, whatever arrays they hold."""
     with LocalExecutor(1) as executor:

@@ -26,6 +26,7 @@ def alive(process):
         return file.read().rsplit(")", 1)[1].split()[0] != "Z"
 
 
+@pytest.mark.processes
 def test_ctrl_c_reaches_the_parent_alone():
     before = blocked()
     with workers(1) as executor:

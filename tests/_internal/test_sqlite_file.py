@@ -88,6 +88,7 @@ def open_new(path):
         file.execute("INSERT INTO songs VALUES (?)", str(os.getpid()))
 
 
+@pytest.mark.processes
 def test_processes_may_create_the_same_file_at_once(tmp_path):
     """Without a second look within a transaction 2 to 7 % of these opens failed."""
     with ProcessPoolExecutor(4, multiprocessing.get_context("spawn")) as executor:

@@ -68,6 +68,7 @@ def soft(session):
 """
 
 
+@pytest.mark.processes
 def test_rows_records_and_movies_are_those_of_this_computer(tmp_path, workers, dask, softctl):
     pytest.importorskip("pyvista")
     path = written(tmp_path, RUNS)
@@ -87,6 +88,7 @@ def test_rows_records_and_movies_are_those_of_this_computer(tmp_path, workers, d
     assert len(pids) == 2 and not any(str(os.getpid()) in pid for pid in pids)
 
 
+@pytest.mark.processes
 def test_python_sends_runs_to_a_cluster_too(tmp_path, workers, dask):
     path = halting(tmp_path)
     (tmp_path / "go").touch()
@@ -123,6 +125,7 @@ limits.memory = 800
 """
 
 
+@pytest.mark.processes
 def test_runs_that_fail_are_rows_as_on_this_computer(tmp_path, workers, dask, softctl):
     (tmp_path / "trouble.py").write_text(TROUBLE)
     path = tmp_path / "kinds.toml"
@@ -172,6 +175,7 @@ def halting(folder):
     return path
 
 
+@pytest.mark.processes
 def test_an_estimate_is_of_the_workers_of_the_cluster(tmp_path, dask, softctl):
     path = halting(tmp_path)
     (tmp_path / "go").touch()
@@ -180,6 +184,7 @@ def test_an_estimate_is_of_the_workers_of_the_cluster(tmp_path, dask, softctl):
     assert not path.with_suffix(".study").exists()
 
 
+@pytest.mark.processes
 def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, dask, softctl):
     path = halting(tmp_path)
     words = ("batch", "run", path, "--cluster", dask.address)
@@ -201,6 +206,7 @@ def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, dask, soft
     assert found["counts"] == {"OK": 24} and 12 <= found["done_now"] < 24
 
 
+@pytest.mark.processes
 def test_a_task_that_hangs_is_ended_at_its_limit(dask):
     with ClusterExecutor(dask.address, seconds=0.5) as executor:
         with pytest.raises(WorkerEndedError, match="it took longer than 0.5 s") as ended:
@@ -216,12 +222,14 @@ def kill_dask_once(path):
     return "done"
 
 
+@pytest.mark.processes
 def test_a_task_whose_dask_worker_is_killed_is_done_by_the_next(remote, tmp_path):
     """The nanny starts it, at another address; until then there is no worker."""
     assert remote.submit(kill_dask_once, str(tmp_path / "killed")).result() == "done"
     assert remote.count == 2
 
 
+@pytest.mark.processes
 def test_what_a_task_raises_arrives_with_its_traceback_and_a_lost_process_is_said(remote):
     with pytest.raises(ZeroDivisionError) as raised:
         remote.submit(divmod, 1, 0).result()
@@ -232,6 +240,7 @@ def test_what_a_task_raises_arrives_with_its_traceback_and_a_lost_process_is_sai
     assert remote.count == 2
 
 
+@pytest.mark.processes
 def test_tasks_that_wait_or_run_end_with_the_executor(dask, tmp_path):
     with pytest.raises(KeyboardInterrupt), ClusterExecutor(dask.address) as executor:
         futures = [executor.submit(sleep_in, str(tmp_path / str(k))) for k in range(4)]
@@ -264,6 +273,7 @@ def is_running(pid):
     return os.path.exists(f"/proc/{pid}")
 
 
+@pytest.mark.processes
 def test_what_runs_ends_when_the_driver_is_killed(dask, tmp_path):
     (tmp_path / "driver.py").write_text(DRIVER)
     command = [sys.executable, str(tmp_path / "driver.py"), dask.address, str(tmp_path / "pid")]
@@ -276,6 +286,7 @@ def test_what_runs_ends_when_the_driver_is_killed(dask, tmp_path):
     eventually(lambda: not is_running(pid))
 
 
+@pytest.mark.processes
 def test_rows_are_the_same_when_workers_and_then_the_scheduler_are_killed(
     tmp_path, workers, remote
 ):
@@ -325,6 +336,7 @@ record = "all"
 """
 
 
+@pytest.mark.processes
 def test_files_travel_to_workers_that_do_not_see_them(tmp_path, workers, softctl):
     robots, meshes = tmp_path / "project" / "robots", tmp_path / "project" / "meshes"
     robots.mkdir(parents=True)
@@ -358,6 +370,7 @@ def test_files_travel_to_workers_that_do_not_see_them(tmp_path, workers, softctl
     assert len(list((there.path / "records").iterdir())) == 1
 
 
+@pytest.mark.processes
 def test_a_worker_of_other_versions_does_nothing(tmp_path):
     other = tmp_path / "other" / "numpy-1.0.dist-info"
     other.mkdir(parents=True)
@@ -389,6 +402,7 @@ def test_tasks_say_why_the_processes_of_a_worker_cannot_begin(dask, monkeypatch)
             executor.submit(abs, -1).result()
 
 
+@pytest.mark.processes
 def test_a_cluster_without_workers_is_waited_for(tmp_path):
     with DaskCluster(tmp_path) as dask:
         notes = []
@@ -410,6 +424,7 @@ def test_an_address_where_another_program_answers_is_an_error(monkeypatch):
             ClusterExecutor(address)
 
 
+@pytest.mark.processes
 def test_workers_with_other_blas_kernels_are_said_once(tmp_path):
     notes = []
     other = "Haswell" if blas_kernels() != "Haswell" else "Prescott"  # which calls itself Katmai

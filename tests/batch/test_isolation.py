@@ -66,6 +66,7 @@ def test_a_run_does_not_see_what_another_has_set(tmp_path, name):
     assert [key for key in before if before[key] != after[key]] == []
 
 
+@pytest.mark.processes
 def test_a_run_that_begins_from_a_warm_up_sees_what_that_has_set(tmp_path):
     """As does the first, which does the warm-up itself."""
     path = written(tmp_path, GRID + 'left = "bar.py:left"\n[warmup]\nsteps = 1\n')

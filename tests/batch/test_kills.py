@@ -64,6 +64,7 @@ def children(pid):
     return found
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_a_study_that_is_killed_again_and_again_has_each_row_once_and_the_same(tmp_path, workers):
     path = written(tmp_path, STUDY)
@@ -136,6 +137,7 @@ def test_what_has_changed_since_is_said(tmp_path, workers):
     assert changes()[0] == "the study has other measures now"
 
 
+@pytest.mark.processes
 def test_a_study_whose_check_hangs_is_of_its_own_files(tmp_path):
     (tmp_path / "f.py").write_text("import time\n\ntime.sleep(600.0)\n")
     path = tmp_path / "f.toml"
@@ -156,6 +158,7 @@ def f(x):
 """
 
 
+@pytest.mark.processes
 def test_a_full_disk_ends_the_study_and_its_runs_are_done_later(tmp_path):
     (tmp_path / "f.py").write_text(FULL)
     path = tmp_path / "f.toml"
@@ -180,6 +183,7 @@ def f(x):
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("back", [False, True])
 def test_code_that_is_edited_while_a_study_runs_ends_it_without_its_rows(
     tmp_path, back, monkeypatch
@@ -218,6 +222,7 @@ def f(x):
 """
 
 
+@pytest.mark.processes
 def test_a_worker_that_is_killed_while_it_checks_a_study_changes_no_digest(tmp_path):
     (tmp_path / "f.py").write_text(DIES_ONCE)
     path = tmp_path / "f.toml"

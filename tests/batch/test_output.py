@@ -62,6 +62,7 @@ def study(tmp_path, monkeypatch):
     return write
 
 
+@pytest.mark.processes
 def test_what_c_and_child_processes_print_is_in_the_row_and_not_on_the_terminal(study, capfd):
     with LocalExecutor(1) as executor:
         found = done(study("fine", "raise", "crash"), executor)
@@ -75,6 +76,7 @@ def test_what_c_and_child_processes_print_is_in_the_row_and_not_on_the_terminal(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.processes
 def test_a_run_that_hangs_says_where_and_what_it_printed(study):
     with LocalExecutor(1, seconds=2.0) as executor:
         (row,) = done(study("hang"), executor).rows.to_pylist()
@@ -85,6 +87,7 @@ def test_a_run_that_hangs_says_where_and_what_it_printed(study):
     assert 2.0 < row["seconds"] < 60.0 and row["started"] and ":" in row["worker"]
 
 
+@pytest.mark.processes
 def test_megabytes_of_output_do_not_stay_on_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(tail_file, "LARGEST", 1 << 20)
     sizes = []

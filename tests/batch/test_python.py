@@ -53,6 +53,7 @@ def script(tmp_path):
     return run
 
 
+@pytest.mark.processes
 def test_a_function_of_a_script_is_run_read_and_repeated(script, tmp_path):
     done = script('\nif __name__ == "__main__":' + MAIN)
     assert done.stdout == "9 {'OK': 6, 'FAILED': 3} []\n", done.stderr
@@ -66,6 +67,7 @@ def test_a_function_of_a_script_is_run_read_and_repeated(script, tmp_path):
         batch.run(batch.read(moved / "areas.study").study(), moved / "areas.study", workers=1)
 
 
+@pytest.mark.processes
 def test_a_script_without_a_guard_ends_with_what_to_do(script, tmp_path):
     done = script("if True:" + MAIN)
     assert done.returncode == 1 and not done.stdout
@@ -161,6 +163,7 @@ steps = 5
 """
 
 
+@pytest.mark.processes
 def test_runs_of_too_many_steps_fail_before_they_begin(tmp_path):
     study = batch.read_study(written(tmp_path, LONG))
     progress = []
@@ -170,6 +173,7 @@ def test_runs_of_too_many_steps_fail_before_they_begin(tmp_path):
     assert reason.startswith("it needs 10 steps of dt = 0.01, more than [limits] steps = 5"), reason
 
 
+@pytest.mark.processes
 def test_a_folder_that_is_moved_with_its_scene_is_the_same_study(tmp_path):
     (tmp_path / "here").mkdir()
     path = written(tmp_path / "here", LONG)

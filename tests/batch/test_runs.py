@@ -33,6 +33,7 @@ def test_rows_have_what_the_runs_gave(plain):
     assert found.rows["steps"].to_pylist() == [3] * 9
 
 
+@pytest.mark.processes
 def test_rows_are_the_same_with_one_worker(plain):
     path, found = plain
     with LocalExecutor(1) as one:
@@ -135,6 +136,7 @@ record = "failures"
 """
 
 
+@pytest.mark.processes
 def test_whatever_happens_in_a_run_is_a_row(tmp_path, workers):
     workers.memory = 1.2e9
     found = done(written(tmp_path, TROUBLE), workers)
@@ -166,6 +168,7 @@ def test_whatever_happens_in_a_run_is_a_row(tmp_path, workers):
     assert ("FAILED", "RuntimeError: the cable broke", [1]) in found.reasons()
 
 
+@pytest.mark.processes
 def test_a_run_that_hangs_is_ended_at_its_limit(tmp_path, workers):
     text = TROUBLE.replace('"raise", "exit", "diverge", "memory", "print", "die"', '"hang"')
     workers.seconds = 4.0
@@ -177,6 +180,7 @@ def test_a_run_that_hangs_is_ended_at_its_limit(tmp_path, workers):
     assert "in createScene" in hung["traceback"]
 
 
+@pytest.mark.processes
 def test_a_run_that_is_repeated_is_the_same_and_a_changed_scene_is_not(plain, workers):
     path, found = plain
     before = found.row("4")

@@ -214,6 +214,7 @@ def strange(path):
     pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), path)
 
 
+@pytest.mark.processes(keep=1)
 @pytest.mark.parametrize("damage", [cut, turn_a_bit, empty, strange])
 def test_runs_of_a_damaged_part_are_done_again_and_the_part_is_kept(tmp_path, workers, damage):
     path = written(tmp_path, GRID)

@@ -16,6 +16,7 @@ count = {count}
 """
 
 
+@pytest.mark.soak
 def test_a_batch_and_loops_do_runs_at_the_same_time(tmp_path):
     path = written(tmp_path, STUDY.format(count=3000))
     found = throughput(read_study(path), "loops of softctl run", 1, 0.5)
@@ -24,6 +25,7 @@ def test_a_batch_and_loops_do_runs_at_the_same_time(tmp_path):
     assert found.runs >= 3
 
 
+@pytest.mark.soak
 def test_plain_loops_do_a_study(tmp_path):
     found = throughput(
         read_study(written(tmp_path, STUDY.format(count=3000))), "plain loops", 1, 0.5
@@ -31,6 +33,7 @@ def test_plain_loops_do_a_study(tmp_path):
     assert found.batch > 0.0 and found.loops > 0.0
 
 
+@pytest.mark.soak
 def test_a_study_that_is_too_short_is_an_error(tmp_path):
     with pytest.raises(StudyError, match="was done in less than 500 s. Expected one of more runs"):
         throughput(read_study(written(tmp_path, STUDY.format(count=5))), "plain loops", 1, 500.0)

@@ -114,6 +114,7 @@ def test_a_comparison_sums_up():
     assert found.to_dict()["deviation"] == {"a": 3e-9, "b": 2e-9}
 
 
+@pytest.mark.soak
 def test_without_sofa_the_command_says_how_to_get_it(scene):
     environment = {
         name: value

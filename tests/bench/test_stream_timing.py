@@ -1,12 +1,14 @@
 import json
 
 import numpy as np
+import pytest
 
 from sofa_softctl.bench import stream_timing
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import DeviceError
 
 
+@pytest.mark.soak
 def test_the_study_measures_each_case_and_shows_it(monkeypatch, capsys):
     """At 500 Hz for two seconds, on a loopback device; times are positive and in order.
 
@@ -29,6 +31,7 @@ def test_the_study_measures_each_case_and_shows_it(monkeypatch, capsys):
     assert case["waited"] > 0.0, "the scene stalls for longer than its look-ahead"
 
 
+@pytest.mark.soak
 def test_the_robot_of_the_study_can_follow_its_sine():
     try:
         found = stream_timing.stream_timing(100.0, 1.0, realtime=False)

@@ -12,6 +12,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.study
 def test_what_runs_cost_is_counted():
     done = []
     found = cluster_load(3, 2, 0.05, 40, lambda progress: done.append(progress.done))
@@ -24,6 +25,7 @@ def test_what_runs_cost_is_counted():
     assert 1000.0 < found.received < 1e5 and 1000.0 < found.sent < 1e5
 
 
+@pytest.mark.study
 def test_it_is_shown(softctl):
     status, out, _ = softctl(
         "bench", "cluster", "--workers", 2, "--threads", 1, "--seconds", 0.05, "--runs", 10

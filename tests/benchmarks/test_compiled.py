@@ -11,6 +11,7 @@ from sofa_softctl.library.ocp.shooting import Program
 from tests.library.ocp.test_shooting import rail
 
 
+@pytest.mark.study
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_a_compiled_program_gives_the_same_optimum_and_digest():
     """Rounding differs, and the solver's tolerance is 1e-9."""

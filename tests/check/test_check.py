@@ -41,6 +41,7 @@ def check(tmp_path):
     return check
 
 
+@pytest.mark.processes
 def test_a_scene_that_runs_is_described(check):
     found = check(BODY, steps=3)
     assert found.runs
@@ -49,6 +50,7 @@ def test_a_scene_that_runs_is_described(check):
     assert found.solvers == ["DefaultAnimationLoop", "EulerImplicitSolver", "SparseLDLSolver"]
 
 
+@pytest.mark.processes
 def test_all_that_a_scene_lacks_is_found_at_once(check, tmp_path):
     found = check(LACKING)
     assert not found.runs
@@ -67,6 +69,7 @@ def test_all_that_a_scene_lacks_is_found_at_once(check, tmp_path):
     assert not lacks["Data", "MechanicalObject.colour"].stops
 
 
+@pytest.mark.processes
 def test_data_and_values_alone_do_not_stop_a_scene(check):
     found = check(BODY.replace("totalMass=1.0", "totalMass='1.0x', totalmass=3"))
     assert found.runs
@@ -74,6 +77,7 @@ def test_data_and_values_alone_do_not_stop_a_scene(check):
     assert len(found.warnings) == 2
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -154,6 +158,7 @@ def createScene(root):
 """
 
 
+@pytest.mark.processes
 def test_a_scene_whose_kernels_are_compiled_is_to_be_checked_again(tmp_path):
     path = tmp_path / "scene.py"
     path.write_text(COMPILING)
@@ -161,6 +166,7 @@ def test_a_scene_whose_kernels_are_compiled_is_to_be_checked_again(tmp_path):
     assert "It was compiling kernels, as a first run does: check it again." in found.error
 
 
+@pytest.mark.processes
 def test_a_thread_that_a_scene_leaves_behind_does_not_hold_the_check(check):
     sleeping = "threading.Thread(target=time.sleep, args=(600,)).start()\n"
     found = check(f"import threading, time\n{sleeping}{BODY}")
@@ -177,17 +183,20 @@ def createScene(root):
 """
 
 
+@pytest.mark.processes
 def test_a_scene_that_cannot_be_stopped_is_ended_all_the_same(check, monkeypatch):
     monkeypatch.setattr(folder, "_GRACE", 2.0)
     assert check(STUBBORN, seconds=3.0).error == "It was not done after 3 s."
 
 
+@pytest.mark.processes
 def test_the_command_line_of_a_scene_is_its_name_as_in_runsofa(check):
     read = "    assert sys.argv == ['scene'], sys.argv\n"
     found = check("import sys\ndef createScene(root):\n" + read)
     assert found.runs, found.error
 
 
+@pytest.mark.processes
 def test_a_component_without_a_name_is_a_mistake_and_not_a_lack(check):
     """SOFA v25.06: ValueError, 'the component '' cannot be found in the factory'."""
     found = check("def createScene(root):\n    root.addObject('')\n")
@@ -195,6 +204,7 @@ def test_a_component_without_a_name_is_a_mistake_and_not_a_lack(check):
     assert ":2: '' names no component, in SOFA either." in found.error
 
 
+@pytest.mark.processes
 def test_each_lack_is_listed_once_with_the_line_that_asked_first(check, tmp_path):
     again = (
         "    for colour in ('red', 'blue'):\n        body.addObject('UniformMass', hue=colour)\n"
@@ -205,6 +215,7 @@ def test_each_lack_is_listed_once_with_the_line_that_asked_first(check, tmp_path
     ]
 
 
+@pytest.mark.processes
 def test_an_xml_scene_is_checked_too(check, tmp_path):
     found = check("<Node>\n<WarpDrive/>\n<Node><MechanicalObject/></Node></Node>", "scene.scn")
     (lack,) = found.lacks
@@ -229,6 +240,7 @@ def test_scenes_of_a_folder_are_found_and_other_files_left_out(tmp_path):
         scenes_in([tmp_path / "nowhere"])
 
 
+@pytest.mark.processes
 def test_what_most_scenes_lack_comes_first(tmp_path):
     texts = {
         "a.py": "def createScene(root):\n    root.addObject('WarpDrive')\n",
@@ -243,6 +255,7 @@ def test_what_most_scenes_lack_comes_first(tmp_path):
     ]
 
 
+@pytest.mark.processes
 def test_the_command_prints_one_scene_or_a_table_and_ends_with_status_1(softctl, tmp_path):
     (tmp_path / "good.py").write_text(BODY)
     (tmp_path / "bad.py").write_text(LACKING)
@@ -260,6 +273,7 @@ def test_the_command_prints_one_scene_or_a_table_and_ends_with_status_1(softctl,
     assert found["rank"][0]["scenes"] == 1
 
 
+@pytest.mark.processes
 def test_strict_counts_warnings(softctl, tmp_path):
     path = tmp_path / "scene.py"
     path.write_text(BODY.replace("totalMass=1.0", "totalMass=1.0, colour='red'"))
@@ -267,6 +281,7 @@ def test_strict_counts_warnings(softctl, tmp_path):
     assert softctl("check", path, "--strict")[0] == 1
 
 
+@pytest.mark.processes
 def test_the_packages_own_scenes_lack_nothing():
     """Two of them, for the time: the others run in tests/scenes."""
     folder = Path(__file__).parents[2] / "scenes"
@@ -281,6 +296,7 @@ def test_files_of_the_current_folder_are_not_modules_of_the_check(check, tmp_pat
     assert check(BODY).runs
 
 
+@pytest.mark.processes(keep=1)
 @pytest.mark.parametrize(
     ("line", "name"),
     [

@@ -139,6 +139,7 @@ def softctl_register_components(register):
 """
 
 
+@pytest.mark.processes
 def test_components_of_a_plugin_file_are_described(tmp_path):
     """In another process: components that are registered stay."""
     (tmp_path / "well.py").write_text(WELL.format(name="WellOfATest"))
@@ -171,6 +172,7 @@ def createScene(root):
 """
 
 
+@pytest.mark.processes
 def test_processes_of_a_plan_know_the_components_of_plugin_files(tmp_path):
     """Each makes the scene anew, where the name would be unknown without the plugin."""
     (tmp_path / "well.py").write_text(WELL.format(name="WellOfAPlan"))

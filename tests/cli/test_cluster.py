@@ -70,6 +70,7 @@ def kills(project, tmp_path):
     assert mark.exists(), "no worker was killed"
 
 
+@pytest.mark.processes
 def test_a_plan_is_the_same_but_for_where_its_equilibria_were_continued_from(
     kills, project, dask, softctl
 ):
@@ -86,6 +87,7 @@ def test_a_plan_is_the_same_but_for_where_its_equilibria_were_continued_from(
     assert there["seconds_exact"] is None
 
 
+@pytest.mark.processes
 def test_a_library_is_the_same(kills, dask, softctl, tmp_path):
     pytest.importorskip("casadi")
     text = (ROOT / "tests" / "library" / "test_build.py").read_text()
@@ -129,6 +131,7 @@ def test_the_folders_beside_a_problem_travel_with_it(kills, project, dask, softc
         assert len(load(out)) >= 2
 
 
+@pytest.mark.processes
 def test_searches_from_several_starts_are_the_same(kills, project, dask, softctl):
     from tests.identification.lag_problem import lag
 
@@ -168,6 +171,7 @@ def test_workers_and_cluster_exclude_each_other_and_a_cluster_needs_what_workers
     assert status == 2 and "--cluster" in err
 
 
+@pytest.mark.processes
 def test_a_plugin_travels_with_the_modules_beside_it(project, dask, softctl, monkeypatch):
     for name, value in (("_plugins", []), ("_files", []), ("_places", set())):
         monkeypatch.setattr(plugins, name, value)  # it is forgotten again

@@ -23,6 +23,7 @@ def test_the_scene_of_the_page_reaches_its_goal(tmp_path):
     assert session.units.symbol("force") == "mN"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("row", [row for row in ROWS if row[0] in ("0", "1e-4", "1e-2")])
 def test_the_table_of_energies_holds(row):
     """To the digits of the page: an error is rounded to one digit."""

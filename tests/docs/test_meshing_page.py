@@ -123,6 +123,7 @@ def test_its_skin_is_closed_and_faces_outwards(folder):
     assert names["add_skin"].__name__ in text(PAGE)
 
 
+@pytest.mark.processes
 def test_pyvista_shows_the_quality_and_what_is_outside(folder):
     pytest.importorskip("pyvista")
     names = run_in(folder, "cell_quality")

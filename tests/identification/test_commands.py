@@ -67,6 +67,7 @@ def test_the_same_recording_twice_is_refused(files, tmp_path, option):
         run(PROBLEM, "--data", files / "a.csv", option, copied)
 
 
+@pytest.mark.processes
 def test_a_motion_is_designed_written_and_ranked(files, tmp_path):
     path = tmp_path / "motion.csv"
     words = (PROBLEM, "--data", files / "b.csv", "--design", path, "--motions", 20)
@@ -109,6 +110,7 @@ def test_starts_are_set_and_parameters_fixed_by_name(files):
         run(PROBLEM, "--data", files / "a.csv", "--set-start", "tau")
 
 
+@pytest.mark.processes
 def test_several_starts_in_worker_processes_give_the_same(files):
     """The workers read problem and recordings from their files."""
     words = (PROBLEM, "--data", files / "a.csv", "--data", files / "b.csv", "--starts", 4, "--json")
@@ -283,6 +285,7 @@ def test_a_problems_file_may_postpone_annotations(tmp_path):
     assert load_problem(str(tmp_path / "late.py")).name == "late"
 
 
+@pytest.mark.processes
 def test_a_recorded_scene_is_identified_and_its_values_are_told_as_a_command(tmp_path):
     """A short pull of the finger; noise-free, so that the moduli come out within a percent."""
     scene = Path(__file__).parents[2] / "scenes" / "finger_identification.py"

@@ -296,6 +296,7 @@ def test_a_fit_that_is_under_way_leaves_out_the_next_ones(line):
     assert refiner.parameters.value.tolist() == [1.0, 0.5]
 
 
+@pytest.mark.soak
 def test_a_worker_that_ends_is_told_and_replaced(line):
     """Once in the middle of a fit, once between two."""
     session, refiner = session_of(line.LineProblem(), background=True)

@@ -261,6 +261,7 @@ def test_constraints_of_others_are_reckoned_with_and_told(caplog):
     assert np.linalg.norm(foreseen - came) < 0.01 * by_rope
 
 
+@pytest.mark.soak
 def test_the_goal_of_a_point_on_a_rigid_body_is_in_space():
     """The point's state is given by its place in the body, where SOFA's PositionConstraint then
     measures from; the goal is reached none the less, to what the energy term leaves."""

@@ -65,6 +65,7 @@ def effort_at(create, steps):
     return float(session.root.inverse.effort.value[0]), session
 
 
+@pytest.mark.soak(keep=1)
 @pytest.mark.parametrize("dt", [0.02, 0.01, 0.003])
 @pytest.mark.parametrize("first_order", [False, True])
 def test_a_limit_of_the_controller_is_an_effort_at_any_dt_and_integrator(dt, first_order):

@@ -36,6 +36,7 @@ def save_tracking_plot(path, found):
     save_run_plot(path, [(SimpleNamespace(plot=plot), found)])
 
 
+@pytest.mark.soak
 def test_contacts_get_axes_of_their_own(tmp_path):
     """A third row makes the picture a third taller."""
     from PIL import Image

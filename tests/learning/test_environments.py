@@ -29,6 +29,7 @@ def test_ours_are_registered_and_clean(name):
         env.close()
 
 
+@pytest.mark.soak
 def test_the_laser_arm_is_a_surrogate_with_its_scene_as_exact_twin():
     """Many in one call; one policy fits both, and the same seed has the same goal."""
     maker = maker_of("softctl/LaserArm-v0")
@@ -84,6 +85,7 @@ def handler_of_ctrl_c():
     return Env()
 
 
+@pytest.mark.soak
 def test_workers_leave_ctrl_c_to_their_parent():
     """Gymnasium makes one environment in the parent, too, which must still hear it."""
     before = signal.getsignal(signal.SIGINT)

@@ -222,6 +222,7 @@ def test_a_scene_may_be_a_function(make_env):
         env.close()
 
 
+@pytest.mark.soak
 def test_thousands_of_resets_take_no_memory(make_env):
     """Episodes of one decision, so that 2,000 take seconds; a leak of 1 kB each would show."""
     import gc

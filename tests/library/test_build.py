@@ -68,6 +68,7 @@ def same(one, other):
         np.testing.assert_allclose(a.v, b.v, atol=1e-12)
 
 
+@pytest.mark.processes
 def test_it_ends_when_few_tasks_fail(program, tmp_path):
     builder = made(tmp_path / "a", program, failure_rate=0.2)
     library, counts = builder.build(), builder.counts
@@ -114,6 +115,7 @@ def test_the_file_holds_the_library_and_what_was_done(program, tmp_path):
     assert again.counts == builder.counts
 
 
+@pytest.mark.processes
 def test_workers_make_the_same_library(program, tmp_path):
     alone = made(tmp_path / "a", program, failure_rate=0.6)
     with ProcessPoolExecutor(2, get_context("spawn")) as executor:
@@ -148,6 +150,7 @@ builder.build(lambda progress: print(progress.motions, flush=True))
 """
 
 
+@pytest.mark.processes
 def test_a_kill_loses_nothing_that_was_told(tmp_path):
     path = tmp_path / "a"
     script = KILLED.format(folder=str(Path(__file__).parent), path=str(path))
@@ -192,6 +195,7 @@ def _ended(*_):
     os._exit(9)
 
 
+@pytest.mark.processes
 def test_tasks_without_a_motion_are_learnt_whenever_the_file_is_written(tmp_path):
     """Up to 6 rad in 1.5 s, which 15 N m do not always do. One builder writes after each round, the
     other one at the end, as times decide otherwise: the same tasks are solved."""
@@ -222,6 +226,7 @@ def test_what_was_presumed_in_vain_counts(program, tmp_path, monkeypatch):
     assert builder.presumed == Presumed(unsolved=0, solved=8, wrong=8)
 
 
+@pytest.mark.processes
 def test_a_worker_that_dies_is_told_and_the_library_is_kept(program, tmp_path):
     builder = made(tmp_path / "a", program)
     builder.keep(builder.round())
@@ -240,6 +245,7 @@ def slower():
     return replace(pendulum(), horizon=1.6)
 
 
+@pytest.mark.processes
 def test_a_worker_whose_problem_is_another_one_is_an_error(program, tmp_path):
     with LocalExecutor(1) as executor:
         builder = made(tmp_path / "a", program, executor=executor, make=slower)
@@ -255,6 +261,7 @@ def dying_once(folder):
     return pendulum()
 
 
+@pytest.mark.processes
 def test_a_worker_that_dies_once_changes_nothing(program, tmp_path):
     alone = made(tmp_path / "a", program, failure_rate=0.6)
     with LocalExecutor(2) as executor:
@@ -350,6 +357,7 @@ def contents(path):
         return len(file), about, formulas, [each.to_bytes() for each in file.library().entries]
 
 
+@pytest.mark.processes
 def test_a_flipped_bit_is_said_or_changes_nothing(program, tmp_path):
     path = tmp_path / "a"
     builder = made(path, program)
@@ -369,6 +377,7 @@ def test_a_flipped_bit_is_said_or_changes_nothing(program, tmp_path):
     assert said > 30  # most of the file is arrays
 
 
+@pytest.mark.processes
 def test_a_full_disk_ends_the_build_and_keeps_the_motions_before(program, tmp_path):
     """Full at five sizes between the empty file and the whole one: also between two motions."""
 
@@ -414,6 +423,7 @@ def test_a_second_builder_is_refused_while_the_first_builds(program, tmp_path):
     same(load(path), first.library)
 
 
+@pytest.mark.processes
 def test_a_higher_accuracy_takes_more_motions(program, tmp_path):
     """Two steps of correction come to a tenth of the tolerance from nearer motions alone."""
     usual = made(tmp_path / "a", program)
@@ -500,6 +510,7 @@ def test_building_ends_where_no_motion_can_be_made(tmp_path):
     assert "'error' not finite at the optimum" in builder.reasons
 
 
+@pytest.mark.processes
 def test_optima_that_break_a_limit_between_instants_are_not_kept(tmp_path, make_cart):
     """A wall 20 mm thick at 0.1 m, which plans jump over: four tasks in ten have to pass it."""
     from sofa_softctl.library.ocp.formulas import casadi

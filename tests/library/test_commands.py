@@ -68,6 +68,7 @@ def test_building_ends_at_the_largest_number_of_motions(problem, tmp_path):
     assert 2 <= len(load(out)) <= 10  # at most a round of chains more
 
 
+@pytest.mark.processes
 def test_what_a_library_takes_is_said_before(problem):
     told = json.loads(run("build", problem, "--estimate", "--json"))
     low, middle, high = told["motions"]
@@ -164,6 +165,7 @@ def test_a_problem_without_what_answers_are_tested_by_is_not_built(
     assert not out.exists()
 
 
+@pytest.mark.processes
 def test_answers_are_verified_with_tasks_never_seen(built, problem, tmp_path):
     out, _ = built
     words = ("verify", out, problem, "--tasks", "30")
@@ -226,6 +228,7 @@ def test_a_library_is_not_verified_with_another_problem(built):
         run("verify", built[0], str(CART), "--tasks", "1")
 
 
+@pytest.mark.processes
 def test_a_verification_that_ctrl_c_ends_shows_the_tasks_done(
     built, problem, monkeypatch, tmp_path
 ):

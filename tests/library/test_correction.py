@@ -40,6 +40,7 @@ def test_limits_of_inputs_are_kept(make_cart):
     assert corrected(weak, weak.simulate(motion, p), p) is None
 
 
+@pytest.mark.soak
 def test_two_steps_bring_a_motion_within_limits_and_path():
     """Forces of another task; nonlinear, with a limit of the speed that is reached."""
     program = Program(flexible_cart())

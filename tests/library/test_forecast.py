@@ -19,6 +19,7 @@ def grown(seed, rate=0.02, size=40, slope=2.5):
             return counts
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("slope", [1.5, 2.5, 4.0])
 def test_most_libraries_end_where_it_says(slope):
     """An interval for 80 %, from the first 32 motions: at least 16 of 24 (one in a hundred has

@@ -76,6 +76,7 @@ def by_enumeration(p):
 FINITE = [(0.0, Law()), (0.6, STICKING)]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("friction", "law"), FINITE)
 def test_exact_is_the_best_of_all_pieces(friction, law):
     """To 1e-6 of the objective, what proxqp leaves. 75 problems, 8 pieces each."""
@@ -92,6 +93,7 @@ def test_exact_is_the_best_of_all_pieces(friction, law):
         assert answer.bound <= answer.objective * (1.0 + 1e-9)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("friction", "law", "share"), [(0.0, Law(), 0.93), (0.6, STICKING, 0.85)])
 def test_pivoting_is_never_better_than_exact_and_mostly_as_good(friction, law, share):
     """The shares were measured at 0.98 and 0.91 over a thousand problems; 80 scatter by 0.03."""
@@ -283,6 +285,7 @@ def test_units_do_not_matter(seed, length, force, kind):
     assert there.objective / u**2 == pytest.approx(here.objective, rel=1e-5, abs=1e-9)
 
 
+@pytest.mark.soak
 def test_boxes_on_many_feet_are_not_left_where_they_are():
     """On 18 feet, with two fingertips: the heuristic stayed at efforts of zero in all four; of so
     many contacts that depend on each other rounding may cost one."""
@@ -339,6 +342,7 @@ def test_a_warm_start_is_never_worse_than_where_it_comes_from(friction, law):
     assert gained > 0
 
 
+@pytest.mark.soak
 def test_an_objective_that_rose_little_by_little_is_searched_for_again():
     """Modes of another problem lead to poor answers; that these are no worse than the step before
     says nothing where what is usual is far below. Far is three times as much; here the answers are
@@ -360,6 +364,7 @@ def test_an_objective_that_rose_little_by_little_is_searched_for_again():
     assert better >= 1
 
 
+@pytest.mark.soak
 def test_where_the_objective_rises_the_answer_is_as_good_as_from_a_cold_start():
     """The modes of other problems with the same contacts lead into poor local optima; as they had a
     lower objective, pivoting starts anew as well."""
@@ -553,6 +558,7 @@ def points_on_a_coarse_skin(seed):
     )
 
 
+@pytest.mark.soak
 def test_contacts_that_nearly_depend_on_each_other_find_their_modes():
     """No effort is within the limits, so what the contacts do then is an answer; it was not found
     for four of sixty, as Gauss-Seidel stopped after 1e3 of the 1e5 sweeps that they take."""
@@ -598,6 +604,7 @@ def is_plate(p):
     return len(compliance) > 6 and np.linalg.matrix_rank(compliance) == 6
 
 
+@pytest.mark.soak
 def test_limits_that_leave_a_single_answer_are_met_as_far_as_they_can_be():
     """A displacement and a grasp that exclude each other where contacts slide: with the limits
     widened by no more than they must, a QP solver left 1.4e-8 of them where 1e-8 were allowed, and

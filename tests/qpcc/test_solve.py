@@ -82,6 +82,7 @@ def best_by_enumeration(p):
     return best
 
 
+@pytest.mark.soak
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(small_problems())
 def test_the_answer_is_the_best_one_of_all_sets_of_active_limits(p):
@@ -424,6 +425,7 @@ def test_the_tolerance_of_the_check_can_be_chosen():
     assert solve(robot(), tolerance=1e-300).status is Status.HELD
 
 
+@pytest.mark.soak
 def test_after_preparing_nothing_is_left_to_load_or_compile():
     """In a process of its own, as others have loaded everything here."""
     script = """

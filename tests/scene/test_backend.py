@@ -64,6 +64,7 @@ def test_a_process_keeps_its_backend(fresh):
     assert "already runs on the backend 'embedded'; start another one for 'sofa'" in done.stderr
 
 
+@pytest.mark.processes
 def test_sofa_is_taken_unless_the_embedded_runtime_is_asked_for(find, make_sofa):
     root = make_sofa(version="25.12.00")
     (root / "lib" / "libSoftRobots.so").unlink()

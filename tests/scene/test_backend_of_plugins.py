@@ -52,6 +52,7 @@ def scene(tmp_path):
     return path
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("code", [BY_NAME, OF_SOFA], ids=["by the package", "by Sofa"])
 @pytest.mark.parametrize("command", ["run", "bench scene"])
 def test_a_command_runs_on_the_backend_that_it_was_asked_for(
@@ -64,6 +65,7 @@ def test_a_command_runs_on_the_backend_that_it_was_asked_for(
     assert "Backend: embedded runtime" in done.stdout
 
 
+@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize("code", [BY_NAME, OF_SOFA], ids=["by the package", "by Sofa"])
 @pytest.mark.parametrize("asked", ["factory.components()", "controller('follower')", "plugins()"])
 def test_a_plugin_that_is_loaded_late_takes_the_sofa_below_sofa_root(
@@ -97,6 +99,7 @@ def test_a_session_chooses_before_plugins_are_loaded(fresh, installed, make_sofa
     assert done.stdout.strip() == "embedded", done.stderr
 
 
+@pytest.mark.processes
 def test_workers_have_the_backend_of_their_parent(fresh, make_sofa):
     program = (
         f"NAME = {NAME!r}\n"

@@ -134,6 +134,7 @@ def held(stiffness, tension, seconds=2.0):
     return np.array(found)
 
 
+@pytest.mark.soak
 def test_a_bent_arm_rests_where_its_lines_make_it_flutter_without():
     """Two lines with 1.2 N, one and a half times what the arm would buckle under without their
     hold: 5 mm to and fro, growing, or none. The tensions are those of the step before."""
@@ -143,6 +144,7 @@ def test_a_bent_arm_rests_where_its_lines_make_it_flutter_without():
     assert np.ptp(rests, axis=0).max() < 0.01
 
 
+@pytest.mark.soak
 def test_it_moves_no_equilibrium():
     """It is no force: below flutter the arm comes to rest at the same place, to what is left of
     its swings."""

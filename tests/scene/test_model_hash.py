@@ -76,6 +76,7 @@ def usual():
     return model_hash(map_), outputs(map_)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("path", PATHS)
 def test_every_data_that_changes_an_equilibrium_changes_the_hash(usual, path):
     """All Data of a part, each with a few other values; those that a scene refuses are left out."""
@@ -235,6 +236,7 @@ print(model_hash(map_), map_.rest.tobytes().hex())
 """
 
 
+@pytest.mark.processes
 def test_another_process_and_another_computer_have_the_same_hash():
     """Kernels of BLAS and NumPy for other processors, and another seed of hashes.
 

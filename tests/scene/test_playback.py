@@ -25,6 +25,7 @@ def record_of_a_pull(path, *, channel="inverse.displacement", count=8, steps=20)
     return path
 
 
+@pytest.mark.soak
 def test_a_cable_is_pulled_as_recorded_and_then_held(tmp_path):
     commands = str(record_of_a_pull(tmp_path / "pull.mcap"))
     session = Session(SCENE, parameters={"commands": commands})

@@ -430,6 +430,7 @@ def test_inverse_control_tells_a_divergence_as_such(beam, Sofa):
 # -- memory --------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 def test_memory_does_not_grow_over_steps_resets_and_snapshots(session):
     """450 steps and 150 resets and snapshots leave no more than the interpreter's lists of freed
     tuples, 60 kB whatever the number; one array of 48 numbers kept a step would be 216 kB."""

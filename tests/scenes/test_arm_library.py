@@ -42,6 +42,7 @@ def after_motion(scene, goal, **parameters):
     return float(np.abs(np.array(aside) - goal).max()), session
 
 
+@pytest.mark.soak
 def test_the_model_in_the_file_is_that_of_the_arm(scene):
     """A motion that it is not identified from: 0.35 to 0.7 mm rms over some 60 mm."""
     payload = 0.0055
@@ -69,6 +70,7 @@ def test_the_model_in_the_file_is_that_of_the_arm(scene):
     assert scene.MODEL.dt == scene.DT
 
 
+@pytest.mark.soak
 def test_a_motion_of_the_library_ends_at_rest_at_a_goal_of_40_mm(scene, library):
     """0.4 mm; a ramp to the same tension in the same time leaves 7.3 mm."""
     far, session = after_motion(scene, 40.0, library=library)
@@ -79,6 +81,7 @@ def test_a_motion_of_the_library_ends_at_rest_at_a_goal_of_40_mm(scene, library)
     assert ramp > 5.0
 
 
+@pytest.mark.soak
 def test_one_correction_finds_a_softer_robot_and_brings_it_to_the_goal(scene, library):
     """Modulus -10 %: 9.0 mm without correction, 0.9 mm with it."""
     wrong = {"library": library, "modulus_error": -0.1}
@@ -90,6 +93,7 @@ def test_one_correction_finds_a_softer_robot_and_brings_it_to_the_goal(scene, li
     assert misfit < 1.0
 
 
+@pytest.mark.soak
 def test_the_payloads_weight_acts_on_the_arm(scene):
     """600 mN bring the tip 30 mm aside with 7 g, where they bring it 22 mm aside with 3 g."""
     rest = [

@@ -30,6 +30,7 @@ def carried(inverse):
     return upward
 
 
+@pytest.mark.soak
 def test_it_is_lifted_rolled_and_set_down():
     """At 1.1 times the friction that Coulomb's law asks for. Up by 15 mm to the tenth of a
     millimetre that pads and motors give, rolled by 30 degrees to the degree that contacts a few
@@ -61,6 +62,7 @@ def test_it_is_lifted_rolled_and_set_down():
     assert len(inverse.contact_normal.value) == 3  # its feet
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("mass", "grip", "ratio"), [(0.036, 800.0, 0.9), (0.036, 800.0, 1.1)])
 def test_it_leaves_the_table_where_friction_times_both_grips_is_its_weight(mass, grip, ratio):
     """Below, the table carries what friction does not, and the cylinder stands on one foot at

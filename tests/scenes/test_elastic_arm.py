@@ -46,6 +46,7 @@ def done():
     return np.array(tips), off, arm, lead, np.array(session.root.things.dofs.position.value)
 
 
+@pytest.mark.soak
 def test_all_objects_are_placed(done):
     """The model is exact: what is missed by comes from the motors' tracking, some milliradians
     where the plan's torque jumps, and stays below a millimetre (paper, on the robot: 40 mm)."""
@@ -92,6 +93,7 @@ def small_library(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.soak
 def test_from_a_library_all_objects_are_placed_without_waiting(small_library):
     """Fig. 4b: each motion starts where the last one ended, springs wound up, and none waits for
     the hand, which has acted when the motion ends. A plan may miss by 10 mm; the arm does not quite
@@ -154,6 +156,7 @@ def run(**given):
     return CliRunner().invoke(app, ["run", str(SCENE), "--steps", "1000", "--json", *words])
 
 
+@pytest.mark.soak
 def test_a_miss_is_told_to_the_shell(small_library):
     """With springs of half the stiffness that is planned with, nothing is hit."""
     softer = {"stiffness": 0.35, "stiffness_error": 1.0}
@@ -224,6 +227,7 @@ def test_a_library_of_another_robot_or_of_motions_that_take_another_time_is_refu
             session_of(plan="library", library=str(path))
 
 
+@pytest.mark.soak
 def test_a_robot_that_swings_is_waited_for():
     """Springs that are softer than planned with leave it swinging; the next motion waits, and what
     it starts from is what was promised: less than the energy of a swing of 0.03 rad."""
@@ -262,6 +266,7 @@ def test_a_record_holds_what_the_robot_did(tmp_path):
     assert record.channels["pick_and_place.started"][-1][0] == pytest.approx(0.87, abs=0.011)
 
 
+@pytest.mark.soak
 def test_a_reset_and_a_snapshot_lead_again():
     """In the middle of the first motion; the plan is the same, bit for bit."""
     session, arm, lead = session_of()
@@ -286,6 +291,7 @@ def test_parameters_are_those_of_the_state():
     assert abs(turn) < np.pi
 
 
+@pytest.mark.soak
 def test_motions_that_cannot_be_planned_are_said():
     """In 1.5 s with springs of 0.01 N m/rad nothing gets there."""
     found = run(stiffness=0.01, rest=1.0)

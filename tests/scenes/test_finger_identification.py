@@ -93,12 +93,14 @@ def test_the_scene_moves_as_the_problem_predicts(scene, problem):
     assert expected[:, end].min() < -13.0
 
 
+@pytest.mark.soak
 def test_the_moduli_are_found_from_markers_without_noise(scene, problem):
     """Asked for: 1 %. The model is the same, so that only the end of the search counts."""
     found, _ = fitted(problem, recorded(scene, problem))
     assert found == pytest.approx(list(TRUTH.values()), rel=1e-5)
 
 
+@pytest.mark.soak
 def test_the_moduli_are_within_their_intervals_with_noise_of_half_a_millimetre(scene, problem):
     """95 % intervals of 2 to 12 % for one pull; they are not so wide that they say nothing."""
     exact = recorded(scene, problem)
@@ -109,6 +111,7 @@ def test_the_moduli_are_within_their_intervals_with_noise_of_half_a_millimetre(s
     assert (deviation < 0.08 * truth).all()
 
 
+@pytest.mark.soak
 def test_markers_in_a_cameras_frame_give_them_too(scene, problem):
     """The frame is registered by markers on the clamp, and then refined with the moduli: its
     errors count in the intervals."""

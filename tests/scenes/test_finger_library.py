@@ -69,6 +69,7 @@ def test_the_model_in_the_file_is_that_of_the_finger(scene):
     assert found.misfit < 0.02
 
 
+@pytest.mark.soak
 def test_motions_of_the_library_leave_a_still_finger(scene, played):
     """0.08 to 0.23 mm, 1.5 % of the way: what the model does not know. In 0.62 swings."""
     y, _, told = played
@@ -78,6 +79,7 @@ def test_motions_of_the_library_leave_a_still_finger(scene, played):
     assert (swings(scene, y) < 0.02 * ways).all()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("rise", "times"), [(0.12, 15.0), (0.0, 30.0)])
 def test_a_ramp_and_a_step_to_the_same_force_leave_it_swinging(scene, played, rise, times):
     """A ramp: 1.8 to 4.4 mm, a step: 3.0 to 7.6 mm."""
@@ -108,6 +110,7 @@ print(Program(load_problem(sys.argv[1])).digest)
 """
 
 
+@pytest.mark.soak
 def test_the_problem_is_the_same_in_every_process(scene):
     """Another process, other hashes of strings; the file of the library has this digest."""
     command = [sys.executable, "-c", ANOTHER, f"{SCENE}:motions"]

@@ -12,6 +12,7 @@ SCENE = Path(__file__).parents[2] / "scenes" / "gripper.py"
 WEIGHT = 0.03 * 9810.0  # [mN]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("contacts", "tolerance"), [("coulomb", 2.0), ("sticking", 2.0)])
 def test_the_box_is_grasped_carried_and_placed(contacts, tolerance):
     """Lifted by 50 mm and carried over 70 mm, each of its four points within the tolerance [mm] of

@@ -31,6 +31,7 @@ def planned(tmp_path_factory):
     return found, file
 
 
+@pytest.mark.soak
 def test_the_plan_follows_the_circle_with_few_equilibria(planned):
     """The paper solves 216 equilibria where 4,800 would be needed; K = 200, two refinements."""
     found, _ = planned
@@ -43,6 +44,7 @@ def test_the_plan_follows_the_circle_with_few_equilibria(planned):
     assert found.robot.model.reduced.lost < 1e-6
 
 
+@pytest.mark.soak
 def test_a_sparse_grid_gives_the_same_plan_with_a_third_of_the_equilibria(planned):
     """Tensions are apart by what errors of both maps make of them; both are below 1e-3 mm."""
     cells, _ = planned
@@ -53,6 +55,7 @@ def test_a_sparse_grid_gives_the_same_plan_with_a_third_of_the_equilibria(planne
     assert found.plan.u == pytest.approx(cells.plan.u, abs=5e-5)
 
 
+@pytest.mark.soak
 def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
     """Table I: relative error of a step, eq. (8) with the grid against eq. (8) with the exact map,
     7e-6 in the norm of the positions from the arm's base; also relative to the displacement."""
@@ -75,6 +78,7 @@ def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
         assert error / np.linalg.norm(true - rest) < 7e-5
 
 
+@pytest.mark.soak
 def test_where_the_map_is_good_enough_already_nothing_is_refined(planned):
     """Level 0 is off by 0.04 mm, level 1 by 0.004: a tolerance of 0.01 stops there, with less than
     half of the equilibria; tensions are off by what the tip lacks, 0.004 mm of 25 a unit."""
@@ -123,6 +127,7 @@ def test_the_arm_swings_too_fast_on_its_shapes_of_rest(planned):
     assert projected / np.sqrt(lowest.min() / mass) == pytest.approx(1.272, rel=0.04)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("correct", "tolerance"), [(False, 0.02), (True, 0.01)])
 def test_the_full_arm_cuts_the_circle(planned, correct, tolerance):
     """In open loop and corrected by inverse control; the largest error of the radius, as a share
@@ -148,6 +153,7 @@ def test_a_plan_is_a_recording(planned):
     assert record.metadata.keys() >= {"softctl", "python", "scipy", "cpu", "os"}
 
 
+@pytest.mark.soak
 def test_from_the_command_line_with_a_store_and_a_plot(tmp_path):
     """The second plan asks the store alone."""
     store, plot = tmp_path / "arm.corners", tmp_path / "plan.png"

@@ -23,6 +23,7 @@ def done():
     return session
 
 
+@pytest.mark.soak
 def test_both_stiffnesses_are_found_while_the_arm_moves(done):
     """From 5 and 5 N m/rad. Stretching shows kappa_theta at once, twisting kappa_psi. 1.5 times a
     half-width are three deviations."""

@@ -35,6 +35,7 @@ def test_each_line_moves_the_spot_elsewhere():
     assert np.linalg.norm(slopes.sum(axis=1)) < 0.3 * size.sum()
 
 
+@pytest.mark.soak
 def test_eight_lines_are_planned_with_fewer_equilibria_than_one_cell_has_corners():
     """A cell of eight lines has 256 corners."""
     asked = {"instants": 25, "parameters": {"lines": 8, "dt": 0.08}}

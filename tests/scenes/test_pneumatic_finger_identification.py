@@ -60,6 +60,7 @@ def test_the_scene_moves_as_the_problem_predicts(scene, name, steps):
         assert row == pytest.approx(found, abs=1e-9)
 
 
+@pytest.mark.soak
 def test_the_moduli_are_found_from_pressure_and_markers(scene, problem):
     """From one pulse, without noise: asked for is 1 %; the model is the same."""
     run = problem.experiment(recorded(scene, problem, 0.7, LONG))

@@ -18,6 +18,7 @@ def pose(root):
     return np.array([x, z, np.degrees(2.0 * np.arctan2(qy, qw))])
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -52,6 +53,7 @@ def test_the_box_is_pushed_to_its_place_and_angle_and_stays_there(parameters):
     assert len(inverse.contact_normal.value) == 3  # its feet
 
 
+@pytest.mark.soak
 def test_without_friction_on_the_floor_it_does_not_stay():
     """What the floor's friction is for: pushed off, the box slides on when the fingers leave."""
     session = Session(SCENE, parameters={"friction": 0.0})

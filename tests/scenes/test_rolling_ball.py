@@ -36,6 +36,7 @@ def tilt_of_the_top(rest, x):
     return np.arccos(np.cos(angle) + (1.0 - np.cos(angle)) * axis[1] ** 2)
 
 
+@pytest.mark.soak
 def test_it_rolls_to_its_targets():
     """Rolling is unstable, so the claim is a rate. Nine of ten runs come there with no look-ahead,
     so fewer than two of four do once in 250 machines; a ball that stops short has none. Once two

@@ -43,6 +43,7 @@ def test_it_rolls_on_flat_ground(contacts, tolerance):
         assert session.root.inverse.contact_normal.value.sum() == pytest.approx(WEIGHT, rel=0.05)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("slope", "steps"), [(5.0, 235), (-5.0, 110)])
 def test_it_rolls_up_and_down_five_degrees(slope, steps):
     """40 mm up the slope, or 15 down; uphill the cables change over with less than a millimetre of
@@ -73,6 +74,7 @@ def test_its_start_angle_turns_mesh_skin_and_cables_about_its_axis():
         assert after - centre == pytest.approx((before - centre) @ turn.T, abs=1e-7)
 
 
+@pytest.mark.soak
 def test_it_rolls_backwards_from_another_cable():
     """By 45 degrees the ring turns into itself, with the next cable where the first was: led
     backwards, it keeps to its goal as it does forwards."""
@@ -92,11 +94,13 @@ def test_its_goal_stops_after_the_distance_and_the_ground_goes_on(speed):
     assert (side * root.ground.dofs.position.value[:, 0]).max() > 60.0 + 2.0 * 20.0
 
 
+@pytest.mark.soak
 def test_it_holds_on_ten_degrees():
     offsets, _ = rolled(150, slope=10.0, speed=0.0)
     assert np.abs(offsets).max() < 0.1
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("slope", "speed"), [(10.0, 10.0), (13.0, 5.0)])
 def test_it_climbs(slope, speed):
     """Slowly, for 1.2 s; 13 degrees are the steepest slope that it climbs."""
@@ -108,6 +112,7 @@ def test_it_climbs(slope, speed):
     assert travel == pytest.approx(1.2 * speed, abs=1.0)
 
 
+@pytest.mark.soak
 def test_it_rolls_on_ground_that_tilts_meanwhile():
     """The platform turns by 5 degrees to both sides in 2 s; along x the ring keeps to its goal."""
     offsets, _ = rolled(235, ground="tilting", slope=5.0)

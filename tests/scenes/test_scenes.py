@@ -33,6 +33,7 @@ def test_the_trunks_tip_follows_a_circle_of_25_mm_in_4_s():
     assert np.abs(np.diff(history["displacement"], axis=0)).max() <= 1.0 + 1e-9
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("path", ["eight", "point"])
 def test_the_trunk_follows_other_paths(path):
     """A figure eight within a tenth of a millimetre; a point 25 mm aside, at once: the rate limit
@@ -42,6 +43,7 @@ def test_the_trunk_follows_other_paths(path):
     assert (history["status"] == "SOLVED").all()
 
 
+@pytest.mark.soak
 def test_the_trunk_follows_a_path_from_a_file(tmp_path):
     """Straight lines between the rows of a CSV."""
     file = tmp_path / "path.csv"
@@ -51,6 +53,7 @@ def test_the_trunk_follows_a_path_from_a_file(tmp_path):
     assert history["goal"][-1, 0].tolist() == [10.0, 5.0, 192.0]
 
 
+@pytest.mark.soak
 def test_the_fingers_tip_comes_near_a_goal_that_one_cable_cannot_reach_exactly():
     """One cable moves the tip on a curve; the goal's arc stays within 1 mm of it."""
     summary, history, error = follow("finger")
@@ -61,6 +64,7 @@ def test_the_fingers_tip_comes_near_a_goal_that_one_cable_cannot_reach_exactly()
     assert history["effort"].min() >= 0.0
 
 
+@pytest.mark.soak
 def test_efforts_do_not_depend_on_the_time_step():
     """Efforts are forces, not impulses: at the end of the finger's still goal they agree between
     dt = 10 ms and 5 ms to the few per mille by which the slow creep towards rest differs."""

@@ -12,6 +12,7 @@ SCENE = Path(__file__).parents[2] / "scenes" / "three_fingers.py"
 WEIGHT = 0.0154 * 9810.0  # [mN]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("contacts", "tolerance"), [("sticking", 0.4), ("coulomb", 0.6)])
 def test_the_beam_is_bent_turned_and_lifted_and_does_not_fall(contacts, tolerance):
     """Lifted by 15 mm, turned by 8 degrees, ends raised by 6 mm: each of three points within the

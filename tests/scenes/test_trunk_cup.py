@@ -36,6 +36,7 @@ def points_of(session):
     return np.concatenate([session.root.cup[f"point_{k}"].dofs.position.value for k in range(4)])
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("contacts", ["coulomb", "sticking"])
 def test_the_cup_follows_its_path_as_well_as_in_the_paper(contacts, tmp_path):
     """Table I, means. Target against simulation: 1.34 mm and 2.21 degrees, over a path of at least
@@ -109,6 +110,7 @@ def empty_hook(root, shift):
     )
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("shift", "offset", "angle"),
     [((0.0, 0.0, 20.0), 10.0, 3.0), ((0.0, 0.0, -20.0), 0.0, 6.0), ((0.0, 30.0, 0.0), 6.0, 25.0)],

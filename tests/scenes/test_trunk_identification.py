@@ -38,6 +38,7 @@ def recorded(scene, problem, end, wait=0.0):
     return dataclasses.replace(empty, outputs=run.outputs(np.array(list(TRUTH.values()))))
 
 
+@pytest.mark.soak
 def test_the_scene_moves_as_the_problem_predicts(scene, problem):
     """Both from the scene's start, with the same moduli and mass: 1e-7 mm, as for the finger. The
     first cable lifts the end by 23 mm from where the trunk sags to."""
@@ -52,6 +53,7 @@ def test_the_scene_moves_as_the_problem_predicts(scene, problem):
     assert height.max() - height[0] == pytest.approx(23.0, abs=0.5)
 
 
+@pytest.mark.soak
 def test_moduli_and_mass_are_found_from_markers_without_noise(scene, problem):
     """Asked for: 1 %. Two pulls suffice; the model is the same."""
     recording = recorded(scene, problem, 0.8)

@@ -40,6 +40,7 @@ def test_a_ball_is_in_the_way_from_where_the_trunk_hangs(trunk, given):
     assert max(depth[0], depth[path.main].max()) < -ball.margin
 
 
+@pytest.mark.soak
 def test_the_trunk_rests_at_the_goal_under_tensions_half_of_the_largest(trunk):
     """Those at the end of the plan, rounded: the tip is within the goal's tolerance."""
     robot, start, task_of = trunk

@@ -7,6 +7,7 @@ SAG = (0.002 + 0.004) * 9810.0 / (2.0 * 100.0)
 """Weight of all balls on the fingers' two springs [mm]."""
 
 
+@pytest.mark.soak
 def test_a_pinched_ball_hangs_on_its_fingers_springs(embedded):
     """With the controller it hangs where the springs carry all weight, to what a second leaves of
     the first swing; without, SOFA's rows see no sliding, and it falls as if nothing held it."""

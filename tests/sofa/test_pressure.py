@@ -22,6 +22,7 @@ def check(found):
         assert np.array(entry["positions"]) == pytest.approx(rest, abs=1e-9)
 
 
+@pytest.mark.soak
 def test_an_effort_on_a_cavity_is_its_pressure(embedded):
     check(embedded(PROGRAM))
 

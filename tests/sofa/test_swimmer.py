@@ -25,6 +25,7 @@ def here(embedded):
     return embedded(PROGRAM)
 
 
+@pytest.mark.soak
 def test_it_swims_and_its_skin_follows(here):
     """A wave moves link 0; skins of 42 vertices keep their distance from their link's centre."""
     for links, skin in here.values():

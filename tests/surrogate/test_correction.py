@@ -35,6 +35,7 @@ def large(raw):
     return accepted(raw)
 
 
+@pytest.mark.soak
 def test_a_plan_that_misses_on_the_full_robot_is_corrected_there(raw, large):
     """In 1.5 s the circle is 4 mm off, as the arm's waves are not in the plan; the corrected plan
     is within a hundredth of the arm's length, and the task's own 0.8 mm."""
@@ -56,6 +57,7 @@ def test_a_plan_that_is_followed_coarsely_says_so(large):
     assert "of the motion: give a smaller replay_tolerance." in small.message
 
 
+@pytest.mark.soak
 def test_a_run_with_the_file_does_what_the_replay_did(large, tmp_path):
     """Bit for bit: the same scene, the same controller, the same steps."""
     large.write(tmp_path / "circle.mcap")
@@ -67,6 +69,7 @@ def test_a_run_with_the_file_does_what_the_replay_did(large, tmp_path):
         assert np.array_equal(beam.position.value.ravel(), row)
 
 
+@pytest.mark.soak
 def test_a_replay_in_another_process_is_the_same(large, monkeypatch):
     """As for another backend; bit for bit, and with the delay that was waited for."""
     monkeypatch.setenv("SOFTCTL_BACKEND", "embedded")
@@ -75,6 +78,7 @@ def test_a_replay_in_another_process_is_the_same(large, monkeypatch):
     assert np.array_equal(elsewhere.judgement.outputs, large.judgement.outputs, equal_nan=True)
 
 
+@pytest.mark.soak
 def test_steps_that_flutter_are_rejected_with_the_number(large, tmp_path):
     """SOFA's own steps, without the lines' stiffness: the same tensions miss by 40 mm and more."""
     large.robot.line_stiffness = False
@@ -95,6 +99,7 @@ def test_steps_that_flutter_are_rejected_with_the_number(large, tmp_path):
         Session(ARM, parameters={"plan": str(tmp_path / "circle.mcap")})
 
 
+@pytest.mark.soak
 def test_a_scene_without_the_parameter_plan_gets_a_controller(tmp_path):
     """All its cables are pulled, in the order of the graph."""
     bare = tmp_path / "bare.py"
@@ -107,6 +112,7 @@ def test_a_scene_without_the_parameter_plan_gets_a_controller(tmp_path):
     assert again.failure == ""
 
 
+@pytest.mark.soak
 def test_a_plan_with_other_steps_than_the_scenes_is_not_accepted():
     found = plan_scene(PLANAR, "reach", instants=60)
     slow = replace(found.file(), times=2.0 * found.file().times)
@@ -114,6 +120,7 @@ def test_a_plan_with_other_steps_than_the_scenes_is_not_accepted():
     assert "steps of 0.02, and the scene of 0.01" in seen.failure and np.isnan(seen.points).all()
 
 
+@pytest.mark.soak
 def test_a_plan_begins_when_the_robot_hangs_at_rest():
     """The planar arm sinks by some 0.3 mm under its weight, more with softer joints."""
     for modulus, most in ((100.0, 20), (40.0, 100)):
@@ -124,6 +131,7 @@ def test_a_plan_begins_when_the_robot_hangs_at_rest():
         assert start <= 0.1 * found.robot.replay_tolerance
 
 
+@pytest.mark.soak
 def test_a_scene_that_does_not_come_to_the_start_is_said(tmp_path, monkeypatch):
     """A scene whose lines are under tension before the plan pulls them: they are let go of."""
     from sofa_softctl.surrogate import correction
@@ -173,6 +181,7 @@ def test_tasks_have_parameters():
         plan_scene(ARM, "circle", instants=4, task_parameters={"radus": 3.0})
 
 
+@pytest.mark.soak
 def test_lines_that_are_pulled_in_by_a_length_are_refused(tmp_path):
     scene = tmp_path / "arm.py"
     text = PLANAR.read_text().replace('valueType="force"', 'valueType="displacement"')

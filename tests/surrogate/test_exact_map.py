@@ -114,6 +114,7 @@ def test_an_unstable_balance_is_left_for_a_stable_one(strip, monkeypatch):
     assert np.isnan(strip.at(np.zeros((1, 2))).value).all()
 
 
+@pytest.mark.soak
 def test_there_are_two_shapes_without_tension_and_either_is_kept_until_it_ends(strip):
     """Mirror images but for the mesh, 4 %; a line of -0.5 pushes it over to the other side."""
     right = led(strip, [[1.0, 0.0], [0.5, 0.0], [0.0, 0.0], [-0.25, 0.0], [-0.5, 0.0]])
@@ -122,6 +123,7 @@ def test_there_are_two_shapes_without_tension_and_either_is_kept_until_it_ends(s
     assert tip(left, strip) == pytest.approx(-tip(right[2], strip), rel=0.04)
 
 
+@pytest.mark.soak
 def test_cells_hold_one_shape_each(strip):
     """Across the diagonal: each corner is asked from the nearest known one, and is left or right of
     it. The cell on the diagonal takes one of both at all its corners."""

@@ -53,6 +53,7 @@ def test_a_basis_that_is_too_small_is_said_and_the_plan_is_not_solved():
     assert 'Do not execute the plan; give SURROGATE "coordinates": 12.' in found.message
 
 
+@pytest.mark.soak
 def test_a_plan_that_is_held_at_the_end_of_the_grid_says_so(usual):
     """Limits just above the largest coordinate that it needs, and below it."""
     largest = float(usual.a.max())
@@ -86,6 +87,7 @@ def test_a_plan_that_is_stuck_says_where_the_grid_had_no_equilibrium(usual):
     assert with_grid_notes(usual, problem, robot.model.reduced).message == ""
 
 
+@pytest.mark.soak
 def test_damaged_equilibria_are_solved_again_and_the_plan_says_so(usual, tmp_path):
     path = tmp_path / "arm.corners"
     first = planned(robot_of(store=path))

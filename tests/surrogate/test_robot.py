@@ -28,6 +28,7 @@ def planned():
     return robot, task, rehearsal, robot.plan(robot.problem(task, K), guess=rehearsal)
 
 
+@pytest.mark.soak
 def test_a_plan_starts_from_the_rehearsal(planned):
     """Its first iteration is within a percent of the optimum; from rest it costs seven times."""
     robot, task, rehearsal, found = planned
@@ -69,6 +70,7 @@ def test_the_line_that_is_watched_counts_equilibria_between_iterations(planned):
     assert len(line) <= 78  # a terminal of 80, with the wheel before it
 
 
+@pytest.mark.soak
 def test_the_start_level_is_the_finest_that_the_rehearsal_allows():
     """That of the circle is off by 0.006, cells of the finest level have 0.125; from one that is
     ten times as far, and without any, planning begins on a coarser level."""
@@ -87,6 +89,7 @@ def test_the_start_level_is_the_finest_that_the_rehearsal_allows():
     assert robot.grid.level < 2
 
 
+@pytest.mark.soak
 def test_the_circle_takes_the_equilibria_of_the_finest_level():
     module = load_scene(SCENE).module
     robot = PlannedRobot(SCENE, **module.SURROGATE, grid="cells")

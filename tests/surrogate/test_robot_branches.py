@@ -43,12 +43,14 @@ def planned():
     return robot, robot.plan(problem, settings=Settings(iterations=20))
 
 
+@pytest.mark.soak
 def test_the_grid_is_refined_until_it_can_be_used_at_the_start(planned):
     robot, found = planned
     assert found.miss < 2.0
     assert robot.grid.level == robot.model.rounds == 1
 
 
+@pytest.mark.soak
 def test_a_grid_too_coarse_at_the_start_is_told():
     robot = strip(eta=0.5)
     task = Task(probe=Point(robot.dynamics.layout.point("/strip/tip.0")))

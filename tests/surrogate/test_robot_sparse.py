@@ -48,6 +48,7 @@ def test_three_lines_take_a_sparse_grid_and_two_do_not():
         kind(6, grid="dense")
 
 
+@pytest.mark.soak
 def test_a_plan_takes_fewer_equilibria_than_a_cell_has_corners(planned):
     """64 corners; the plan on cells of these instants takes 900. Steps are those of the whole
     map: the error of positions at fresh points beside the plan is below the estimate."""
@@ -81,6 +82,7 @@ def test_a_store_serves_the_same_plan_and_others(planned):
     assert again.plan.u == pytest.approx(found.plan.u, abs=1e-12)
 
 
+@pytest.mark.soak
 def test_measured_positions_give_coordinates(planned):
     """A shape beside the plan, from a guess of no tension."""
     _, found, _ = planned
@@ -118,6 +120,7 @@ def leaning(robot, x, instants):
     return robot.problem(task, instants)
 
 
+@pytest.mark.soak
 def test_a_robot_that_snaps_is_planned_on_its_side_and_not_across():
     """The strip leans left. Right of the middle is another branch, as `test_robot_branches`."""
     given = {"spacing": 0.5, "u_max": 1.5, "points": ["/strip/tip"], "dt": 0.02, "eta": 0.25}

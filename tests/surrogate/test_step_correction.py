@@ -66,6 +66,7 @@ def test_derivatives_of_a_plan_are_those_of_true_replays(reach):
     assert found == pytest.approx(expected, abs=2e-6 * np.abs(expected).max())
 
 
+@pytest.mark.soak
 def test_a_fast_motion_that_offsets_do_not_correct_is_solved_by_exact_steps(fast, corrected, said):
     """Offsets alone end above 0.3 mm, the task's; quadratic convergence leaves micrometres. After
     that nothing more is tried."""
@@ -104,6 +105,7 @@ def test_a_step_is_the_best_one_within_the_limits(reach, monkeypatch):
     assert np.abs(np.diff(held, axis=0, prepend=0.0)).max() / dt <= rate * (1.0 + 1e-9)
 
 
+@pytest.mark.soak
 def test_tensions_that_cannot_do_it_are_said_to_be_at_their_limits(reach, monkeypatch):
     """Half of the tension that the plan takes."""
     slow = replace(reach.plan, u=np.minimum(reach.plan.u, 0.1))
@@ -123,6 +125,7 @@ def scene_with(tmp_path, old, new):
     return path
 
 
+@pytest.mark.soak
 def test_a_scene_without_known_derivatives_keeps_its_corrections_by_offsets(tmp_path):
     """An elasticity with a damping of its own, 1e-4 of a step: two corrections leave a third."""
     own = 'name="elasticity", rayleighStiffness=1e-6,'

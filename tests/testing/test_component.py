@@ -49,6 +49,7 @@ def variant(base=Gravel, **members):
     return type(base.__name__, (base,), {"__doc__": base.__doc__, **members})
 
 
+@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -336,6 +337,7 @@ def test_a_jacobian_of_the_first_position_is_found():
         check_component(variant(Bent))
 
 
+@pytest.mark.processes(keep=2)
 @pytest.mark.parametrize(
     ("members", "message"),
     [

@@ -74,6 +74,7 @@ def inverse(scene):
     return {"actuators": scene.cables, "effectors": [effector], "goal": [8.0, 5.0, 39.0]}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("cls", "arguments"),
     [(Sway, cable_of), (FrictionWithoutCreep, None), (InverseController, inverse)],
@@ -82,6 +83,7 @@ def test_good_controllers_pass(cls, arguments):
     assert isinstance(check_controller(cls, arguments), cls)
 
 
+@pytest.mark.processes
 def test_the_bar_is_moved():
     """The check is of something: the tip is pulled to the side by more than a tenth of a mm."""
     tips = []
@@ -139,6 +141,7 @@ def markers_at(value):
     return Markers(points, np.zeros((1, 3)), none, none)
 
 
+@pytest.mark.processes(keep=2)
 @pytest.mark.parametrize(
     ("members", "message"),
     [
@@ -177,6 +180,7 @@ def test_what_is_wrong_with_a_controller_is_told(members, message):
         check_controller(variant(**members), cable_of)
 
 
+@pytest.mark.processes
 def test_data_of_changing_size_must_say_how_many_are_kept():
     def grow(self, event):
         self.outputs["pull"].value = np.ones(1 + self.phase % 3)
@@ -205,6 +209,7 @@ def test_the_error_of_a_method_is_the_cause():
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
+@pytest.mark.processes
 def test_a_plot_may_have_nothing_to_draw():
     def plot(self, figure, history):
         raise SceneError("There is nothing to draw yet.")

@@ -104,6 +104,7 @@ def test_the_error_of_a_solver_is_the_cause():
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", ["piqp", "osqp"])
 def test_the_sparse_solvers_pass(name):
     check_qp_solver(find(name, sparse=True), sparse=True)

@@ -53,6 +53,7 @@ def period_of(root, h, correction):
     return 2.0 * (second - first), node.pivot.dofs.position.value[0]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "correction", ["LinearSolverConstraintCorrection", "UncoupledConstraintCorrection"]
 )

@@ -225,6 +225,7 @@ def test_at_the_end_the_cables_have_the_imposed_length(robot):
     )
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("robot", ["direct", "first order"], indirect=True)
 def test_at_the_end_forces_balance(robot):
     """h f(x) + H^T lambda = 0 in second order, f(x) + H^T lambda = 0 in first order, f with
@@ -345,6 +346,7 @@ def test_a_limit_on_the_change_of_displacement_holds_in_every_step(given, root, 
     assert found == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.soak(keep=1)
 @pytest.mark.parametrize(
     ("cable", "lam", "displacement"),
     [

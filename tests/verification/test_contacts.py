@@ -123,6 +123,7 @@ def tilt(root, degrees):
 METHODS = ["LocalMinDistance", "MinProximityIntersection", "NewProximityIntersection"]
 
 
+@pytest.mark.soak(keep=3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("mu", "degrees"), [(0.0, 10.0), (0.3, 20.0), (0.5, 30.0), (0.5, 70.0)])
 def test_a_particle_slides_down_a_slope(root, touching, particles, run, mu, degrees, method):
@@ -139,6 +140,7 @@ def test_a_particle_slides_down_a_slope(root, touching, particles, run, mu, degr
     assert moved == pytest.approx([1e-4 * 50 * 51 / 2 * speed_up, 0, 0], abs=1e-9)
 
 
+@pytest.mark.soak(keep=4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("mu", "degrees"), [(0.3, 16.0), (0.5, 26.0), (1.0, 44.0)])
 def test_a_particle_stays_below_the_angle_of_friction(
@@ -164,6 +166,7 @@ def block_on_a_slope(root, touching, soft_body, box, mu, degrees, method):
     return soft(root, soft_body, mesh, at=(0.3, 0.1, 0.05), **values), *trig
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize(("mu", "degrees"), [(0.3, 25.0), (0.5, 35.0)])
 def test_a_soft_block_slides_down_a_slope(root, touching, soft_body, box, run, mu, degrees, method):
@@ -178,6 +181,7 @@ def test_a_soft_block_slides_down_a_slope(root, touching, soft_body, box, run, m
     assert speed_up == pytest.approx(expected, abs=1e-3 * G)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("method", METHODS[1:])
 def test_a_soft_block_stays_below_the_angle_of_friction(
     root, touching, soft_body, box, run, method
@@ -280,6 +284,7 @@ def press_a_tip(touching, soft_body):
     return force
 
 
+@pytest.mark.soak
 def test_a_soft_tip_stiffens_as_hertz_says(press_a_tip):
     """F = 4/3 E / (1 - nu^2) sqrt(R) d^1.5 while the spot, sqrt(R d) = 0.13 to 0.36, is small
     against the block (3.9) and many cells wide (0.03 to 0.1 each there): a linear spring would have
@@ -374,6 +379,7 @@ def energy(node, stiffness, gravity):
     return kinetic + 0.5 * u @ stiffness @ u - mass @ x @ np.asarray(gravity)
 
 
+@pytest.mark.soak(keep=3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("mu", [0.0, 0.5])
 @pytest.mark.parametrize("speed", [(0.0, 0.0, 0.0), (3.0, 1.0, -8.0)])
@@ -395,6 +401,7 @@ def test_the_floor_gives_no_energy_to_a_ball(root, touching, particles, run, mu,
     assert body.dofs.position.value[0, 2] == pytest.approx(0.55, abs=1e-9)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("mu", [0.0, 0.5])
 def test_a_soft_body_gets_no_energy_from_the_floor(
     root, touching, soft_body, box, run, matrices, mu
@@ -454,6 +461,7 @@ def test_colliding_soft_bodies_gain_no_energy(root, touching, soft_body, box, ru
     assert energies[-1] < 0.9 * energies[0]
 
 
+@pytest.mark.soak(keep=2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("mu", [0.2, 0.8])
 def test_every_step_keeps_coulombs_law(root, touching, soft_body, box, run, method, mu):
@@ -490,6 +498,7 @@ def test_every_step_keeps_coulombs_law(root, touching, soft_body, box, run, meth
     assert kinds == ({"slides", "sticks"} if mu > math.tan(math.radians(15.0)) else {"slides"})
 
 
+@pytest.mark.soak
 def test_the_time_of_impact_is_exact_to_half_a_step(touching, particles, run):
     """Euler's x_n = x_0 - g t (t + dt) / 2 reaches the floor dt / 2 before the parabola does: of
     first order. The gap is interpolated in the step that closes it, which adds a dt^2 g / 8 over

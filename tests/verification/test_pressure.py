@@ -96,6 +96,7 @@ def sphere(root, soft_body, run):
     return make
 
 
+@pytest.mark.soak
 def test_a_thick_walled_sphere_swells_as_lame_says(sphere, root):
     """Radial displacement of all nodes, mean square: linear tetrahedra on inscribed faces converge
     with the square of their size. Measured 1.64 and 1.91: 0.15 for the next term."""
@@ -134,6 +135,7 @@ def test_the_work_of_the_pressure_is_twice_the_elastic_energy(sphere):
     assert grown > 0.0
 
 
+@pytest.mark.soak
 def test_the_integral_of_pressure_over_volume_is_the_elastic_energy(root, soft_body, run, box):
     """Finite motions of a body with linear elasticity (method small), whose energy u K u / 2 is
     exact: sum of p dV on the way. The trapezium rule over N steps is off by 1 / N^2."""
@@ -190,6 +192,7 @@ def soft_box(root, soft_body, box, solver, young=100.0):
     return node, inner, np.flatnonzero(half), tip
 
 
+@pytest.mark.soak
 def test_pressure_and_modulus_are_found_from_where_they_bring_the_body(root, soft_body, run, box):
     """Forward with pressure 12 and half of the body twice as stiff, at rest; then both are sought
     from that position of one node, from no pressure and a modulus of 100. Two unknowns, two goals:

@@ -117,6 +117,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.processes
 @settings(max_examples=80, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=5))
 def test_every_key_of_a_random_document_is_found(data):

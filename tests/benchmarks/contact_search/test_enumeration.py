@@ -65,6 +65,7 @@ def value_at(problem, effort):
     return objective_of(m, effort, force) + 1e3 * np.sqrt(excess(m, effort, force))
 
 
+@pytest.mark.study(keep=2)
 @pytest.mark.parametrize("seed", range(12))
 def test_no_sampled_efforts_are_better(seed):
     """1,500 efforts, the best four refined. 1e-6: Nelder-Mead ends there. 1e-4: the penalty of

@@ -52,6 +52,7 @@ def opened(request):
         device.close()
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("layout", "format", "per_frame", "sequence"),
     [

@@ -66,6 +66,7 @@ CHECKS = {name[6:]: check for name, check in list(globals().items()) if name.sta
 del CHECKS["device"]
 
 
-@pytest.mark.parametrize("name", sorted(set(registry.BUILT_IN) - BY_THEIR_OWN_TESTS))
+@pytest.mark.real_time(keep=1)
+@pytest.mark.parametrize("name", sorted(set(registry.DEVICES.names()) - BY_THEIR_OWN_TESTS))
 def test_every_device_passes_the_contract_test(name):
     CHECKS[name]()

@@ -370,6 +370,7 @@ def test_missing_motors_are_named_with_those_that_answer(bus, make, monkeypatch)
         make(channel(1), channel(7))
 
 
+@pytest.mark.real_time
 def test_another_baud_rate_is_found(bus, make, monkeypatch):
     monkeypatch.setattr(opening, "BAUD_RATES", (57600, 1_000_000))
     monkeypatch.setattr(line, "_WAIT", 0.1)

@@ -93,6 +93,7 @@ def feedback_where(device, right):
     return eventually(found)
 
 
+@pytest.mark.real_time(keep=1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -186,6 +187,7 @@ def test_poses_and_arrays_are_signals(shared):
     assert not found.moves and found.notes == ()
 
 
+@pytest.mark.real_time
 def test_a_lost_connection_is_a_failure_and_is_not_taken_up_again(own):
     device = RosbridgeDevice("arm", port=own.port, topic="/commands", **FEEDBACK)
     device.open(CHANNELS)
@@ -246,6 +248,7 @@ def test_another_server_is_a_timeout():
         device.close()
 
 
+@pytest.mark.real_time
 def test_missing_feedback_is_said_when_it_is_opened(shared):
     channels = [CHANNELS[0], ChannelSetup(1, "third", -1.0, 1.0, 2.0, 0.0)]
     device = RosbridgeDevice(

@@ -321,6 +321,7 @@ def test_an_arduino_that_restarts_when_its_port_is_opened_is_waited_for(board):
 # -- what goes wrong while it moves -------------------------------------------------------
 
 
+@pytest.mark.real_time
 def test_damaged_frames_are_dropped_and_counted(board, opened):
     """A fifth of the frames in both directions; no command with another value is taken."""
     stream(opened, range(5), 1500.0, 1500.0)

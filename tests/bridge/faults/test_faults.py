@@ -16,6 +16,7 @@ def chain(tmp_path_factory):
         yield server, firmware, reason
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("name", FAULTS)
 def test_fault(name, chain):
     server, firmware, reason = chain

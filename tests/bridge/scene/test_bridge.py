@@ -94,6 +94,7 @@ def test_the_summary_counts(done):
     assert report.lines[-1].level == "good"
 
 
+@pytest.mark.real_time
 def test_a_scene_that_is_slower_than_real_time_slows_the_robot_down(bar, robot, tmp_path):
     def slow(at):
         time.sleep(0.03)
@@ -154,6 +155,7 @@ def test_a_device_that_cannot_be_opened_is_said_with_the_line_before_anything_mo
     assert "write" not in wire.calls()
 
 
+@pytest.mark.real_time
 def test_a_reset_brings_the_robot_to_rest_and_the_next_step_begins_anew(bar, robot, wire):
     session = bar(config=robot(device=wire.table))
     session.step(20)
@@ -193,6 +195,7 @@ def test_a_device_that_did_not_open_lets_no_later_step_pass(bar, robot, wire):
     assert "write" not in wire.calls()
 
 
+@pytest.mark.real_time
 def test_a_snapshot_that_goes_back_in_time_begins_anew_too(bar, robot, wire):
     session = bar(config=robot(device=wire.table))
     session.step(5)
@@ -204,6 +207,7 @@ def test_a_snapshot_that_goes_back_in_time_begins_anew_too(bar, robot, wire):
     assert wire.calls() == ["open", "write", "stop", "close"] * 2
 
 
+@pytest.mark.real_time
 def test_two_robots_of_a_scene_go_to_rest_at_the_same_time(bar, robot, wire):
     """Each is held for 1 s at its rest pose; silence of 0.5 s would be a fault of the other one."""
     safety = {"hold": 1.0, "command_timeout": 0.5}

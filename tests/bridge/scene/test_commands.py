@@ -46,6 +46,7 @@ def scene(tmp_path):
     return path
 
 
+@pytest.mark.real_time
 def test_a_dry_run_says_so_on_every_line(softctl, scene, robot_file, wire, tmp_path):
     status, out, err = softctl(
         "run", scene, "--bridge", robot_file(device=wire.table), "--dry-run",
@@ -199,6 +200,7 @@ def test_a_dry_run_of_it_says_so_on_every_line(softctl, motion, robot_file, wire
     assert not wire.path.exists()
 
 
+@pytest.mark.real_time
 def test_what_exceeds_limits_is_listed_with_times_before_anything_moves(
     softctl, motion, robot_file, wire
 ):
@@ -217,6 +219,7 @@ def test_what_exceeds_limits_is_listed_with_times_before_anything_moves(
     assert "nothing was moved" in err and not wire.path.exists()
 
 
+@pytest.mark.real_time
 def test_what_the_check_tolerates_moves_the_robot(softctl, motion, robot_file, wire):
     """Rounding of what was recorded: 1e-6 of a range, and of a jump; none is sent."""
     values = np.zeros((20, 2))
@@ -236,6 +239,7 @@ def test_speed_counts(softctl, motion, robot_file):
     assert "Dry run: no motor moves." in err
 
 
+@pytest.mark.real_time
 def test_accelerations_are_warned_of(softctl, motion, robot_file):
     config = robot_file(**{"acceleration = 4000.0": "acceleration = 100.0"})
     values = np.zeros((4, 2))
@@ -261,6 +265,7 @@ def test_recordings_that_do_not_fit(softctl, motion, robot_file, record, options
     assert status == 1 and message in " ".join(err.split())
 
 
+@pytest.mark.real_time
 def test_columns_without_names_are_not_guessed(softctl, motion, robot_file, wire):
     path, config = motion(RAMP, **{"inverse.actuators": ""}), robot_file(device=wire.table)
     status, _, err = play(softctl, path, config)
@@ -274,6 +279,7 @@ def test_columns_without_names_are_not_guessed(softctl, motion, robot_file, wire
     assert wire.values().max(axis=0) == pytest.approx([80.0, 50.0], abs=0.5)
 
 
+@pytest.mark.real_time
 def test_columns_of_a_controller_have_the_names_of_the_bridge_that_followed_it(
     softctl, motion, robot_file
 ):

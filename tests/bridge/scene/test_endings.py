@@ -97,6 +97,7 @@ def plugin():
     return WIRE
 
 
+@pytest.mark.real_time
 def test_ctrl_c_ends_softctl_run_and_the_record_has_the_way_to_rest(begun, plugin, wire):
     """SIGTERM: below, and in other orders on the way to rest."""
     process = softctl_run(begun, plugin, "--bridge", "bar.toml")
@@ -132,6 +133,7 @@ def goes_back(wire):
     return len(values) and values[-1] < values.max() - 1.0
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("count", "number", "status"), [(1, signal.SIGHUP, 129), (6, signal.SIGINT, 0)]
 )
@@ -157,6 +159,7 @@ def test_signals_on_the_way_to_rest_keep_the_record(begun, returning, wire, coun
     wire.assert_rested()
 
 
+@pytest.mark.real_time
 def test_a_stop_on_the_way_to_rest_is_shown_also_where_a_signal_comes_as_well(begun, returning):
     process = returning()
     (begun.folder / "stop").touch()
@@ -197,6 +200,7 @@ def script(begun, plugin):
     return lambda steps, **environment: begun("script.py", plugin, steps, **environment)
 
 
+@pytest.mark.real_time
 def test_a_script_that_ends_without_closing_its_session(script, wire):
     """It waits for the robot, which the device process would bring to rest after a fault."""
     status, out = finished(script(30))
@@ -205,6 +209,7 @@ def test_a_script_that_ends_without_closing_its_session(script, wire):
     wire.assert_rested()
 
 
+@pytest.mark.real_time
 def test_a_script_that_a_signal_ends(script, wire):
     process = script(100000)
     process.send_signal(signal.SIGTERM)

@@ -56,6 +56,7 @@ def test_a_sensor_is_a_data_in_the_scenes_units(bar, robot, wire):
     assert outputs["sensor_age"].value[0] < 0.25
 
 
+@pytest.mark.real_time
 def test_each_sensor_has_an_age_of_its_own(bar, robot, wire, tmp_path):
     """The device goes on to speak, but not of 'tip', and never of 'nose'."""
     nose = SENSOR.replace("tip_length", "nose_length").replace('"tip"', '"nose"')
@@ -132,6 +133,7 @@ def test_a_controller_of_the_scene_reads_it(bar, robot, wire):
     assert np.isfinite(reader.seen[-3:]).all() and reader.seen[-1] > 0.0
 
 
+@pytest.mark.real_time
 def test_an_inverse_controller_does_not_run_ahead_of_the_robot(robot):
     """A robot that may move at 3 mm/s, of a scene that would move it faster."""
     slow = robot()

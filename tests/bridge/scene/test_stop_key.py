@@ -16,6 +16,7 @@ from tests.bridge.scene.conftest import WIRE
 from tests.bridge.scene.test_commands import SCENE
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("wait", "said"),
     [(0.0, "emergency stop"), (4.0, "emergency stop: signal SIGUSR1.*stopped where the robot was")],
@@ -80,6 +81,7 @@ def read_until(terminal, words):
     return shown
 
 
+@pytest.mark.real_time
 def test_without_a_terminal_input_is_left_alone(tmp_path, robot_file):
     config = robot_file(device='type = "loopback"')
     (tmp_path / "scene.py").write_text(SCENE)

@@ -100,6 +100,7 @@ def test_a_child_of_the_scene_that_holds_its_socket_does_not_keep_the_robot_movi
     assert_at_rest(record)
 
 
+@pytest.mark.real_time(keep=1)
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_that_end_the_scene_bring_the_robot_to_rest(record, how):
     """SIGINT to the whole group, as the terminal sends it; as an exception it calls finish()."""
@@ -120,6 +121,7 @@ def test_scenes_that_end_by_themselves_bring_the_robot_to_rest(record, how):
     assert_at_rest(record)
 
 
+@pytest.mark.real_time
 def test_a_scene_that_is_stopped_finds_its_robot_at_rest_when_it_goes_on(record):
     scene = Scene(record, ON)
     os.kill(scene.process.pid, signal.SIGSTOP)

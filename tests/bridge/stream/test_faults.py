@@ -33,6 +33,7 @@ DEVICE_FAULTS = {
 }
 
 
+@pytest.mark.real_time(keep=1)
 @pytest.mark.parametrize("fault", DEVICE_FAULTS)
 def test_a_device_that_fails_stops_all_devices_where_they_are(record, fault):
     kind, said = DEVICE_FAULTS[fault]
@@ -101,6 +102,7 @@ def test_an_effort_that_is_no_number_lifts_no_bound():
     assert port.efforts.tolist() == [9.0, 1.0]
 
 
+@pytest.mark.real_time
 def test_a_device_that_measures_no_effort_is_said_before_anything_moves():
     with Stream(robot_of("", kind="loopback")) as stream:
         assert "no effort of cable0, cable1 comes from device 'board0'" in "".join(stream.notes)
@@ -125,6 +127,7 @@ def test_a_slow_device_is_named_and_its_periods_are_left_out_not_hurried(record)
     assert min(np.diff(times)) > 0.4 * 0.005
 
 
+@pytest.mark.real_time
 def test_a_scene_that_falls_silent_is_held_and_brought_to_rest(record):
     robot = robot_of(record, safety={"command_timeout": 0.3})
     stream = Stream(robot)
@@ -140,6 +143,7 @@ def test_a_scene_that_falls_silent_is_held_and_brought_to_rest(record):
     assert Wire(record).assert_safe(robot).values()[-1].tolist() == [1000.0, 1000.0]
 
 
+@pytest.mark.real_time
 def test_a_scene_that_polls_but_sends_nothing_is_a_fault_too(record):
     stream = Stream(robot_of(record, safety={"command_timeout": 0.6}))
     drive(stream, 25)
@@ -149,6 +153,7 @@ def test_a_scene_that_polls_but_sends_nothing_is_a_fault_too(record):
         stream.finish()
 
 
+@pytest.mark.real_time
 def test_a_long_soft_start_does_not_count_as_silence(record):
     robot = robot_of(record, actuator={"soft_start": 0.9}, safety={"command_timeout": 0.5})
     with Stream(robot) as stream:
@@ -199,6 +204,7 @@ def test_a_stop_file_that_is_there_at_the_start_lets_nothing_move(record, tmp_pa
     assert Wire(record).what() == ["open", "stop", "close"]
 
 
+@pytest.mark.real_time
 def test_a_dead_man_file_has_to_be_touched_all_the_time(record, tmp_path):
     path = tmp_path / "held"
     robot = robot_of(record, safety={"dead_man_file": str(path), "command_timeout": 0.5})
@@ -238,6 +244,7 @@ def test_an_emergency_stop_of_the_scene_stops_at_once(record):
     assert Wire(record).assert_safe(robot).values()[-1].min() > 1000.0
 
 
+@pytest.mark.real_time
 def test_a_rate_of_a_few_hertz_does_not_delay_an_emergency_stop(record):
     """Periods of 0.5 s: on the average it would come 0.25 s late, and now at once."""
     robot = robot_of(record, stream={"rate": 2.0, "lookahead": 1}, safety={"command_timeout": 5.0})
@@ -258,6 +265,7 @@ SIGNALS = {
 }
 
 
+@pytest.mark.real_time(keep=1)
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signals_of_the_device_process(record, number):
     state, said = SIGNALS[number]
@@ -284,6 +292,7 @@ def test_keys_of_the_terminal_do_not_reach_the_device_process(record):
         assert stream.reason == ""
 
 
+@pytest.mark.real_time
 def test_a_device_process_that_was_paused_does_not_move_on(record):
     """As after the computer slept: what stood still for longer than clock_jump stays so."""
     robot = robot_of(record)
@@ -311,6 +320,7 @@ def test_a_scene_that_was_paused_itself_reads_before_it_calls_the_device_process
     stream.finish()
 
 
+@pytest.mark.real_time
 def test_a_device_process_that_does_not_answer_is_found_and_killed(record):
     stream = Stream(robot_of(record))
     drive(stream, 25)
@@ -326,6 +336,7 @@ def test_a_device_process_that_does_not_answer_is_found_and_killed(record):
     assert stream._process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.real_time
 def test_a_slow_device_process_gets_the_time_that_it_needs_to_go_to_rest(record):
     """A return of 0.12 s, in which each period of 5 ms takes 200 ms: 4.8 s."""
     robot = robot_of(

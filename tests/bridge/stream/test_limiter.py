@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def test_whatever_the_target_does_all_limits_are_kept(limiter, targets, periods)
     assert_within_limits(limiter, run(limiter, np.repeat(targets, periods)))
 
 
+@pytest.mark.real_time
 @SETTINGS
 @given(limiters(), st.lists(number(0.0, 1.0), min_size=1, max_size=80), st.integers(1, 20))
 def test_targets_that_jump_within_the_range_are_followed_within_all_limits(
@@ -91,6 +93,7 @@ def test_it_can_stop_at_any_moment_and_keeps_the_limits_meanwhile(limiter, share
     assert abs(positions[-1] - start) <= shortest + rounding(limiter) * (needed + 1)
 
 
+@pytest.mark.real_time
 @SETTINGS
 @given(
     limiters(rest_time=0.5), st.lists(number(0.0, 1.0), min_size=1, max_size=10), number(0.0, 1.0)
@@ -119,6 +122,7 @@ def test_a_constant_target_is_passed_by_no_more_than_braking_needs(limiter, shar
         assert past.min() >= -tolerance
 
 
+@pytest.mark.real_time
 @SETTINGS
 @given(limiters(rest_time=0.5), number(0.0, 1.0))
 def test_from_rest_a_constant_target_is_reached_without_overshoot(limiter, end):

@@ -113,6 +113,7 @@ GARBAGE = {
 }
 
 
+@pytest.mark.real_time(keep=1)
 @pytest.mark.parametrize("said", GARBAGE)
 def test_garbage_is_never_sent_and_the_scene_gets_to_know(record, said):
     robot = robot_of(record)
@@ -218,6 +219,7 @@ def test_a_slow_scene_is_waited_for_and_counted(record):
     Wire(record).assert_safe(robot)
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("options", "silent"), [({"fault": "blind", "after": 60}, True), ({}, False)]
 )
@@ -231,6 +233,7 @@ def test_a_sensor_that_has_died_is_in_the_closing_lines(record, options, silent)
     assert all("no message for 1." in note and "s at the end" in note for note in notes)
 
 
+@pytest.mark.real_time
 def test_an_actuator_that_its_rate_holds_back_is_in_the_closing_lines(record):
     robot = robot_of(record)
     slow = replace(robot.actuators[0], rate=0.05 * robot.actuators[0].rate)

@@ -304,6 +304,7 @@ EVENTS = st.sampled_from(["good"] * 6 + ["jump"] * 4 + ["hear", "wait"])
 ENDS = st.sampled_from(["nan", "over", "fault", "stay", "finish", "stop", "wait"])
 
 
+@pytest.mark.real_time
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(EVENTS, st.integers(0, 12), st.floats(0.0, 1.0)), min_size=10, max_size=60),

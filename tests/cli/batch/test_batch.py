@@ -39,6 +39,7 @@ def softctl_process(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
 
+@pytest.mark.processes
 def test_a_run_ends_with_counts_measures_worst_runs_and_reasons(study):
     path, said = study
     assert "bar: 6 of 6 runs. 3 OK, 3 FAILED" in said
@@ -99,6 +100,7 @@ def test_a_plot_has_a_panel_for_each_parameter_and_pair(study, softctl, tmp_path
     assert "6 runs, 3 failed" in figure.get_suptitle()
 
 
+@pytest.mark.processes
 def test_a_plot_and_a_page_list_the_worst_runs(study, softctl, tmp_path):
     folder = study[0].with_suffix(".study")
     _, out, err = softctl("batch", "plot", folder, "--to", tmp_path / "a.png", "--kind", "scatter")
@@ -114,6 +116,7 @@ def test_a_page_of_a_study_file_is_refused_with_its_folder(study, softctl, tmp_p
     assert not (tmp_path / "bar.html").exists()
 
 
+@pytest.mark.processes
 def test_a_rerun_is_the_same_bit_for_bit_with_its_record_and_movie(study, softctl):
     pytest.importorskip("pyvista")
     folder = study[0].with_suffix(".study")
@@ -124,6 +127,7 @@ def test_a_rerun_is_the_same_bit_for_bit_with_its_record_and_movie(study, softct
     assert len(list((folder / "movies").glob("*.gif"))) == 1
 
 
+@pytest.mark.processes
 def test_a_scene_that_changed_is_refused_until_the_user_decides(tmp_path, softctl):
     path = written(
         tmp_path, STUDY.replace('movie = "failures"', "").replace("count = 3", "count = 1")
@@ -140,6 +144,7 @@ def test_a_scene_that_changed_is_refused_until_the_user_decides(tmp_path, softct
     assert status == 0 and json.loads(out)["done_now"] == 2
 
 
+@pytest.mark.processes
 def test_an_estimate_runs_a_few_and_leaves_nothing(tmp_path, softctl):
     path = written(tmp_path, STUDY)
     _, out, _ = softctl("batch", "run", path, "--estimate", "--workers", "1", "--json")
@@ -157,6 +162,7 @@ count = 40
 """
 
 
+@pytest.mark.processes
 def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, softctl):
     (tmp_path / "slow.py").write_text(
         "import time\n\ndef slow(x):\n    time.sleep(0.1)\n    return {'y': x}\n"
@@ -176,6 +182,7 @@ def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, softctl):
     assert found["rows_done"] == 40 and 0 < found["done_now"] < 40
 
 
+@pytest.mark.processes
 def test_failures_get_movies_up_to_where_they_failed(tmp_path, softctl):
     pytest.importorskip("pyvista")
     text = STUDY.replace('"raise"', '"diverge"').replace("count = 3", "count = 1")

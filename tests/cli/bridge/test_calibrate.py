@@ -27,6 +27,7 @@ def test_sign_and_zero_are_found_and_written(robot, bridge):
     assert robot.sent()[1][-1] == pytest.approx(850.0)  # it stays at the rest pose that was found
 
 
+@pytest.mark.real_time
 def test_motors_never_move_faster_than_the_speed_allows(robot, bridge):
     bridge("calibrate", robot.path, "--speed", "5", answers="y\n-1\n4\n-5\nok\ny\n")
     times, values = robot.sent()
@@ -55,6 +56,7 @@ def test_a_no_at_the_end_writes_nothing(robot, bridge):
     assert values[-1] == pytest.approx(1000.0)  # it went to rest
 
 
+@pytest.mark.real_time
 def test_nonsense_is_asked_for_again_and_an_actuator_can_be_skipped(robot, bridge):
     answers = "what\n17\nr\ny\nfast\nnan\nok\n"
     status, out, _ = bridge("calibrate", robot.path, answers=answers)
@@ -85,6 +87,7 @@ def test_a_move_beyond_the_widened_limits_is_refused_and_not_counted(robot, brid
     assert "zero 1000 -> 850" in out
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(("low", "least"), [(1000.0, 0.0), (930.0, -0.7)])
 def test_limits_are_widened_as_far_as_the_device_takes_the_values(robot, bridge, low, least):
     """A board refuses to be opened with limits beyond its own, as this device does."""
@@ -104,6 +107,7 @@ def test_it_shows_the_direction_within_the_limits_of_the_file(robot, bridge):
     assert max(values) == pytest.approx(3000.0) and min(values) == pytest.approx(2900.0)
 
 
+@pytest.mark.real_time
 def test_a_motor_that_measures_nonsense_may_be_at_rest_now(robot, bridge):
     """60 000 steps are 590 mm by the zero of the file: nothing moves before the user says so."""
     robot.edit("at = [1000.0]", "at = [60000.0]")
@@ -132,6 +136,7 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(robot, bridge, monkeyp
     assert "zero = 1000" in robot.path.read_text()
 
 
+@pytest.mark.real_time
 def test_a_dry_run_opens_no_device(robot, bridge):
     status, out, _ = bridge("calibrate", robot.path, "--dry-run", answers="y\nok\n")
     assert status == 0 and "dry run, nothing moves" in out

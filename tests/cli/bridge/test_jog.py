@@ -84,6 +84,7 @@ def read_until(ours, text):
     assert text in said, said
 
 
+@pytest.mark.real_time
 def test_a_terminal_gives_keys_at_once_and_its_end_ends_the_motion(robot):
     process, ours = started(robot, "jog", robot.path, "left")
     try:
@@ -107,6 +108,7 @@ JOG = ("jog", "left", "--by", "4", "--speed", "1", "--hold", "0")
 CALIBRATE = ("calibrate", "--speed", "1")
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("words", "answers", "key"),
     [(JOG, b"", b"\x03"), (CALIBRATE, b"y\n4\nok\nn\n", b" ")],
@@ -142,6 +144,7 @@ def goes_back(robot, there):
     return bool(values) and max(values) > there and values[-1] < there
 
 
+@pytest.mark.real_time
 def test_ctrl_c_stops_all_motors(robot):
     process, ours = started(robot, "jog", robot.path, "left", "--to", "20", "--speed", "2")
     try:

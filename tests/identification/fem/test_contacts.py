@@ -55,6 +55,7 @@ def problem(scene):
     )
 
 
+@pytest.mark.soak
 def test_a_modulus_is_found_in_contact_and_not_without(scene, tmp_path):
     """Of the scene's own record, 0.2 s: to 1e-6. A model without the pin misses it by far."""
     session = Session(scene, backend="embedded")

@@ -85,6 +85,7 @@ def slope(function, value, relative=1e-3):
     return (8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * h)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("by_volume", [False, True])
 def test_derivatives_are_those_of_differences(problem, by_volume):
     """Of markers and the volume, by parameters and inputs, the state of rest included: 1e-6 of the

@@ -94,6 +94,7 @@ def numbers(found):
     return found.rho.tobytes(), found.cost, found.evaluations, found.warnings, searches, failed
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("estimate_noise", [False, True])
 def test_estimates_are_the_same_bit_for_bit_with_any_number_of_workers(fitted, estimate_noise):
     """Also where starts cannot be simulated and are moved."""
@@ -165,6 +166,7 @@ def test_a_search_that_kills_every_worker_is_reported_and_costs_no_other(fitted,
     assert len(failed) == count and "SIGKILL" in failed[0]["reason"]
 
 
+@pytest.mark.soak
 def test_nothing_is_left_when_every_search_kills_its_worker(fitted, tmp_path):
     one = pendulum(deadly=0.0, deaths=(str(tmp_path), 99))
     with pytest.raises(WorkerError, match="2 of 2 searches lost their .*SIGKILL.*fewer workers"):
@@ -194,6 +196,7 @@ def test_experiments_that_cannot_be_sent_are_made_by_a_function(fitted):
     assert numbers(fitted(1, own, starts=2, make=made)) == numbers(fitted(0, own, starts=2))
 
 
+@pytest.mark.soak
 def test_progress_is_called_at_the_end_of_each_search(fitted):
     told = []
     found = fitted(2, pendulum(), progress=lambda *values: told.append(values))

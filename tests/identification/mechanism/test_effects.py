@@ -119,6 +119,7 @@ def test_armature_and_payload_change_a_frequency_as_in_closed_form():
     assert frequency(loaded) == pytest.approx(expected, rel=5e-5)
 
 
+@pytest.mark.soak
 def test_the_energy_of_a_rotor_is_kept_within_a_bound():
     """Of a rod let go at 1 rad: 4e-4 of the largest kinetic energy at dt = 10 ms, without drift."""
     rotor = pendulum(armatures=[Armature("swing", 0.2)])

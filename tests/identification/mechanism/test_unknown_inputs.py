@@ -119,6 +119,7 @@ def test_a_like_experiment_goes_on_from_the_likeliest_inputs():
         np.testing.assert_allclose(state.motion.errors, fitted.kept.motion.errors, atol=1e-9)
 
 
+@pytest.mark.soak
 def test_noise_of_inputs_does_not_bias_estimates():
     """Stiffness and friction in deviations, mean of 10 seeds: three of its own deviations."""
     problem, z = chain(TORQUE_NOISE), {True: [], False: []}

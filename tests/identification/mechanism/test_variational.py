@@ -113,6 +113,7 @@ def test_a_double_pendulum_follows_a_fine_reference():
     assert errors[1] < 1e-4
 
 
+@pytest.mark.soak
 def test_energy_stays_where_it_is_over_a_hundred_thousand_steps():
     """A chain of three that turns over and over: the error is bounded, without a trend."""
     three = chain(3)

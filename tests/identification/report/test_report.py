@@ -129,6 +129,7 @@ def test_json_holds_numbers_intervals_and_none_where_nothing_is_known(full):
     assert told["recordings"] == {"lag & co.csv": ["tip: 23 of 201 samples missing"]}
 
 
+@pytest.mark.soak
 def test_every_number_of_an_estimate_not_to_be_trusted_is_marked(models):
     """In the page, in the terminal, and in the JSON text."""
     one = models.lag(2)

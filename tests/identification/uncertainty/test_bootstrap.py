@@ -90,6 +90,7 @@ def test_errors_of_inputs_as_unknowns_leave_no_bias():
     np.testing.assert_allclose(spread, 1.0, atol=4.0 / np.sqrt(2.0 * 20.0))
 
 
+@pytest.mark.soak
 def test_worker_processes_give_the_same_refits():
     one = driven_chain(TORQUE_NOISE)
     found = estimate([one])

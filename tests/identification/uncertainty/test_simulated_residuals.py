@@ -60,6 +60,7 @@ def test_a_right_model_with_noisy_inputs_is_called_right(seed):
     assert "explains the residuals" in made.diagnostics[-1].text
 
 
+@pytest.mark.soak
 def test_what_parameters_fit_exactly_is_no_evidence_against_a_model():
     """A fitted offset leaves no mean: rounding and the search's tolerance remain of that band."""
     problem = chain(torque_noise=0.1)
@@ -77,6 +78,7 @@ def test_energies_below_a_millionth_count_as_that():
     assert band(here + [1e-3, 0.0, 0.0], draws) < 1e-6
 
 
+@pytest.mark.soak
 def test_a_wrong_model_is_found_behind_the_noise_of_its_inputs():
     """Without damping; the noise of the torque leaves 1.2 deviations, the model 7."""
     problem = chain(torque_noise=0.03)

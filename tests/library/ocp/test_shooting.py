@@ -171,6 +171,7 @@ def differences(function, at, step=1e-6):
     return np.array(columns).T
 
 
+@pytest.mark.soak
 def test_derivatives_are_finite_differences(tuned):
     """At a point that is no optimum, so that no term vanishes. Steps of 1e-6: rounding of 1e-10
     of the terms, up to 1e3 for the Hessian, dominates."""

@@ -18,6 +18,7 @@ def refused(message, links, hinges=(), **options):
         Swimmer(tuple(links), tuple(hinges), **options)
 
 
+@pytest.mark.soak
 def test_a_neutrally_buoyant_fish_weighs_what_it_displaces():
     M, _ = fish().rigid_mass(np.zeros(3))
     assert M[0, 0] == pytest.approx(4 * 1000 * 4 / 3 * math.pi * 0.1 * 0.03 * 0.05, rel=1e-12)

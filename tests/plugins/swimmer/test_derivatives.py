@@ -41,6 +41,7 @@ def agree(derivative, differences):
     assert derivative == pytest.approx(differences, abs=1e-8 * np.abs(differences).max())
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("swimmer", [fish(), branched()], ids=["fish", "branched"])
 def test_derivatives_of_potentials_and_added_mass(swimmer):
     angles, flow = np.array([0.4, -0.6, 0.5]), Flow.of(swimmer, 62)

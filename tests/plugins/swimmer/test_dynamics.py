@@ -53,6 +53,7 @@ def exact_end(start, duration):
     return solve_ivp(rates, (0, duration), np.concatenate(y), **options).y[:15, -1]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("step", "order"), [(midpoint_step, 2), (euler_step, 1)])
 def test_the_error_falls_with_the_order_of_the_step(step, order):
     """log2 of the ratio of errors at 5 and 2.5 ms; 0.15 for the next term."""
@@ -75,6 +76,7 @@ def momentum_in_space(before, step, dt):
     return np.concatenate([linear, R @ image[3:] + np.cross(x, linear)])
 
 
+@pytest.mark.soak
 def test_momentum_stays_to_rounding_and_energy_within_bounds_over_ten_thousand_steps():
     """Momentum is recomputed from the motion: 1e-11, the solver's 6e-14 of all |M| |xi|.
 
@@ -158,6 +160,7 @@ def test_the_motion_does_not_depend_on_where_space_has_its_origin():
     assert two.rotation == pytest.approx(turn @ one.rotation, abs=1e-12)
 
 
+@pytest.mark.soak
 def test_the_laws_hold_with_boundary_elements_too():
     """Energy over 12 steps of 8 ms on 62 vertices a link: dA/dq is that of A, so 1e-3 as above."""
     inertia = FlowInertia(Flow.of(fish(), 62))

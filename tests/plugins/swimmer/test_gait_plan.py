@@ -41,6 +41,7 @@ def ahead(dynamics):
     return plan_gait(dynamics, instants=K, reach=REACH)
 
 
+@pytest.mark.soak
 def test_a_plan_goes_farther_than_the_best_wave_within_the_limits(ahead, dynamics):
     assert ahead.plan.status is Status.SOLVED, ahead.message
     assert ahead.progress > 1.3 * ahead.begun > 0.0
@@ -65,6 +66,7 @@ def test_it_is_solved_only_on_the_exact_model(ahead, dynamics, exact):
     assert "largest torque" in wrong.message and "Do not execute it" in wrong.message
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("objective", ["backward", "turn"])
 def test_other_objectives_are_planned(objective, dynamics, exact):
     begun = plan_gait(dynamics, objective, instants=K, reach=REACH)
@@ -80,6 +82,7 @@ def test_a_plan_that_is_cut_short_is_not_solved(ahead, dynamics, exact):
     assert not replay(few, dynamics, exact).status.ok
 
 
+@pytest.mark.soak
 def test_what_cannot_be_planned_is_refused(dynamics):
     with pytest.raises(UsageError, match="no objective 'up'. There are: forward, backward"):
         plan_gait(dynamics, "up")
@@ -88,6 +91,7 @@ def test_what_cannot_be_planned_is_refused(dynamics):
         best_wave(weak, OBJECTIVES["forward"](weak.embedding), K, REACH)
 
 
+@pytest.mark.soak
 def test_weak_torques_begin_with_a_smaller_wave(dynamics):
     weak = replace(dynamics, torque=2e-3)
     goal = OBJECTIVES["forward"](weak.embedding)
@@ -95,6 +99,7 @@ def test_weak_torques_begin_with_a_smaller_wave(dynamics):
     assert np.abs(found.u).max() <= 1.0 and 0.05 < np.abs(found.a[:, HINGES]).max() < 0.3
 
 
+@pytest.mark.soak
 def test_a_plan_is_that_of_its_size(exact):
     """Ten times as small, with torques of 1e-5: the same motion, of a tenth of the length."""
     found = []
@@ -117,6 +122,7 @@ def test_a_plan_that_leads_nowhere_is_not_solved(ahead, dynamics, exact):
         assert ("as good as nowhere" if progress == 1e-9 else "less far than") in found.message
 
 
+@pytest.mark.soak
 def test_a_gait_that_its_time_step_does_not_resolve_is_not_solved(dynamics, exact):
     """Half a second, 100 times the torque: between the instants it is another motion."""
     strong = replace(dynamics, torque=8.0)
@@ -130,6 +136,7 @@ def test_a_gait_that_its_time_step_does_not_resolve_is_not_solved(dynamics, exac
     assert "Between its instants" in found.message and "Do not execute it" in found.message
 
 
+@pytest.mark.soak
 def test_plans_keep_to_the_limits_of_the_hinges(dynamics):
     first, second = fish(3).hinges
     narrow = replace(
@@ -144,6 +151,7 @@ def test_plans_keep_to_the_limits_of_the_hinges(dynamics):
     assert (angles >= low - 1e-4).all() and angles.max() <= 0.8
 
 
+@pytest.mark.soak
 def test_hinges_keep_their_limits_between_the_instants(dynamics, exact):
     """Strong torques for 1 s: a plan within 0.96 of the limits swings beyond them, and is refused.
 

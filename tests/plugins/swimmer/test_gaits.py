@@ -39,6 +39,7 @@ def test_a_wave_begins_at_rest_and_is_a_sine_after_its_first_period():
     assert q[late] == pytest.approx(expected[late], abs=1e-14)
 
 
+@pytest.mark.soak
 def test_hinges_move_as_given_and_the_torques_make_that_motion(dynamics):
     """Steps that are simulated from the torques alone find it, to what their tolerance, 1e-10 of
     a torque, becomes in 3 s."""

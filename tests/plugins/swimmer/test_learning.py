@@ -40,6 +40,7 @@ def coordinates(swimmers):
     return np.hstack((swimmers.position, scale * turn, swimmers.angles))
 
 
+@pytest.mark.soak
 def test_strokes_are_the_planners_steps(study):
     """Their residual, over the torque's unit, is that of Newton's method, 1e-9 of the momenta."""
     dynamics, random = study.dynamics, np.random.default_rng(0)
@@ -78,6 +79,7 @@ def test_torques_of_a_gait_make_it_again_up_to_the_edge_of_the_map(study):
     assert beyond >= 10
 
 
+@pytest.mark.soak
 def test_rates_and_momenta_are_inverse(study):
     masses, random = study.dynamics.embedding.masses, np.random.default_rng(1)
     angles, rates = random.uniform(-1.0, 1.0, (5, 2)), random.uniform(-2.0, 2.0, (5, 2))
@@ -130,6 +132,7 @@ def test_solutions_nearby_are_those_of_the_flow(study):
     assert np.isnan(masses.at(np.array([[1.3, 0.0]])).value).all()
 
 
+@pytest.mark.soak
 def test_episodes_begin_around_rest_and_end_where_hinges_do(study):
     task = SwimTask(study, start=Start(angle=0.1, rate=0.0, heading=0.3))
     state = task.begin(np.random.default_rng(3), 50)

@@ -75,6 +75,7 @@ def test_a_refined_plan_has_the_progress_that_is_played(dynamics, swing):
     assert np.isnan(more.value(3.0 * swing))
 
 
+@pytest.mark.soak
 def test_steps_that_are_too_coarse_are_refined(dynamics, exact, monkeypatch):
     """Otherwise a plan is not what is played: 5.1 cm, played 5.6, refined 5.8."""
     made = []
@@ -97,6 +98,7 @@ def test_steps_that_are_too_coarse_are_refined(dynamics, exact, monkeypatch):
     assert play(dynamics, found.plan.a[:, HINGES], goal, 16).progress == found.played
 
 
+@pytest.mark.soak
 def test_a_gait_that_strains_between_its_instants_is_planned_gentler(dynamics, exact, monkeypatch):
     """It takes less torque there, and leads a little less far."""
     plain = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
@@ -107,6 +109,7 @@ def test_a_gait_that_strains_between_its_instants_is_planned_gentler(dynamics, e
     assert gentle.status is Status.SOLVED
 
 
+@pytest.mark.soak
 def test_one_that_did_not_converge_is_planned_gentler_as_well(dynamics, monkeypatch):
     """Turns creep where torques strain, and converge where they are gentle."""
     charged = []
@@ -122,6 +125,7 @@ def test_one_that_did_not_converge_is_planned_gentler_as_well(dynamics, monkeypa
     assert list(dict.fromkeys(charged))[-2:] == [3.0 * GENTLE, 9.0 * GENTLE]
 
 
+@pytest.mark.soak
 def test_a_gait_that_leaves_torque_unused_is_charged_less(dynamics, monkeypatch):
     """As ways to the side are, which are short: it leads farther, until it takes its torque."""
     made = []

@@ -143,6 +143,7 @@ def start(problem):
     return u, simulate(problem.dynamics, u, problem.a_first).a
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("independent", [None, (0, 1)])
 def test_a_linear_cost_is_planned(swing, independent):
     """No better optimum is near: SciPy's bounded quasi-Newton method, with differences of our
@@ -180,6 +181,7 @@ def test_a_step_keeps_to_limits_whose_multipliers_are_not_known_yet(penalty, swi
     assert penalty < search.penalty < search.settings.penalty_max
 
 
+@pytest.mark.soak
 def test_both_kinds_of_variables_find_the_same(swing):
     """To 1e-5 of the cost, where each is within 1e-6 of its optimum; within limits of rates, which
     bind, and of angles."""
@@ -202,6 +204,7 @@ def test_quadratic_costs_have_their_optimum(row):  # noqa: F811
     assert found.u[:, 0] == pytest.approx(optimum(row), abs=1e-3)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("aside", [0.15, 0.25])
 def test_obstacles_and_rest_are_kept(row, aside):  # noqa: F811
     """A sphere on the way of the plan without it; as collocation does it, at the same cost to the

@@ -45,6 +45,7 @@ def test_one_hinge_cannot_swim_however_it_is_paced():
     assert ends[0] / ends[1] == pytest.approx(4, rel=0.2)
 
 
+@pytest.mark.soak
 def test_one_hinge_driven_by_torques_is_where_its_angle_says():
     """From rest the base's pose is a function of the angle: of second order in both steps."""
     state, dt = at_rest([0.3]), 0.02

@@ -1,10 +1,12 @@
 """The study of larger swimmers."""
 
 import numpy as np
+import pytest
 from softctl_swimmer.planning.sizes import measure_grids, measure_skins
 from softctl_swimmer.show import show_sizes
 
 
+@pytest.mark.soak
 def test_skins_are_timed_and_converge(capsys):
     """Of second order in the width of triangles: vertices times 2.3, errors over 2.3."""
     coarse, fine, finest = measure_skins([(3, 42), (3, 98), (3, 400)])

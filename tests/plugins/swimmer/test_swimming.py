@@ -98,6 +98,7 @@ def test_derivatives_of_steps_are_those_of_differences(motion):
         assert getattr(found, name) == pytest.approx(slope, abs=1e-6 * scale), name
 
 
+@pytest.mark.soak
 def test_steps_go_to_the_motion_of_the_other_integrator_with_the_square_of_their_length(motion):
     """Both are of the second order; the other one has an eighth of the step here."""
     inertia = motion.masses.inertia

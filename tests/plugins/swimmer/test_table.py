@@ -46,6 +46,7 @@ def row(study):
     return measure(study, "forward", TIMES, random_gaits(contest_of(study), 5))
 
 
+@pytest.mark.soak
 def test_a_plan_beats_random_gaits_and_the_best_sine(row):
     assert row.status == "SOLVED"
     assert row.progress > row.start > 0.0
@@ -88,6 +89,7 @@ def test_a_study_can_be_of_another_duration_and_strength(study):
     assert study.of(2.5).dynamics.torque == study.dynamics.torque and study.of(2.5).instants == 51
 
 
+@pytest.mark.soak
 def test_random_gaits_are_as_large_as_their_limits_allow(study):
     task = contest_of(study)
     found, again = random_gaits(task, 3, seed=3), random_gaits(task, 3, seed=3)
@@ -98,6 +100,7 @@ def test_random_gaits_are_as_large_as_their_limits_allow(study):
     assert 0.9 < min(sizes) and max(sizes) <= 1.0
 
 
+@pytest.mark.soak
 def test_the_best_sine_keeps_to_its_budget_and_its_limits(study, monkeypatch):
     clock = itertools.count()
     monkeypatch.setattr("softctl_swimmer.planning.rivals.perf_counter", lambda: next(clock))
@@ -129,6 +132,7 @@ def planned(study, monkeypatch):
     monkeypatch.setattr(studies, "prepare", lambda *_, **__: study)
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("planned")
 def test_the_command_writes_a_gait_that_leads_where_it_says(study, tmp_path):
     out, plot, movie = (tmp_path / name for name in ("gait.csv", "gait.png", "swim.gif"))

@@ -77,6 +77,7 @@ def test_forces_are_found_in_the_narrow_space_that_cones_leave(number, reference
     assert answer.objective <= reference * 1.001
 
 
+@pytest.mark.soak
 def test_a_contact_that_is_new_does_not_make_the_search_begin_anew():
     """Of a step that forgets a contact, the answer is as good, mostly for fewer pieces."""
     rng = np.random.default_rng(5)

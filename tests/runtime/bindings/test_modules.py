@@ -42,6 +42,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert found == []
 
 
+@pytest.mark.soak
 def test_every_public_name_is_loaded_when_it_is_asked_for():
     code = """
         import sofa_softctl
@@ -58,6 +59,7 @@ def test_a_name_that_is_not_public_is_refused():
         _ = sofa_softctl.magic
 
 
+@pytest.mark.soak
 def test_a_scene_written_for_sofa_runs_in_a_fresh_process():
     code = """
         import sofa_softctl
@@ -100,6 +102,7 @@ def test_the_factory_answers_as_sofapython3s(Sofa):
     assert "MechanicalObject" in [entry.className for entry in factory.components]
 
 
+@pytest.mark.soak
 def test_a_module_that_sofa_does_not_have_is_not_found():
     done = fresh("import sofa_softctl, Sofa.Nonsense", SOFTCTL_BACKEND="embedded")
     assert "ModuleNotFoundError: No module named 'Sofa.Nonsense'" in done.stderr

@@ -104,6 +104,7 @@ def test_the_step_is_that_of_the_scene(Sofa, build, motion, obstacle, mu):
     assert other.beam.dofs.velocity.value == pytest.approx(v, abs=1e-8 * np.abs(v).max())
 
 
+@pytest.mark.soak(keep=1)
 @every_friction
 @every_obstacle
 def test_derivatives_are_those_of_differences(build, motion, obstacle, mu):

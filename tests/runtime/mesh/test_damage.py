@@ -63,6 +63,7 @@ def test_the_undamaged_files_are_read(files):
 CHANGES = st.tuples(st.integers(0, 2000), st.integers(0, 255) | st.sampled_from(b"0123456789 -.e"))
 
 
+@pytest.mark.soak
 @settings(
     max_examples=1500,
     deadline=2000,  # [ms]; a sound file takes less than one

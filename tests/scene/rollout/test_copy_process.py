@@ -63,6 +63,7 @@ def weight(tmp_path):
     return file, session
 
 
+@pytest.mark.soak
 def test_a_rollout_in_another_process_is_what_the_scene_does_next():
     """From step 40 on, on ground that another controller tilts: bit for bit, whatever has been
     rolled out before."""
@@ -118,6 +119,7 @@ def test_a_process_that_ended_is_an_error(weight):
     copy._end()  # with the question still to be written
 
 
+@pytest.mark.soak
 def test_an_error_in_the_copy_reaches_the_scene(weight):
     file, session = weight
     file.write_text(WEIGHT.replace('"weight"', '"other"').replace("root.weight", "root.other"))

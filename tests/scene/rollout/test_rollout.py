@@ -27,6 +27,7 @@ def test_a_copy_goes_on_as_the_scene_does():
     assert np.array_equal(copy.root.ring.dofs.position.value, session.root.ring.dofs.position.value)
 
 
+@pytest.mark.soak
 def test_goals_that_remember_something_go_on_in_the_copy():
     """Those of the cup start from where it hung at 0.5 s."""
     session = Session(RING.with_name("trunk_cup.py"))
@@ -39,6 +40,7 @@ def test_goals_that_remember_something_go_on_in_the_copy():
     assert np.array_equal(twin.goal.value, session.root.inverse.goal.value)
 
 
+@pytest.mark.soak
 def test_rollouts_leave_the_scene_as_it_is():
     """The scene is the same with rollouts in between as without, bit for bit."""
     positions = []

@@ -102,6 +102,7 @@ def test_the_motion_stretches_presses_and_turns_the_hand():
     assert 2.0 * RADIUS + 0.035 < math.pi * RADIUS  # stretched within what the loop is around
 
 
+@pytest.mark.soak
 def test_parameters_come_back_from_a_perfect_recording_to_1e_6(exact):
     found = estimate([LoopProblem().experiment(exact)])
     np.testing.assert_allclose(found.rho, TRUTH, rtol=1e-6)
@@ -118,6 +119,7 @@ def test_light_links_have_short_steps():
     assert len(gain) == experiment.steps == 400 and np.abs(gain).max() < 100.0
 
 
+@pytest.mark.soak
 def test_gradients_of_the_experiment_are_those_of_central_differences_to_1e_6(recording):
     """The start rests where the parameters let it: that is part of the gradient."""
     experiment = LoopProblem().experiment(recording)

@@ -93,6 +93,7 @@ def test_at_rest_above_the_goal_there_is_no_swing():
     assert residual_swing(np.array([P[0], 0, 0, 0, 0, 0.0]), FOOT, P) == 0.0
 
 
+@pytest.mark.soak
 def test_the_mirrored_task_has_the_mirrored_optimum(plain):
     mirror = plain.problem.mirror
     there, back = plain.solve(P), plain.solve(P * mirror.parameters)
@@ -111,6 +112,7 @@ def test_the_tip_stays_within_its_path_and_ends_still(plain):
     assert plain.problem.error(states[-1], np.empty(0), P) < 1e-7
 
 
+@pytest.mark.soak
 def test_a_tuned_spring_costs_no_more_than_the_plain_one(plain):
     """With the plain stiffness the tuned problem costs 0.1 more, the price of that spring."""
     tuned = Program(flexible_cart(tuned=True))
@@ -120,6 +122,7 @@ def test_a_tuned_spring_costs_no_more_than_the_plain_one(plain):
     assert abs(z[0] - FOOT) > 0.1
 
 
+@pytest.mark.soak
 def test_a_weight_on_the_lean_makes_the_pole_lean_less(plain):
     leans = []
     for weight in (0.0, 50.0):

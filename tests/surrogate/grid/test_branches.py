@@ -60,6 +60,7 @@ def test_where_there_is_one_answer_nothing_is_asked_twice():
     assert grid.counts.again == grid.counts.branching == grid.counts.refused == 0
 
 
+@pytest.mark.soak
 def test_every_cell_is_on_one_branch():
     """Each corner of a cell has the answer that continuation in 100 steps from another one has."""
     grid = made()

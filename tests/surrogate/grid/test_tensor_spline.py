@@ -58,6 +58,7 @@ def test_polynomials_of_its_degree_are_exact(degree):
     assert spline.counts.queries == 50
 
 
+@pytest.mark.soak(keep=1)
 @pytest.mark.parametrize("degree", [3, 5, 7])
 def test_errors_fall_with_their_order(degree):
     """By 2^(degree + 1) for values, one and two less for derivatives; a half of it at least, as

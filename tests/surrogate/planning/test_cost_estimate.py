@@ -113,6 +113,7 @@ def test_memory_is_that_of_the_samples():
     assert expected.bytes == grid.corners.data.nbytes
 
 
+@pytest.mark.soak
 def test_plans_of_the_arm_take_what_was_expected(planned):
     """Within a tenth. With circles of up to 55 mm instead of 20, it was 11 % too few:
     lines that bend the arm more turn away from the affine map."""
@@ -162,6 +163,7 @@ def test_without_an_answer_near_the_start_there_is_no_rehearsal(planned):
     assert affine_near(Nowhere(robot.model.reduced), np.zeros(4)) is None
 
 
+@pytest.mark.soak
 def test_only_the_estimate_from_the_command_line():
     command = ["plan", str(SCENE), "--task", "circle", "--instants", "12"]
     command += ["--set", "dt=0.2", "--grid", "cells", "--estimate"]
@@ -183,6 +185,7 @@ def test_a_task_that_calls_exit_is_an_error(tmp_path):
     assert "called exit(0)" in str(found.exception)
 
 
+@pytest.mark.soak
 def test_what_does_not_go_together_is_told_before_anything_is_loaded(tmp_path):
     def told(*options):
         return str(CliRunner().invoke(app, ["plan", "none.py", "--task", "a", *options]).exception)

@@ -88,6 +88,7 @@ def test_slopes_of_a_trial_are_its_differences(problem, chain):
         assert model.depth_slope @ x == pytest.approx((depths[0] - depths[1]) / (2 * h), abs=1e-6)
 
 
+@pytest.mark.soak
 def test_both_hessians_are_positive_and_the_curved_one_is_exact_where_it_is_convex(problem):
     """With a heavy pull against the map's curvature; blocks that lost nothing to the projection."""
     a, u = random_trial(problem, seed=2)
@@ -137,6 +138,7 @@ def test_a_plan_replayed_is_the_motion_that_was_planned(problem):
     assert run.a == pytest.approx(found.a, abs=1e-7)
 
 
+@pytest.mark.soak
 def test_no_small_change_of_the_tensions_is_better(problem):
     """Apart from all derivatives: replayed, every changed plan costs more."""
     found = plan(problem)
@@ -218,6 +220,7 @@ def test_rest_at_the_end_costs_few_iterations(chain, make_dynamics, problem):
     assert found.iterations < 30
 
 
+@pytest.mark.soak
 def test_obstacles_on_the_way_are_avoided(problem):
     free = plan(problem)
     tip = problem.outputs[0].probe
@@ -234,6 +237,7 @@ def test_obstacles_on_the_way_are_avoided(problem):
     assert found.reward < free.reward
 
 
+@pytest.mark.soak
 def test_an_obstacle_that_cannot_be_avoided_gives_no_plan_to_execute(problem):
     """A roof 0.001 above the tip at rest, of little weight; goals are up to 0.006 above."""
     roof = Obstacle(problem.outputs[0].probe, HalfSpace((0, -1, 0), 0.399), weight=0.01)
@@ -308,6 +312,7 @@ def test_a_plan_that_is_cut_short_says_so(problem):
     assert "optimum was not reached" in again.message
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("short", [1e-4, 1e-5])
 def test_where_the_map_ends_a_little_before_the_goal_the_plan_ends_soon(problem, chain, short):
     """Beyond the wall the map has no answer, as where a robot buckles. Ever smaller steps towards

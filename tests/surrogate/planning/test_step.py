@@ -69,6 +69,7 @@ def energies(chain, dynamics, seconds):
     return [total_energy(chain, dynamics, a[k], a[max(k - 1, 0)], u) for k in range(len(a))]
 
 
+@pytest.mark.soak
 def test_energy_falls_and_only_by_what_implicit_euler_takes(chain, make_dynamics):
     """Without damping; the loss is of first order in dt: it halves with the step, up to dt^2."""
     losses = []
@@ -80,6 +81,7 @@ def test_energy_falls_and_only_by_what_implicit_euler_takes(chain, make_dynamics
     assert math.log2(losses[0] / losses[1]) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.soak
 def test_the_step_is_of_first_order(chain, make_dynamics):
     """Differences between steps of dt, dt / 2, dt / 4 halve: theory 1, 0.1 for the next term."""
     u = np.array([0.6, 0.1])
@@ -91,6 +93,7 @@ def test_the_step_is_of_first_order(chain, make_dynamics):
     assert math.log2(ratio) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.soak
 def test_the_reduced_motion_is_that_of_the_lagrangian(chain, make_dynamics):
     """d/dt (C a') - 1/2 a'^T C_a a' = -d(W + s u.L)/da by scipy; first order, so 1e-2 at 0.5 ms."""
     dynamics = make_dynamics(chain, dt=0.0005)
@@ -135,6 +138,7 @@ class Kinked:
         return self.smooth.curvature(points, weights)
 
 
+@pytest.mark.soak
 def test_a_step_that_flips_between_two_cells_takes_the_smaller_residual(chain, make_dynamics):
     """Between a_0 = 0.28 and 0.32 the gradient's jump of 20 % leaves no root for some tensions."""
     dynamics = replace(make_dynamics(chain, dt=0.05), embedding=Kinked(chain, 0.02))
@@ -151,6 +155,7 @@ def test_a_step_that_flips_between_two_cells_takes_the_smaller_residual(chain, m
     assert 1 <= borders <= 200
 
 
+@pytest.mark.soak
 def test_borders_of_a_simulation_are_counted(chain, make_dynamics):
     dynamics = replace(make_dynamics(chain, dt=0.05), embedding=Kinked(chain, 0.02))
     found = [

@@ -55,6 +55,7 @@ def is_ground(shown):
     return np.abs(shown - 255 * stage.GROUND).max(axis=-1) < 4
 
 
+@pytest.mark.processes
 def test_a_still_shows_the_body_inside_a_bright_frame(tmp_path, renderer):
     """The camera leaves a margin of a few hundredths on every side, and no more than it must."""
     movie.save_still(tetrahedron_that_grows(), tmp_path / "still.png", size=(300, 200))
@@ -70,6 +71,7 @@ def test_a_still_shows_the_body_inside_a_bright_frame(tmp_path, renderer):
     assert [file.name for file in tmp_path.iterdir()] == ["still.png"]
 
 
+@pytest.mark.processes
 def test_a_run_in_which_nothing_touches_has_a_picture_too(tmp_path, renderer):
     """Controllers of scenes without contacts have no forces at all to draw."""
     nothing = Forces(np.zeros((6, 0, 3)), np.zeros((6, 0, 3)))
@@ -77,6 +79,7 @@ def test_a_run_in_which_nothing_touches_has_a_picture_too(tmp_path, renderer):
     assert not is_ground(pixels(tmp_path / "still.png")).all()
 
 
+@pytest.mark.processes
 def test_a_taut_cable_is_brighter_and_wider_than_a_slack_one(tmp_path, renderer):
     counts = []
     for frame in (0, 5):
@@ -89,6 +92,7 @@ def test_a_taut_cable_is_brighter_and_wider_than_a_slack_one(tmp_path, renderer)
     assert counts[1] > 500
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])
 def test_a_movie_has_the_frames_of_real_time(tmp_path, renderer, suffix):
     """0.5 s at 10 frames a second: six frames of 0.1 s, from the first to the last."""
@@ -282,6 +286,7 @@ def test_a_machine_on_which_vtk_crashes_is_told_what_to_install(monkeypatch):
         vtk._can_render.cache_clear()
 
 
+@pytest.mark.processes
 def test_rendering_leaves_no_trace_in_the_process(tmp_path, renderer, monkeypatch):
     import os
 
@@ -327,6 +332,7 @@ def test_cables_have_the_colors_that_their_efforts_have_in_plots(tmp_path, rende
     assert found == {"cable_left": colors.actuator(3), "cable_right": colors.actuator(4)}
 
 
+@pytest.mark.processes
 def test_a_view_is_that_of_the_picture(tmp_path, renderer):
     """From the right one looks along x: the tetrahedron's corner at x = 1 is in front."""
     pictures = []

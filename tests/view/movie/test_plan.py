@@ -44,6 +44,7 @@ def instants(seen):
     return np.round(seen.time / DT).astype(int)
 
 
+@pytest.mark.processes
 def test_the_robot_is_where_the_plan_has_it(found, seen):
     """Single precision, 6e-8 of 100 mm."""
     assert seen.time[-1] == pytest.approx((K - 1) * DT)
@@ -146,6 +147,7 @@ def test_movies_are_refused_before_the_plan():
     assert "A plot needs a name in .png, .svg or .pdf" in str(told.exception)
 
 
+@pytest.mark.processes
 def test_the_movie_of_an_arm_that_hangs_is_upright(found, tmp_path, monkeypatch):
     pytest.importorskip("pyvista", reason="movies need the extra [view]")
     try:

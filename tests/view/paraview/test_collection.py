@@ -133,6 +133,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path, record):
     assert not (tmp_path / "run.pvd").exists()
 
 
+@pytest.mark.processes
 def test_the_command_names_the_parts(tmp_path, softctl, beam, monkeypatch):
     (tmp_path / "scene.py").write_text(
         "def createScene(root):\n"

@@ -24,6 +24,7 @@ def comparison():
     )
 
 
+@pytest.mark.processes
 def test_the_plot_shows_every_state_and_every_phase(comparison, tmp_path, drawn, check_readable):
     path = tmp_path / "plot.svg"
     save_comparison_plot(path, comparison)
@@ -38,6 +39,7 @@ def test_a_plot_of_an_unknown_kind_is_refused(comparison, tmp_path):
         save_comparison_plot(tmp_path / "plot.jpg", comparison)
 
 
+@pytest.mark.processes
 def test_of_many_states_the_largest_deviation_of_the_others_is_shown(
     comparison, tmp_path, drawn, check_readable
 ):

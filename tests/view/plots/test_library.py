@@ -57,6 +57,7 @@ def labels(figure):
     return {text for axes in figure.axes for text in (axes.get_xlabel(), axes.get_ylabel())}
 
 
+@pytest.mark.processes
 def test_an_answer_has_a_panel_for_each_unit(library, drawn, check_readable, tmp_path):
     answer, nearest = library.query([0.3, 0.1]), library.query([0.3, 0.1], refine=False)
     save_answer_plot(tmp_path / "answer.png", answer, nearest, library)
@@ -70,6 +71,7 @@ def test_coverage_has_the_units_of_the_parameters(library, drawn, check_readable
     assert labels(drawn[0]) == {"distance [m]", "speed [m/s]"}
 
 
+@pytest.mark.processes
 def test_accuracy_has_the_units_of_error_and_cost(
     library, program, drawn, check_readable, tmp_path
 ):

@@ -33,6 +33,7 @@ def found():
     return plan_scene(SCENE, "obstacles", instants=12, parameters={"dt": 0.2})
 
 
+@pytest.mark.processes
 def test_axes_have_the_scenes_units_and_lines_their_names(found, drawn, check_readable, tmp_path):
     save_plan_plot(tmp_path / "plan.png", found)
     check_readable(drawn[0])
@@ -55,6 +56,7 @@ def test_a_goal_that_stays_is_a_ring_around_the_end(found, drawn, tmp_path):
     assert rings[0].get_xydata() == pytest.approx(np.array([[5.0, 20.0]]))
 
 
+@pytest.mark.processes
 def test_a_motion_in_another_plane_is_seen_in_that_plane(found, drawn, check_readable, tmp_path):
     """A path in x and z, with a box in its way, is not a line seen from above."""
     share = np.linspace(0.0, 1.0, 12)

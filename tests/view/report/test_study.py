@@ -59,6 +59,7 @@ def of_all_kinds():
     return rows, ("gain", "at", "model", "fast", "only")
 
 
+@pytest.mark.processes
 def test_a_page_says_what_failed_first_and_needs_no_other_file(results):
     found = results(*of_all_kinds(), log=("gain",), runs=61)
     (found.path / "movies").mkdir()
@@ -80,6 +81,7 @@ def test_a_page_says_what_failed_first_and_needs_no_other_file(results):
     assert "error is missing or not finite in 1 run" in said and "gone.py' is gone" in said
 
 
+@pytest.mark.processes
 def test_movies_are_shown_up_to_a_size(results, monkeypatch):
     found = results(*of_all_kinds())
     (found.path / "movies").mkdir()
@@ -99,6 +101,7 @@ def test_studies_with_little_in_them_have_a_page(results, row, count):
     Page(study.page(results(rows, ("x",), runs=3)))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", ["map", "scatter"])
 def test_parameters_of_every_kind_are_drawn(results, kind, tmp_path, drawn):
     found = results(*of_all_kinds(), log=("gain",))

@@ -27,6 +27,7 @@ def test_every_module_of_the_libraries_can_be_imported(fresh):
     assert {"stlib3.scene.mainheader", "splib3.numerics.quat", "softrobots.actuators"} <= set(found)
 
 
+@pytest.mark.soak(keep=1)
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("first", [False, True])
 def test_the_original_is_taken_where_it_is_on_the_path(fresh, tmp_path, library, first):

@@ -54,6 +54,7 @@ def momentum(moving):
     return total
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("response", ["", "PenalityContactForceField"])
 def test_bodies_push_each_other_apart_and_keep_their_momentum(root, two, response):
     """Linear momentum to rounding. The response is SOFA's default."""
@@ -64,6 +65,7 @@ def test_bodies_push_each_other_apart_and_keep_their_momentum(root, two, respons
     assert moving.below.dofs.velocity.value[:, 2].min() < -0.1
 
 
+@pytest.mark.soak
 def test_a_direct_and_a_converged_iterative_solver_agree(two, root):
     """Over 20 steps, in which contacts come and go; 1e-9 by the tolerance of the iterations."""
     moving = two("CGLinearSolver")
@@ -118,6 +120,7 @@ def test_what_parts_is_let_go(root, two):
     assert moving.above.dofs.velocity.value == pytest.approx(speed)
 
 
+@pytest.mark.soak
 def test_a_reset_and_the_same_steps_are_the_same_motion(root, two):
     moving = two()
     simulation.animateNSteps(root, 15)

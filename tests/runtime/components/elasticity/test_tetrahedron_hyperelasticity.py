@@ -105,6 +105,7 @@ def test_the_matrix_does_what_the_product_does(material, grid, elastic, dense, p
     assert product(field, v, 0.3).ravel() == pytest.approx(expected, abs=1e-13)
 
 
+@pytest.mark.soak
 def test_the_stiffness_is_there_before_the_first_step(stretched, dense):
     """At the position of init: x = s X is under stress, K differs from that at rest."""
     field = stretched(1.2)

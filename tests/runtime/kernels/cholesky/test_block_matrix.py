@@ -43,6 +43,7 @@ def test_the_slot_of_a_pair_is_its_block_and_its_complement_above_the_diagonal(p
         assert (pattern.rows[block], pattern.indices[block]) == (max(row, col), min(row, col))
 
 
+@pytest.mark.soak
 @settings(deadline=None)  # the first example compiles
 @given(node_pairs())
 def test_the_whole_matrix_and_its_product_agree_with_the_dense_one(dense, pairs):

@@ -30,6 +30,7 @@ def errors(grid, points):
     return np.abs(grid.at(points).value[:, 0] - [bump(u).value[0] for u in points])
 
 
+@pytest.mark.soak
 def test_a_local_feature_takes_less_than_half_the_evaluations_of_a_uniform_grid():
     """Both grow at the same 4000 points; errors at 2000 others: the largest and the mean square."""
     x, held_out = square(4000, 3), square(2000, 4)
@@ -46,6 +47,7 @@ def test_a_local_feature_takes_less_than_half_the_evaluations_of_a_uniform_grid(
     assert adaptive.counts.evaluations <= 0.5 * uniform.counts.evaluations
 
 
+@pytest.mark.soak
 def test_errors_held_out_are_near_their_estimates_and_the_tolerance():
     """Nine of ten below their estimate; the largest at most four times the tolerance, as the bump
     is not resolved by the cells that find it."""

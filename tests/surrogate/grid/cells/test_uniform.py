@@ -164,6 +164,7 @@ def test_corners_go_on_from_the_nearest_known_one():
         np.testing.assert_array_equal(near.sample.gradient, waves(near.u).gradient)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("Executor", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_parallel_evaluation_gives_the_same_to_the_bit(Executor):
     x = queries(3)
@@ -184,6 +185,7 @@ def killed_at_one(u, near):
     return waves(u, near)
 
 
+@pytest.mark.soak
 def test_a_killed_worker_is_told_and_loses_no_corner(tmp_path):
     with Store(tmp_path / "samples.db", "waves") as store:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:

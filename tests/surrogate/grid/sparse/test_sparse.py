@@ -52,6 +52,7 @@ def errors(grid, exact, points):
     return np.abs(found.value - [each.value for each in true]).max(axis=1)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-5])
 def test_the_estimate_is_above_the_error_at_nine_of_ten_fresh_points(tolerance):
     """On ten maps and motions that nothing was tuned on; points are where it is worst."""
@@ -118,6 +119,7 @@ def test_the_same_motion_again_takes_nothing():
     assert grid.counts.evaluations == before
 
 
+@pytest.mark.soak
 def test_a_store_keeps_samples_for_this_motion_and_others(tmp_path):
     with Store(tmp_path / "kept", "smooth") as store:
         grid_of(store=store).cover(motion_of(), WIDTH, 1e-5)

@@ -129,6 +129,7 @@ for k in range(100_000):
 """
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("acknowledged", [1, 7, 40])
 def test_what_was_acknowledged_survives_a_kill(path, acknowledged):
     """The writer is killed (-9) at some instant of its next writes."""
@@ -159,6 +160,7 @@ with Store(sys.argv[1], "arm") as store:
 """
 
 
+@pytest.mark.soak
 def test_two_writers_at_once_lose_nothing(path):
     """They create the file together; a third of the points is written by both."""
     writers = [
@@ -191,6 +193,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.soak
 def test_a_file_that_may_not_grow_is_told_and_keeps_what_it_has(path):
     """The system refuses to write beyond a size of files, within a row."""
     command = [sys.executable, "-c", FULL, str(path)]
@@ -354,6 +357,7 @@ def check_all(store):
         assert any(np.array_equal(each.u, u) for u in POINTS)
 
 
+@pytest.mark.soak
 def test_a_flipped_bit_never_gives_a_wrong_sample(flipped, tmp_path):
     """Samples are as they were or unknown; or the file is refused, and left as it was."""
     damaged = refused = 0

@@ -121,6 +121,7 @@ def test_obstacles_that_cannot_be_are_refused(make, said):
 # Round obstacles ----------------------------------------------------------------------------------
 
 
+@pytest.mark.soak(keep=1)
 @pytest.mark.parametrize("radius", [1.0, 2.0, 5.0])
 def test_a_ball_right_on_the_way_is_gone_round(problem, radius):
     """By symmetry no step from the straight way leads aside: another initial motion does."""
@@ -165,6 +166,7 @@ def test_a_gap_narrower_than_both_margins_blocks_the_way_and_is_named(problem):
     assert "make the margin smaller" in found.message
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("thickness", [0.05, 0.4, 3.0])
 def test_a_wall_without_end_is_never_solved(problem, thickness):
     """It stops in front, or where the weight is too small for that, the jump is named."""
@@ -179,6 +181,7 @@ def test_a_wall_without_end_is_never_solved(problem, thickness):
     assert heavy.iterations < 200
 
 
+@pytest.mark.soak
 def test_an_obstacle_of_too_small_a_weight_gives_no_plan_to_execute(problem):
     found = plan(with_shapes(problem, Sphere((10.0, 0.0, 0.0), 5.0), weight=1e-4))
     assert found.status is Status.INFEASIBLE
@@ -188,6 +191,7 @@ def test_an_obstacle_of_too_small_a_weight_gives_no_plan_to_execute(problem):
     assert "a larger weight than 0.0001" in found.message
 
 
+@pytest.mark.soak
 def test_a_plan_inside_a_margin_alone_is_solved_and_says_so(problem):
     """Two balls leave 1 between them, and ask for 1.5 on either side, at little weight."""
     balls = Sphere((10.0, -4.5, 0.0), 4.0), Sphere((10.0, 4.5, 0.0), 4.0)
@@ -231,6 +235,7 @@ def test_a_ball_smaller_than_a_step_is_gone_round_and_not_jumped_over(problem, a
     assert p[-1] == pytest.approx(GOAL, abs=0.01)
 
 
+@pytest.mark.soak
 def test_an_initial_motion_that_jumps_through_a_wall_is_given_up(problem):
     """Straight through 0.3 of wall in a step of 0.65, both sides of its margin: no way back."""
     wall = Box((10.0, -99.0, -1.0), (10.3, 99.0, 1.0))

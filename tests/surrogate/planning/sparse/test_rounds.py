@@ -63,6 +63,7 @@ def from_rest(problem, grid, **given):
     return plan_in_rounds(problem, grid, u, np.zeros((K, D)), **given)
 
 
+@pytest.mark.soak
 def test_the_plan_is_that_of_the_exact_map(problem):
     """To the slopes' error, an order less exact than the tolerance of 1e-7."""
     there, grid = on_a_grid(problem)
@@ -76,6 +77,7 @@ def test_the_plan_is_that_of_the_exact_map(problem):
     assert off <= grid.error <= 1e-7
 
 
+@pytest.mark.soak
 def test_a_coarser_tolerance_takes_fewer_samples(problem):
     counts = []
     for tolerance in (1e-3, 1e-5, 1e-7):
@@ -93,6 +95,7 @@ def test_a_map_that_is_not_known_well_enough_does_not_end_solved(problem):
     assert "above the tolerance of 1e-12" in found.message
 
 
+@pytest.mark.soak
 def test_limits_stay_those_of_the_problem(problem):
     """Boxes around the plan before narrow them, and never widen."""
     tight = replace(problem, limits=replace(problem.limits, u_max=0.3, a_max=0.35))
