@@ -18,6 +18,7 @@ from sofa_softctl.runtime.helper import strictness
 from sofa_softctl.scene.backend import find_backend
 from tests.real_time import pytest_runtest_protocol  # noqa: F401
 
+os.environ.setdefault("SOFTCTL_COMPILE_PROCESSES", "0")  # every core has a test process already
 LENGTH, WIDTH = 90.0, 20.0
 """Of the beam [mm]; it hangs along z, its clamp is at z = 0."""
 

@@ -24,7 +24,10 @@ from pathlib import Path
 from typing import Any
 
 VARIABLE = "SOFTCTL_COMPILE_PROCESSES"
-"""Environment variable: number of helpers; by default one for each further core, at most 3."""
+"""Environment variable: number of helpers; by default one for each further core, at most 3.
+
+0: none, and nothing is predicted or announced, as in tests and in helpers.
+"""
 HELPERS_MAX = 3
 """More would wait for each other: few kernels are compiled at the same time."""
 PACKAGE = "sofa_softctl."
@@ -47,7 +50,9 @@ class CompileAhead:
         """Start helpers if a recorded scene predicts what this process will need."""
         from sofa_softctl._internal.kernel_cache import CACHE
 
-        if self.modules == self._predicted or any(h.poll() is None for h in self._helpers):
+        if os.environ.get(VARIABLE) == "0" or self.modules == self._predicted:
+            return
+        if any(helper.poll() is None for helper in self._helpers):
             return
         self._predicted = frozenset(self.modules)
         missing = {name: entry for entry, name in self._predict() if not CACHE.has(name)}
@@ -59,14 +64,36 @@ class CompileAhead:
             with contextlib.suppress(OSError):
                 self._helpers.append(start_helper(list(missing.values())[::-1]))
 
+    def compile_all(self) -> tuple[int, int]:
+        """Compile every recorded kernel on all cores; return how many were missing, and all.
+
+        Ends when they are there, or when nothing more can be compiled; Ctrl-C ends it early.
+        """
+        from sofa_softctl._internal.kernel_cache import CACHE
+
+        names: dict[str, Any] = {}
+        for entry in _recorded()["kernels"]:
+            with contextlib.suppress(Exception):  # a list of another version
+                kernel = getattr(importlib.import_module(PACKAGE + entry[0]), entry[1])
+                names[_name(kernel, entry)] = entry
+        missing = {name: entry for name, entry in names.items() if not CACHE.has(name)}
+        if missing:
+            self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
+            count = len(os.sched_getaffinity(0))
+            self._helpers = [start_helper(list(missing.values())) for _ in range(count)]
+            try:
+                for helper in self._helpers:
+                    helper.wait()
+            finally:
+                self._stop()
+        return sum(CACHE.has(name) for name in missing), len(names)
+
     def _predict(self) -> Iterator[tuple[Any, str]]:
         """Kernels of imported modules that will be called, with their names in the cache."""
-        from sofa_softctl._internal.kernel_types import decode
-
         for entry in predict(self.modules):
             with contextlib.suppress(Exception):  # a list of another version
                 kernel = getattr(sys.modules[PACKAGE + entry[0]], entry[1])
-                yield entry, kernel.name_in_cache(tuple(map(decode, entry[2])))
+                yield entry, _name(kernel, entry)
 
     def _stop(self) -> None:
         for helper in self._helpers:
@@ -91,11 +118,6 @@ def predict(modules: Iterable[str]) -> list[Any]:
             best, best_similarity = scene, similarity
     kernels = _recorded()["kernels"]
     return [kernels[index] for index in best.get("kernels", ())]
-
-
-def all_kernels() -> list[Any]:
-    """Return every recorded kernel, callees first."""
-    return list(_recorded()["kernels"])
 
 
 def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
@@ -126,6 +148,13 @@ def compile_entries(entries: Iterable[Any]) -> None:
         with contextlib.suppress(Exception):  # a list of another version: compiled when called
             kernel = getattr(importlib.import_module(PACKAGE + module), name)
             kernel.compile_unless_locked(tuple(map(decode, arguments)))
+
+
+def _name(kernel: Any, entry: Any) -> str:
+    from sofa_softctl._internal.kernel_types import decode
+
+    name: str = kernel.name_in_cache(tuple(map(decode, entry[2])))
+    return name
 
 
 @cache

@@ -24,6 +24,8 @@ def encode(kind: Any) -> Any:
         case types.BaseTuple():
             members = kind
             return ["tuple", *map(encode, members)]
+        case types.Literal():  # compiled with the caller that has the number
+            pass
         case types.Omitted() if isinstance(kind.value, bool | int | float | None):
             return ["omitted", kind.value]
         case types.Number() | types.Boolean() | types.NoneType():

@@ -28,6 +28,7 @@ def run_app(app: typer.Typer) -> None:
     for stream in (sys.stdout, sys.stderr):  # a terminal without umlauts gets \xfc
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    _announce_compilation()
     status = _run(app)
     try:
         sys.stdout.flush()
@@ -42,6 +43,15 @@ def run_app(app: typer.Typer) -> None:
             sys.stderr.flush()
             os._exit(status)
     sys.exit(status)
+
+
+def _announce_compilation() -> None:
+    """Let a user know what a first run waits for, unless told to be quiet."""
+    if not {"-q", "--quiet", "--json"} & set(sys.argv):
+        from sofa_softctl._internal.compile_ahead import AHEAD
+        from sofa_softctl.view.terminal.compiling import show_compilation
+
+        AHEAD.on_start = show_compilation
 
 
 def _run(app: typer.Typer) -> int:

@@ -16,6 +16,10 @@ _TABLE = {
         "check:check",
         "Say whether scenes run here: what is missing, what is warned of, what they hold.",
     ),
+    "warmup": (
+        "warmup:warmup",
+        "Compile kernels now, on all cores, so that first runs start at once.",
+    ),
     "plan": ("plan:plan", "Plan a motion of a scene's robot on a grid of its equilibria."),
     "identify": (
         "identify:identify",

@@ -1,0 +1,48 @@
+"""The command `softctl warmup`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sofa_softctl.cli.options import BackendName, Plugin, Quiet, Set
+from sofa_softctl.cli.root import app
+from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl warmup                     # all that the scenes of this package call\n\n"
+    "  softctl warmup my_robot.py         # all that one step of a scene calls\n\n"
+    "  SOFTCTL_KERNEL_CACHE=/opt/kernels softctl warmup      # in a container, at build time"
+)
+def warmup(
+    scenes: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[SCENE]...", help="Scenes to load and step once.", show_default=""),
+    ] = None,
+    set_: Set = None,
+    backend: BackendName = "embedded",
+    plugin: Plugin = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compile kernels now, on all cores, so that first runs start at once.
+
+    Compiled kernels are kept in a folder of the user, or in SOFTCTL_KERNEL_CACHE. Without SCENE,
+    what the scenes of this package call is compiled; kernels that are there already are kept.
+    """
+    from sofa_softctl._internal.compile_ahead import AHEAD
+
+    if not scenes:
+        compiled, total = AHEAD.compile_all()
+        if not quiet:
+            typer.echo(f"{total} kernels are ready, {compiled} of them new.")
+        return
+    load_plugins(plugin, backend)
+    for scene in scenes:
+        with exit_is_an_error(scene), open_session(scene, backend, set_, quiet=True) as session:
+            session.step()
+        if not quiet:
+            typer.echo(f"{scene}: ready.")
