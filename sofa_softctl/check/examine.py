@@ -76,6 +76,10 @@ def examine(
     return check
 
 
+COMPILING = ("numba.core.compiler", "sofa_softctl._internal.kernel_cache")
+"""Modules whose functions run while kernels are compiled, by this process or another one."""
+
+
 class OutOfTime(BaseException):
     """The time of a scene is over; its own `except Exception` does not catch this."""
 
@@ -86,7 +90,7 @@ def _given_up_after(seconds: float) -> Iterator[None]:
 
     def stop(signal_number: int, frame: FrameType | None) -> NoReturn:
         compiles = any(
-            entry.f_globals.get("__name__", "").startswith("numba.core.compiler")
+            entry.f_globals.get("__name__", "").startswith(COMPILING)
             for entry, _ in traceback.walk_stack(frame)
         )
         why = " It was compiling kernels, as a first run does: check it again." if compiles else ""
