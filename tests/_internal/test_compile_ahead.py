@@ -83,10 +83,14 @@ def test_a_first_run_says_what_it_waits_for_and_a_second_one_does_not(tmp_path):
     script = tmp_path / "first.py"
     script.write_text(
         textwrap.dedent("""
+        import importlib
         import numpy as np
-        from sofa_softctl._internal.compile_ahead import AHEAD
+        from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE, _recorded
         from sofa_softctl.view.terminal.compiling import show_compilation
         from sofa_softctl.runtime.kernels.elasticity.corotational import edge_frame
+        [finger] = [s for s in _recorded()["scenes"] if s["scene"] == "scenes/finger.py"]
+        for module in finger["modules"]:
+            importlib.import_module(PACKAGE + module)
         AHEAD.on_start = show_compilation
         edge_frame(*np.eye(3), np.empty((3, 3)))
         """)
