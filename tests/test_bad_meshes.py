@@ -1,4 +1,4 @@
-"""Mesh files that are wrong: `softctl mesh info` says what, with status 1, or with a warning."""
+"""Mesh files that are wrong: `softctl info` says what, with status 1, or with a warning."""
 
 import json
 import sys
@@ -14,10 +14,10 @@ PAGE = "docs/how-to/make-a-mesh.md"
 
 @pytest.fixture
 def info(monkeypatch, capsys):
-    """info(file, *options) -> (status, out, err) of `softctl mesh info`, in this process."""
+    """info(file, *options) -> (status, out, err) of `softctl info`, in this process."""
 
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["softctl", "mesh", "info", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["softctl", "info", *map(str, arguments)])
         monkeypatch.setenv("COLUMNS", "200")
         with pytest.raises(SystemExit) as done:
             main()
@@ -309,4 +309,4 @@ def test_a_sound_mesh_is_a_table_without_findings(info, block, tmp_path):
 
 def test_help_shows_an_example(info):
     status, out, _ = info("--help")
-    assert status == 0 and "softctl mesh info finger.stl" in out
+    assert status == 0 and "softctl info finger.stl" in out

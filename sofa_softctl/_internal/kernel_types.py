@@ -7,7 +7,8 @@ from typing import Any
 
 from numba import types
 
-from sofa_softctl._internal.compile_ahead import PACKAGE
+PACKAGE = "sofa_softctl."
+"""Left out at the beginning of modules' names."""
 
 
 def encode(kind: Any) -> Any:
