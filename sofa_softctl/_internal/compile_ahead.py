@@ -23,12 +23,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl._internal.kernel_types import PACKAGE, decode
-
 VARIABLE = "SOFTCTL_COMPILE_PROCESSES"
 """Environment variable: number of helpers; by default one for each further core, at most 3."""
 HELPERS_MAX = 3
 """More would wait for each other: few kernels are compiled at the same time."""
+PACKAGE = "sofa_softctl."
+"""Left out at the beginning of modules' names."""
 _LIST = Path(__file__).with_name("kernels.json")
 
 
@@ -61,6 +61,8 @@ class CompileAhead:
 
     def _predict(self) -> Iterator[tuple[Any, str]]:
         """Kernels of imported modules that will be called, with their names in the cache."""
+        from sofa_softctl._internal.kernel_types import decode
+
         for entry in predict(self.modules):
             with contextlib.suppress(Exception):  # a list of another version
                 kernel = getattr(sys.modules[PACKAGE + entry[0]], entry[1])
@@ -115,6 +117,8 @@ def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
 
 def compile_entries(entries: Iterable[Any]) -> None:
     """Compile recorded kernels; end early the parent process has ended."""
+    from sofa_softctl._internal.kernel_types import decode
+
     parent = os.getppid()
     for module, name, arguments in entries:
         if os.getppid() != parent:

@@ -7,8 +7,7 @@ from typing import Any
 
 from numba import types
 
-PACKAGE = "sofa_softctl."
-"""Left out at the beginning of modules' names."""
+from sofa_softctl._internal.compile_ahead import PACKAGE
 
 
 def encode(kind: Any) -> Any:
