@@ -35,7 +35,7 @@ SCENES = {
 }
 """Scenes that read a file, which --set gives."""
 COMMANDS = {
-    "record info": (".mcap", ["record", "info", "FILE"]),
+    "info mcap": (".mcap", ["info", "FILE"]),
     "record export": (".mcap", ["record", "export", "FILE", "--to", "OUT.csv"]),
     "report": (".mcap", ["report", "FILE", "--to", "OUT.html"]),
     "playback": (".mcap", ["run", "playback.py", "--set", "file=FILE"]),
@@ -43,10 +43,10 @@ COMMANDS = {
     "identify mcap": (".mcap", ["identify", str(PROBLEM), "--data", "FILE"]),
     "identify csv": (".csv", ["identify", str(PROBLEM), "--data", "FILE"]),
     "goal": (".csv", ["run", "goal.py", "--set", "file=FILE"]),
-    "library info": (".library", ["library", "info", "FILE"]),
+    "info library": (".library", ["info", "FILE"]),
     "library query": (".library", ["library", "query", "FILE", "1", "2"]),
     "library build": (".library", ["library", "build", CART, "--out", "FILE"]),
-    "surrogate info": (".corners", ["surrogate", "info", "FILE"]),
+    "info corners": (".corners", ["info", "FILE"]),
     "urdf": (".urdf", ["run", "urdf.py", "--set", "file=FILE"]),
     "mesh": (".vtk", ["run", "mesh.py", "--set", "file=FILE"]),
     "scene": (".py", ["run", "FILE"]),
@@ -55,7 +55,7 @@ COMMANDS = {
 MCAP = "expected an MCAP file. Got a"
 SQLITE = "Choose another file."
 MESSAGES = {
-    "record info": MCAP,
+    "info mcap": MCAP,
     "record export": MCAP,
     "report": MCAP,
     "playback": MCAP,
@@ -63,10 +63,10 @@ MESSAGES = {
     "identify mcap": MCAP,
     "identify csv": ("expected a header such as 'time [s], b1 [rad]'", "expected text in UTF-8"),
     "goal": ("needs at least two rows of time", "expected text in UTF-8", "got '????"),
-    "library info": SQLITE,
+    "info library": SQLITE,
     "library query": SQLITE,
     "library build": SQLITE,
-    "surrogate info": SQLITE,
+    "info corners": SQLITE,
     "urdf": "is not a URDF file: expected XML with a <robot>",
     "mesh": ("expected '# vtk DataFile Version'", "expected a mesh, got an empty file"),
     "scene": ("has no function createScene(root)", "is no Python file: expected text", "hello"),
@@ -196,7 +196,7 @@ def library(tmp_path_factory):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-@pytest.mark.parametrize("name", ["library info", "library query"])
+@pytest.mark.parametrize("name", ["info library", "library query"])
 def test_a_library_that_was_cut_is_damaged(command, tmp_path, library, name, share):
     file = tmp_path / "cut.library"
     data = library.read_bytes()
@@ -212,7 +212,7 @@ def test_a_library_that_was_cut_is_damaged(command, tmp_path, library, name, sha
         ("UPDATE entries SET data = x'504B0304'", "library query"),
         ("UPDATE entries SET data = substr(data, 1, 900)", "library query"),
         ("UPDATE about SET value = 'none' WHERE name = 'model'", "library query"),
-        ("UPDATE about SET value = '{\"' WHERE name = 'state'", "library info"),
+        ("UPDATE about SET value = '{\"' WHERE name = 'state'", "info library"),
         ("DELETE FROM about WHERE name = 'model'", "library query"),
     ],
 )

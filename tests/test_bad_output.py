@@ -70,7 +70,7 @@ WRONG = [
     (PLAN, "--plot plan.jpg", NAME + "plan.jpg'"),
     (PLAN, "--movie plan.mov", MOVIE + "plan.mov'"),
     (QUERY, "--plot answer.tiff", NAME + "answer.tiff'"),
-    (["library", "info", "cart.library"], "--plot info.gif", NAME + "info.gif'"),
+    (["info", "cart.library"], "--plot info.gif", NAME + "info.gif'"),
     (VERIFY, "--plot accuracy", NAME + "accuracy'"),
     (["library", "export", "cart.library"], "all.json", "exported to .npz or .csv, got 'all.json'"),
     (COMPARE, "--plot both.bmp", NAME + "both.bmp'"),

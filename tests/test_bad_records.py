@@ -271,11 +271,11 @@ def test_an_export_that_cannot_be_written_is_refused(softctl, scene, tmp_path, w
 def test_a_record_is_described_and_exported(softctl, scene, tmp_path):
     file = tmp_path / "run.mcap"
     softctl("run", scene(PRESS), "--steps", "9", "--quiet", "--record", file)
-    status, out, _ = softctl("record", "info", file)
+    status, out, _ = softctl("info", file)
     assert status == 0
     assert "4 steps, t = 0.01 to 0.04: interrupted" in out
     assert "body/dofs.position" in out
-    status, out, _ = softctl("record", "info", file, "--json")
+    status, out, _ = softctl("info", file, "--json")
     assert json.loads(out)["channels"]["body/dofs.position"]["shape"] == [1, 3]
     table = tmp_path / "run.csv"
     status, out, err = softctl("record", "export", file, "--to", table)

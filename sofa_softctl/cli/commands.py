@@ -31,16 +31,20 @@ _TABLE = {
         "report:report",
         "Write an HTML page of a run or a study: what went wrong, pictures, plots, versions.",
     ),
+    "info": (
+        "info:info",
+        "Say what is in a recording, a library of motions, a store of equilibria or a mesh.",
+    ),
     "components": (
-        "info:components",
+        "installed:components",
         "List the components of the embedded runtime, or the Data of one of them.",
     ),
     "plugins": (
-        "info:plugins",
+        "installed:plugins",
         "List the plugins and what they bring: controllers, QP solvers, components.",
     ),
     "doctor": (
-        "info:doctor",
+        "installed:doctor",
         "Say which backend runs here, which versions, what is missing and how to get it.",
     ),
     "bridge": (
@@ -48,10 +52,8 @@ _TABLE = {
         "The hardware bridge: motors and pumps of a robot, described by a TOML file.",
     ),
     "batch": ("batch:batch", "Many runs of a scene, a row each."),
-    "surrogate": ("plan:surrogate", "Equilibria that plans have kept."),
     "library": ("library:library_app", "Libraries of optimal motions."),
     "bench": ("bench:bench", "How fast a scene is, here and beside SOFA."),
-    "mesh": ("mesh:mesh", "Meshes: what is in a file, and is it fit for a scene?"),
     "record": ("record:record_app", "Recordings of runs and plans."),
 }
 """Name, "module:attribute" in this folder, and the first line of its help."""

@@ -1,51 +1,152 @@
-"""The commands `softctl components`, `plugins` and `doctor`."""
+"""The command `softctl info`: the kind of a file is known by its beginning, or by its suffix."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.options import Plugin
+from sofa_softctl._internal.suggestions import files_like
+from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.options import Json, print_json
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
+from sofa_softctl.errors import SoftctlError, UsageError
 from sofa_softctl.status import ExitStatus
 
+RECORDING, LIBRARY, STORE = "recording", "library of motions", "store of equilibria"
+KINDS = {".mcap": RECORDING, ".part": RECORDING, ".library": LIBRARY, ".corners": STORE}
+"""Kind of a file by its suffix; `runtime.mesh` knows those of meshes."""
+APPLICATIONS = {b"libr": LIBRARY, b"soft": STORE}
+"""Kind of an SQLite file by its application_id, the bytes from 68 on."""
+COMMANDS = {".py": "check", ".pyscn": "check", ".scn": "check", ".study": "batch show"}
+"""Commands that look at other files, by the suffix."""
 
-@app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
-def components(
-    name: Annotated[
-        str | None, typer.Argument(help="Component to describe; all when left out.")
+
+@app.command(
+    epilog="Examples:\n\n"
+    "  softctl info out/trunk.mcap\n\n"
+    "  softctl info finger.stl\n\n"
+    "  softctl info finger.vtk --json\n\n"
+    "  softctl info arm.library --plot coverage.png\n\n"
+    "  softctl info arm.corners"
+)
+def info(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Recording (FILE.mcap, or the FILE.mcap.part that a killed run left), library of "
+            "motions, store of equilibria, or mesh: VTK, Gmsh, STL, OBJ, another one of meshio's."
+        ),
+    ],
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Where the motions of a library are."),
     ] = None,
-    plugin: Plugin = None,
+    as_json: Json = False,
 ) -> None:
-    """List the components of the embedded runtime, or the Data of one of them."""
-    from sofa_softctl.view.terminal import info as tables
+    """Say what is in a recording, a library of motions, a store of equilibria or a mesh.
 
-    load_plugins(plugin, "embedded")
-    tables.show_components(name)
-
-
-@app.command()
-def plugins(plugin: Plugin = None) -> None:
-    """List the plugins and what they bring: controllers, QP solvers, components."""
-    from sofa_softctl.plugins import plugins as found
-    from sofa_softctl.view.terminal import info as tables
-
-    load_plugins(plugin, "auto")
-    tables.show_plugins(found().names)
-
-
-@app.command()
-def doctor() -> None:
-    """Say which backend runs here, which versions, what is missing and how to get it.
-
-    Ends with status 1 when something is not as it should be.
+    A mesh is checked for what a scene and a mesher need. Ends with status 1 when something in it
+    is an error.
     """
-    from sofa_softctl.scene.sofa import doctor as diagnosis
-    from sofa_softctl.view.terminal import info as tables
+    kind = kind_of(file)
+    if plot is not None and kind != LIBRARY:
+        raise UsageError(f"--plot is for a library of motions, and {file} is a {kind}.")
+    check_outputs(reads=[file], plot=plot)
+    if kind == LIBRARY:
+        _show_library(file, plot, as_json)
+    else:
+        show = {RECORDING: _show_recording, STORE: _show_store}.get(kind, _show_mesh)
+        show(file, as_json)
 
-    findings = diagnosis.diagnose()
-    tables.show_diagnosis(findings)
-    if not all(finding.good for finding in findings):
+
+def kind_of(file: Path) -> str:
+    """Return "mesh" or a value of `KINDS`, by the beginning of a file, or else by its suffix.
+
+    A damaged or missing file has the kind of its suffix: who reads it says what is wrong.
+
+    Raises:
+        SoftctlError: It is none of these.
+    """
+    from sofa_softctl.runtime.mesh.foreign import foreign_suffixes
+    from sofa_softctl.runtime.mesh.read import CAD, SUFFIXES
+
+    suffix, meshes = file.suffix.lower(), {*SUFFIXES, *CAD, *foreign_suffixes()}
+    by_suffix = KINDS.get(suffix, "mesh" if suffix in meshes else "")
+    try:
+        with open(file, "rb") as stream:
+            start = stream.read(72)
+        content = f"a file that begins with {start[:16]!r}" if start else "an empty file"
+    except OSError as error:
+        start, content = b"", f"nothing that can be read ({error.strerror})"
+    if start.startswith(b"\x89MCAP"):
+        return RECORDING
+    if start.startswith(b"SQLite format 3\0") and (kind := APPLICATIONS.get(start[68:])):
+        return kind
+    if by_suffix:
+        return by_suffix
+    similar = [] if file.exists() else files_like(file, [*KINDS, *meshes])
+    hint = f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+    if suffix in COMMANDS:
+        hint = f" 'softctl {COMMANDS[suffix]}' says what is in such a file."
+    raise SoftctlError(
+        f"{file}: expected a recording (.mcap, .mcap.part), a library of motions (.library), a "
+        f"store of equilibria (.corners) or a mesh ({', '.join(SUFFIXES)}, those of meshio). "
+        f"Got {content}.{hint}"
+    )
+
+
+def _show_recording(file: Path, as_json: bool) -> None:
+    from sofa_softctl.record.record import read_record
+    from sofa_softctl.view.terminal import record as tables
+
+    record = read_record(file)
+    if as_json:
+        print_json(tables.record_to_dict(record))
+    else:
+        tables.show_record(record)
+
+
+def _show_library(file: Path, plot: Path | None, as_json: bool) -> None:
+    from sofa_softctl.library.storage import LibraryFile
+    from sofa_softctl.view.plots import library as plots
+    from sofa_softctl.view.terminal import library as tables
+
+    with LibraryFile(file) as library:
+        tables.show_info(library, as_json=as_json)
+        if plot is not None:
+            plots.save_coverage_plot(plot, library.library())
+
+
+def _show_store(file: Path, as_json: bool) -> None:
+    from sofa_softctl.surrogate.grid.storage.store import Store, models_in
+    from sofa_softctl.view.terminal import plan as tables
+
+    models = []
+    for model in models_in(file):
+        with Store(file, model) as store:
+            models.append(store.info())
+    if as_json:
+        print_json([tables.stored_row(model)._asdict() for model in models])
+    else:
+        tables.show_stores(models)
+
+
+def _show_mesh(file: Path, as_json: bool) -> None:
+    from sofa_softctl.runtime.mesh import describe, read_mesh
+    from sofa_softctl.runtime.mesh.findings import findings, likely_unit
+    from sofa_softctl.view.terminal.mesh import show_mesh
+
+    mesh = describe(read_mesh(file), file)
+    wrong = findings(mesh)
+    if as_json:
+        numbers = asdict(mesh)
+        numbers["skin"]["triangles"] = len(mesh.skin.triangles)
+        numbers["likely_unit"] = likely_unit(mesh)
+        print_json({"file": str(file), **numbers, "findings": list(map(asdict, wrong))})
+    else:
+        show_mesh(str(file), mesh, likely_unit(mesh), wrong)
+    if any(finding.level == "error" for finding in wrong):
         raise typer.Exit(ExitStatus.FAILED)

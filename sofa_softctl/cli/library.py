@@ -202,26 +202,6 @@ def query(
     raise typer.Exit(ExitStatus.DONE if ok else ExitStatus.NOT_REACHED)
 
 
-@library_app.command(epilog="Example:\n\n  softctl library info arm.library --plot coverage.png")
-def info(
-    library: LibraryPath,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Where its motions are.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Say what a library holds."""
-    from sofa_softctl.library.storage import LibraryFile
-    from sofa_softctl.view.plots import library as plots
-    from sofa_softctl.view.terminal import library as tables
-
-    check_outputs(reads=[library], plot=plot)
-    with LibraryFile(library) as file:
-        tables.show_info(file, as_json=as_json)
-        if plot is not None:
-            plots.save_coverage_plot(plot, file.library())
-
-
 @library_app.command(
     epilog="Example:\n\n"
     "  softctl library verify arm.library scenes/elastic_arm_pick_place.py --plot accuracy.png"

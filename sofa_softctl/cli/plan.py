@@ -1,4 +1,4 @@
-"""The commands `softctl plan` and `softctl surrogate`."""
+"""The command `softctl plan`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,6 @@ from sofa_softctl.cli.options import (
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
-
-surrogate = typer.Typer(help="Equilibria that plans have kept.", no_args_is_help=True)
-app.add_typer(surrogate, name="surrogate")
 
 
 @app.command(
@@ -197,23 +194,3 @@ def _check_exact(*, estimate: bool, **about_the_grid: Any) -> None:
     for name, given in about_the_grid.items():
         if given:
             raise UsageError(f"--{name} is about the grid, and --exact plans without it.")
-
-
-@surrogate.command(epilog="Example:\n\n  softctl surrogate info arm.corners")
-def info(
-    store: Annotated[Path, typer.Argument(help="File that softctl plan --store made.")],
-    as_json: Json = False,
-) -> None:
-    """Say what a store of equilibria holds, model by model."""
-    from sofa_softctl.surrogate.grid.storage.store import Store, models_in
-    from sofa_softctl.view.terminal import plan as plan_tables
-
-    found = []
-    for model in models_in(store):
-        with Store(store, model) as opened:
-            found.append(opened.info())
-    if as_json:
-        data = [entry._asdict() for entry in map(plan_tables.stored_row, found)]
-        print_json(data)
-    else:
-        plan_tables.show_stores(found)

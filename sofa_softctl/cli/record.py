@@ -1,4 +1,4 @@
-"""The commands of `softctl record`."""
+"""The command `softctl record export`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sofa_softctl.cli.options import Json, print_json
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import RecordError, UsageError
 
@@ -19,23 +18,6 @@ if TYPE_CHECKING:
 record_app = typer.Typer(help="Recordings of runs and plans.", no_args_is_help=True)
 app.add_typer(record_app, name="record")
 
-RecordPath = Annotated[
-    Path, typer.Argument(help="FILE.mcap, or the FILE.mcap.part that a killed run left.")
-]
-
-
-@record_app.command(epilog="Example:\n\n  softctl record info out/trunk.mcap")
-def info(record: RecordPath, as_json: Json = False) -> None:
-    """Say what a recording holds, how its run ended, and what produced it."""
-    from sofa_softctl.record.record import read_record
-    from sofa_softctl.view.terminal import record as tables
-
-    found = read_record(record)
-    if as_json:
-        print_json(tables.record_to_dict(found))
-    else:
-        tables.show_record(found)
-
 
 @record_app.command(
     epilog="Examples:\n\n  softctl record export out/trunk.mcap --to trunk.csv\n\n"
@@ -44,7 +26,9 @@ def info(record: RecordPath, as_json: Json = False) -> None:
     "  softctl record export out/run.mcap --stream bridge.robot.command --to commands.csv"
 )
 def export(
-    record: RecordPath,
+    record: Annotated[
+        Path, typer.Argument(help="FILE.mcap, or the FILE.mcap.part that a killed run left.")
+    ],
     to: Annotated[
         Path,
         typer.Option(

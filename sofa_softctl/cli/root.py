@@ -52,6 +52,13 @@ class Commands(StoppableCommand, TyperGroup):
         """Return the names in the order of the help."""
         return [*self.commands]
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of a command line; `softctl mesh info` says what it is now."""
+        if args[1:2] == ["info"] and args[0] in ("library", "mesh", "record", "surrogate"):
+            new = " ".join(["softctl", *args[1:]])
+            ctx.fail(f"'softctl {args[0]} info' is '{new}' now.")
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the help without importing a command."""
         overview = copy(self)

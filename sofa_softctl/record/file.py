@@ -104,7 +104,7 @@ class RecordFile:
         if size := os.fstat(self.stream.fileno()).st_size:
             return (
                 f"'{self.path_partial}' is what an earlier run left that did not end "
-                f"({size} bytes), and would be replaced. 'softctl record info' says what is in "
+                f"({size} bytes), and would be replaced. 'softctl info' says what is in "
                 "it. Rename it, choose another name, or give --force."
             )
         return ""

@@ -295,7 +295,7 @@ class RecordWriter:
             raise RecordError(
                 f"Cannot write '{self.path}' any more: {reason.strerror or reason}. The first "
                 f"{self.kept} of {self.step_count} steps are safe in '{self.path_partial}', which "
-                "'softctl record info' and read_record read. Free some space, or choose another "
+                "'softctl info' and read_record read. Free some space, or choose another "
                 "folder, before the next run."
             ) from reason
 

@@ -137,7 +137,7 @@ def test_where_the_finer_model_cannot_be_fitted_widened_intervals_do_not_hold(
 def test_intervals_of_a_problem_of_ones_own(run_benchmark, tmp_path):
     """It simulates its data along a planned motion, with the noise that it declares."""
     time = np.arange(101) * 0.02
-    rows = [f"{t!r},{np.sin(3.0 * t)!r},0.0" for t in time.tolist()]
+    rows = [f"{t},{drive},0.0" for t, drive in zip(time, np.sin(3.0 * time), strict=True)]
     (tmp_path / "motion.csv").write_text("\n".join(["time [s], drive [V], tip [mm]", *rows]))
     words = ("intervals", "--out", tmp_path / "own.csv", "--json", "--problem", PROBLEM)
     words += ("--data", tmp_path / "motion.csv", "--repetitions", 5)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.inverse.measure import TABLE_2, compare_strategies, measure_row
-from benchmarks.planning import tables as paper_tables
+from benchmarks.inverse.tables import show_table_2
 from benchmarks.planning.cases import Case
 from benchmarks.planning.measure import PaperRow, measure_planning
+from benchmarks.planning.tables import show_planning
 from benchmarks.success_rates.cases import ROBOTS
 from tests.support.random_contact_problems import random_problem
 
@@ -45,7 +46,7 @@ def test_strategies_are_compared_and_shown(ring, capsys):
     assert all(entry["count"] >= 5 for entry in found.values())
     assert found["exact, 300 nodes"]["largest"] <= 1e-3
     assert compare_strategies([]) == {}
-    paper_tables.show_papers([ring], found)
+    show_table_2([ring], found)
     shown = capsys.readouterr().out
     assert "Table II" in shown and "coulomb" in shown and "pivoting" in shown
 
@@ -58,5 +59,5 @@ def test_the_table_on_planning_is_filled_in():
         assert grid.evaluations < found.evaluations_from_rest
         assert grid.error < 7e-6 and grid.apart < 1e-3
         assert 0.0 < grid.g < found.g
-    paper_tables.show_planning([found], PaperRow())
+    show_planning([found], PaperRow())
     assert found.to_dict()["paper"]["evaluations"] == 4800

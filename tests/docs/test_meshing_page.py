@@ -89,7 +89,7 @@ def test_the_surface_of_the_page_is_sound_and_has_its_volume(folder):
 
 def test_both_commands_of_the_page_print_the_volume(folder, monkeypatch, capsys):
     for name in ("finger.stl", "finger.vtk"):
-        monkeypatch.setattr(sys, "argv", ["softctl", "mesh", "info", str(folder / name), "--json"])
+        monkeypatch.setattr(sys, "argv", ["softctl", "info", str(folder / name), "--json"])
         with pytest.raises(SystemExit) as done:
             main()
         assert not done.value.code

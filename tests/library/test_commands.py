@@ -40,7 +40,7 @@ def built(problem, tmp_path_factory):
 
 
 def run(*words, good=True, status=0):
-    found = CliRunner().invoke(app, ["library", *words])
+    found = CliRunner().invoke(app, [*words] if words[0] == "info" else ["library", *words])
     if isinstance(found.exception, SystemExit):
         assert found.exit_code == status
     elif good and found.exception is not None:

@@ -512,7 +512,7 @@ def test_a_full_disk_names_what_is_safe(path, steps):
     assert not done.stderr
     said = re.fullmatch(
         rf"Cannot write '{path}' any more: File too large\. The first (\d+) of (\d+) steps are "
-        rf"safe in '{path}\.part', which 'softctl record info' and read_record read\. .*\n",
+        rf"safe in '{path}\.part', which 'softctl info' and read_record read\. .*\n",
         done.stdout,
     )
     assert said, done.stdout

@@ -151,9 +151,9 @@ def test_streams_of_the_same_rows_are_one_table(path, tmp_path):
 
 
 def test_the_commands_show_and_write_them(recorded, path, tmp_path, softctl):
-    status, out, _ = softctl("record", "info", path)
+    status, out, _ = softctl("info", path)
     assert status == 0 and "motor" in out and "stream" in out
-    assert json.loads(softctl("record", "info", path, "--json")[1])["streams"]["motor"] == {
+    assert json.loads(softctl("info", path, "--json")[1])["streams"]["motor"] == {
         "rows": 3,
         "shape": [3],
         "unit": "mm",

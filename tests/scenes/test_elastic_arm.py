@@ -13,7 +13,6 @@ from scenes.elastic_arm.pick_place import Move, parameters
 from scenes.elastic_arm.planners import library_planner
 from scenes.elastic_arm.tasks import pick_and_place
 from sofa_softctl import Session, read_record
-from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
 from sofa_softctl.library.build import Builder
@@ -205,14 +204,6 @@ def test_places_are_random_with_a_seed():
     assert [(move.x, move.y) for move in lead.moves[::2]] == scene.spots(3)
     with pytest.raises(SceneError, match="seed must be a whole number from 0 on; got 'x'"):
         session_of(seed="x")
-
-
-def test_the_study_counts_what_is_caught(small_library):
-    study = import_file(SCENE.parent / "studies" / "pick_place.py", "study")
-    caught, far, said = study.run(Path(small_library), 0.0, "")
-    assert caught == 3 and 0.0 < far < 15.0 and said == ""
-    caught, _, said = study.run(Path(small_library), 1.0, 3)
-    assert caught < 3 and "the hand would" in said
 
 
 def test_a_library_of_another_robot_or_of_motions_that_take_another_time_is_refused(tmp_path):

@@ -168,12 +168,9 @@ def test_from_the_command_line_with_a_store_and_a_plot(tmp_path):
     assert plot.stat().st_size > 10_000
     shown = CliRunner().invoke(app, command)
     assert "from the store" in shown.output.replace("\n", " ")
-    told = json.loads(CliRunner().invoke(app, ["surrogate", "info", str(store), "--json"]).output)
+    told = json.loads(CliRunner().invoke(app, ["info", str(store), "--json"]).output)
     assert [entry["equilibria"] for entry in told] == [again["from_store"]]
-    assert (
-        str(again["from_store"])
-        in CliRunner().invoke(app, ["surrogate", "info", str(store)]).output
-    )
+    assert str(again["from_store"]) in CliRunner().invoke(app, ["info", str(store)]).output
 
 
 def test_an_unknown_task_names_those_that_there_are():

@@ -39,7 +39,7 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False)
 class MeshDescription:
-    """What `softctl mesh info` shows."""
+    """What `softctl info` shows."""
 
     nodes: int
     """Number of points."""
