@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.behavior.cable import Cable
-from sofa_softctl.runtime.components.constraint.cable_areas import Surface, area_around
-from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import (
     Bool,
@@ -120,6 +118,8 @@ class CableModel(Cable):
                 f"needs one node for each vertex of its surface: {topology.describe()} has "
                 f"{len(x)} vertices, {self.state.describe()} {self.state.count} nodes."
             )
+        from sofa_softctl.runtime.components.constraint.cable_areas import Surface
+
         return Surface(x, topology.elements("edges"), triangles)
 
     def _spread(self) -> None:
@@ -128,6 +128,9 @@ class CableModel(Cable):
         self._owner, self._nodes = np.arange(len(points)), points
         self._shares = np.ones((len(points), 1))
         if self._spreads:
+            from sofa_softctl.runtime.components.constraint.cable_areas import area_around
+            from sofa_softctl.runtime.components.radii import radii_for
+
             surface, radii = self._surface(), radii_for(self, len(points), "points")
             if points.max() >= len(surface.x):
                 raise self.fault(
