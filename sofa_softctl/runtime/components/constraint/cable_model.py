@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from sofa_softctl.runtime.core.data.types import (
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.constraint.cable_areas import Surface
 
 
 class CableModel(Cable):
