@@ -24,7 +24,6 @@ import numpy as np
 
 from sofa_softctl import (
     InverseController,
-    SurrogateController,
     add_constraint_solver,
     add_effector,
     parameters_from_argv,
@@ -170,6 +169,8 @@ def createScene(
     tip.addObject("BarycentricMapping")
 
     if plan:
+        from sofa_softctl import SurrogateController
+
         root.addObject(SurrogateController(root=root, lines=[actuator], plan=plan))
         return root
 

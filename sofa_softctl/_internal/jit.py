@@ -13,6 +13,7 @@ import numba
 from numba.core import sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 
 from sofa_softctl._internal.compile_ahead import AHEAD
 from sofa_softctl._internal.kernel_cache import CACHE
@@ -97,7 +98,9 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
             self.compile(arguments)
 
     def _load(self, name: str) -> bool:
-        self.targetctx.refresh()
+        # Not targetctx.refresh(): its registries are for typing and lowering, 0.25 s; whatever
+        # compiles calls it. Machine code needs reference counts alone.
+        rtsys.initialize(self.targetctx)
         result = CACHE.load(name, self.targetctx)
         if result is None:
             return False

@@ -7,7 +7,8 @@ from typing import Any
 
 from numba import types
 
-from sofa_softctl._internal.compile_ahead import PACKAGE
+_PACKAGE = __name__.partition(".")[0]
+"""Left out at the beginning of modules' names."""
 
 
 def encode(kind: Any) -> Any:
@@ -18,7 +19,8 @@ def encode(kind: Any) -> Any:
             return ["array", *form]
         case types.NamedTuple() | types.NamedUniTuple():
             fields = kind.instance_class
-            home = f"{fields.__module__.removeprefix(PACKAGE)}:{fields.__qualname__}"
+            module = fields.__module__.removeprefix(f"{_PACKAGE}.")
+            home = f"{module}:{fields.__qualname__}"
             members: Any = kind
             return ["named tuple", home, *map(encode, members)]
         case types.BaseTuple():
@@ -46,7 +48,7 @@ def decode(text: Any) -> Any:
             return array(decode(dtype), dimensions, layout, not is_mutable, aligned=is_aligned)
         case "named tuple":
             module, _, name = rest[0].partition(":")
-            fields = getattr(importlib.import_module(PACKAGE + module), name)
+            fields = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
             return namespace.BaseTuple.from_types([decode(each) for each in rest[1:]], fields)
         case "tuple":
             return namespace.BaseTuple.from_types([decode(member) for member in rest])

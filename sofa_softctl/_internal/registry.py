@@ -31,7 +31,7 @@ class Registry(Generic[Thing]):
         error: Callable[[str], SoftctlError] = PluginError,
         check: Callable[[str, Any], Thing] = lambda name, thing: thing,
         reserved: tuple[str, ...] = (),
-        also: str = "",
+        unknown: str = "There is no {kind} '{name}'.{hint} Known: {known}.",
     ) -> None:
         """Make the registry of a kind of thing.
 
@@ -42,9 +42,9 @@ class Registry(Generic[Thing]):
             check: Called once with a name and the thing that was found for it; returns the thing
                 to use, or raises.
             reserved: Beginnings of names that are not free.
-            also: End of the list of known names in messages.
+            unknown: Message for an unknown name; {hint} suggests a similar name.
         """
-        self.kind, self.error, self.check, self.also = kind, error, check, also
+        self.kind, self.error, self.check, self.unknown = kind, error, check, unknown
         self.reserved = reserved
         self._homes: dict[str, str] = {}
         self._added: dict[str, Any] = {}
@@ -93,10 +93,10 @@ class Registry(Generic[Thing]):
         """
         thing = self.get(name)
         if thing is None:
-            known = self.names()
+            known = sorted(self.names())
+            hint = did_you_mean(name, known)
             raise self.error(
-                f"There is no {self.kind} '{name}'.{did_you_mean(name, known)} "
-                f"Known: {', '.join(sorted(known))}{self.also}."
+                self.unknown.format(kind=self.kind, name=name, hint=hint, known=", ".join(known))
             )
         return thing
 

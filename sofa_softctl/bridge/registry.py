@@ -19,7 +19,8 @@ DEVICES: Registry[type[Device]] = Registry(
         "udp": "bridge.devices.udp:UdpDevice",
         "zeromq": "bridge.devices.zeromq:ZeroMqDevice",
     },
-    error=lambda text: ConfigError(f"t{text[1:-1]}"),  # goes on in the middle of a sentence
+    error=ConfigError,
+    unknown="there is no device '{name}'.{hint} Known: {known}",  # follows "FILE, line N: "
 )
 """Classes of devices, imported when they are asked for."""
 

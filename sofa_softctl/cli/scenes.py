@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,4 +92,6 @@ def open_session(
         typer.echo(f"Backend: {chosen.describe()}")
     elif chosen.note:
         typer.echo(chosen.note, err=True)
-    return Session(scene, backend=backend, parameters=parameters(values), add=add)
+    session = Session(scene, backend=backend, parameters=parameters(values), add=add)
+    gc.set_threshold(700, 10, 10)  # Python's own numbers; `main` raised the first
+    return session

@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from time import process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import Sofa
@@ -23,7 +23,6 @@ from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.look_ahead import LookAhead
 from sofa_softctl.inverse.look_ahead_runner import LookAheadRunner
 from sofa_softctl.inverse.lost_objects import LostObjects
-from sofa_softctl.inverse.measured import MeasuredDisplacements
 from sofa_softctl.inverse.options import (
     CONTACTS,
     checked_effectors,
@@ -46,6 +45,9 @@ from sofa_softctl.scene.constraints.contacts import body_path, may_touch
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
+
+if TYPE_CHECKING:
+    from sofa_softctl.inverse.measured import MeasuredDisplacements
 
 Numbers = float | Sequence[float] | np.ndarray
 """One number for all actuators, or one for each."""
@@ -175,6 +177,8 @@ class InverseController(SceneController):
             distance = options.numbers(
                 self, "lead", lead, len(self.actuators), "actuator", options.POSITIVE
             )
+            from sofa_softctl.inverse.measured import MeasuredDisplacements
+
             self.measured = MeasuredDisplacements(self, measured, distance, self.names)
         self.solver = checked_solver(self, solver)
         self.contacts = options.choice(self, "contacts", contacts, CONTACTS)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, TOUCHING
-
-__all__ = ["INACTIVE", "OPEN", "SECTOR", "SLIDING", "STICKING", "TOUCHING", "Mode", "Modes"]
+INACTIVE, STICKING, SLIDING = 0, 1, 2
+OPEN, TOUCHING, SECTOR = 3, 4, 5
+"""Relaxed: anything; touching, whatever it does along the surface; sliding within a sector."""
 
 
 class Mode(Enum):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from sofa_softctl.qpcc.examples.free import one_cable
+import numpy as np
+
+from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 
@@ -22,7 +24,11 @@ def prepare(*, contacts: bool) -> None:
     Args:
         contacts: Whether there may be any; without them, solvers alone are loaded.
     """
-    solve(one_cable().problem, solver="proxqp")
+    unit = np.ones((1, 1))
+    one_cable = InverseProblem(
+        W_ea=0.5 * unit, W_aa=unit, delta_e_free=np.array([-2.0]), delta_a_free=np.zeros(1)
+    )
+    solve(one_cable, solver="proxqp")
     if contacts:
         from sofa_softctl.qpcc.examples.contacts import contact_problems
 

@@ -15,7 +15,6 @@ from sofa_softctl.errors import BackendError
 from sofa_softctl.runtime.bindings import modules
 from sofa_softctl.scene.sofa import start as sofa_start
 from sofa_softctl.scene.sofa.installation import HERE, find_installation, sofa_root
-from sofa_softctl.scene.sofa.problems import conda
 
 CHOICES = ("auto", "embedded", "sofa")
 MODULES = ("Sofa.Core", "Sofa.Simulation", "Sofa.SofaConstraintSolver", "SofaRuntime")
@@ -118,6 +117,8 @@ def _start(choice: str) -> str:
 
 def nothing_found() -> str:
     """Why SOFA cannot be had where there is none, and what to do."""
+    from sofa_softctl.scene.sofa.problems import conda
+
     root = sofa_root()
     where = "on the path, and SOFA_ROOT is not set"
     if root is not None:

@@ -19,7 +19,8 @@ DENSE: Registry[QPSolver] = Registry(
     },
     error=ProblemError,
     reserved=(ADAPTED,),
-    also=f", and {ADAPTED}NAME for any solver of the package qpsolvers",
+    unknown="There is no QP solver '{name}'.{hint} Known: {known}, and "
+    f"{ADAPTED}NAME for any solver of the package qpsolvers.",
 )
 """Solvers of dense QPs."""
 SPARSE: Registry[SparseQPSolver] = Registry(

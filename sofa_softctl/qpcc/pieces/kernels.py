@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
+from sofa_softctl.qpcc.modes import INACTIVE as INACTIVE
+from sofa_softctl.qpcc.modes import OPEN as OPEN
+from sofa_softctl.qpcc.modes import SECTOR as SECTOR
+from sofa_softctl.qpcc.modes import SLIDING as SLIDING
+from sofa_softctl.qpcc.modes import STICKING as STICKING
+from sofa_softctl.qpcc.modes import TOUCHING as TOUCHING
 from sofa_softctl.qpcc.pieces.small_algebra import applied, product, solve_dependent, solve_in_place
-
-INACTIVE, STICKING, SLIDING = 0, 1, 2  # as in `modes`
-OPEN, TOUCHING, SECTOR = 3, 4, 5
-"""Relaxed: anything; touching, whatever it does along the surface; sliding within a sector."""
 
 GAP, FORCE, SLIP, CONE, TIED, LIMIT = 0, 1, 2, 3, 4, 5
 """Type of a row: no interpenetration, no pull, slide forward, inside a friction cone, consistency

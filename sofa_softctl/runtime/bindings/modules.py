@@ -12,6 +12,7 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -61,11 +62,32 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__doc__ = "SOFA's Python API, answered by the embedded runtime of sofa_softctl."
-        vars(module).update(_CONTENTS[module.__name__]())
+        contents = _CONTENTS[module.__name__]()
+        vars(module).update(contents)
+        if homes := _LATER.get(module.__name__):
+            names = [name for name in (*contents, *homes) if not name.startswith("__")]
+            module.__all__ = names  # type: ignore[attr-defined]
+            module.__getattr__ = _on_first_use(module, homes)  # type: ignore[method-assign]
+            module.__dir__ = lambda: [*vars(module), *homes]  # type: ignore[method-assign]
+
+
+def _on_first_use(module: ModuleType, homes: dict[str, str]) -> Callable[[str], Any]:
+    """Make the `__getattr__` of a module that imports these contents when they are asked for."""
+    otherwise = vars(module).get("__getattr__")
+
+    def get(name: str) -> Any:
+        if name in homes:
+            content = resolve_name(homes[name])
+            setattr(module, name, content)
+            return content
+        if otherwise is not None:
+            return otherwise(name)
+        raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+
+    return get
 
 
 def _sofa() -> dict[str, Any]:
-    from sofa_softctl.runtime.bindings.prefab import Prefab
     from sofa_softctl.runtime.helper import message
     from sofa_softctl.runtime.simulation.scene_file import import_scene
 
@@ -73,10 +95,9 @@ def _sofa() -> dict[str, Any]:
     contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
     contents["__version__"] = VERSION
     contents["GetVersion"] = _version
-    contents["Prefab"] = Prefab
     contents["import_sofa_python_scene"] = import_scene
     contents["__getattr__"] = _not_in_sofa
-    submodules = ("Core", "Helper", "Simulation", "SofaGL", "Types", "constants")
+    submodules = ("Core", "Helper", "Simulation", "Types", "constants")
     return contents | {name: importlib.import_module(f"Sofa.{name}") for name in submodules}
 
 
@@ -97,9 +118,6 @@ def _version() -> str:
 def _core() -> dict[str, Any]:
     from sofa_softctl.runtime.behavior.mechanics import Mass
     from sofa_softctl.runtime.behavior.state import MechanicalState
-    from sofa_softctl.runtime.bindings.force_field import ForceFieldVec3d
-    from sofa_softctl.runtime.bindings.prefab import RawPrefab
-    from sofa_softctl.runtime.components.collision.listener import ContactListener
     from sofa_softctl.runtime.core import children, context, factory, link
     from sofa_softctl.runtime.core.base import Base
     from sofa_softctl.runtime.core.component import Component
@@ -118,9 +136,7 @@ def _core() -> dict[str, Any]:
         "BaseMechanicalState": MechanicalState,
         "BaseNode": context.BaseNode,
         "BaseObject": Component,
-        "BasePrefab": RawPrefab,
         "ClassEntry": factory.ClassEntry,
-        "ContactListener": ContactListener,
         "Context": context.Context,
         "Controller": Controller,
         "Data": data.Data,
@@ -130,7 +146,6 @@ def _core() -> dict[str, Any]:
         "DataEngine": DataEngine,
         "DataString": data_container.DataString,
         "DataVectorString": data_container.DataVectorString,
-        "ForceFieldVec3d": ForceFieldVec3d,
         "Link": link.Link,
         "LinkPath": LinkPath,
         "MassVec3d": Mass,
@@ -138,7 +153,6 @@ def _core() -> dict[str, Any]:
         "NodeIterator": children.NodeIterator,
         "Object": Component,
         "ObjectFactory": factory.ObjectFactory,
-        "RawPrefab": RawPrefab,
         "TaskScheduler": importlib.import_module("Sofa.Core.TaskScheduler"),
         "WriteAccessor": data.WriteAccess,
     }
@@ -271,6 +285,16 @@ def _timer() -> dict[str, Any]:
     return {name: getattr(timer, name) for name in names.split()}
 
 
+_LATER = {
+    "Sofa": {"Prefab": "sofa_softctl.runtime.bindings.prefab:Prefab", "SofaGL": "Sofa.SofaGL"},
+    "Sofa.Core": {
+        "BasePrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
+        "ContactListener": "sofa_softctl.runtime.components.collision.listener:ContactListener",
+        "ForceFieldVec3d": "sofa_softctl.runtime.bindings.force_field:ForceFieldVec3d",
+        "RawPrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
+    },
+}
+"""Contents that few scenes use, imported at their first use."""
 _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa": _sofa,
     "Sofa.Core": _core,

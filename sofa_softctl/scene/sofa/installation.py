@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from importlib.machinery import all_suffixes
 from pathlib import Path
 
+PLUGINS = ("Sofa.Component", "SoftRobots")
+"""What scenes of this package need from SOFA; a scene asks for more by RequiredPlugin."""
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 """This Python, such as '3.12'."""
 BELOW_ROOT = (

@@ -17,8 +17,6 @@ from sofa_softctl.scene.sofa.installation import (
 
 OLDEST = "25.06"
 """The oldest SOFA whose names and events the package knows."""
-PLUGINS = ("Sofa.Component", "SoftRobots")
-"""What scenes of this package need from SOFA; a scene asks for more by RequiredPlugin."""
 CONDA_PYTHONS = ("3.11", "3.12", "3.13")
 """The Pythons that this package and the conda packages of SOFA have in common."""
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from sofa_softctl.errors import BackendError
 from sofa_softctl.runtime.bindings import modules
-from sofa_softctl.scene.sofa.import_errors import explain
 from sofa_softctl.scene.sofa.installation import (
+    PLUGINS,
     Installation,
     find_installation,
     plugin_library,
@@ -24,7 +24,6 @@ from sofa_softctl.scene.sofa.installation import (
     sofa_root,
     version_of,
 )
-from sofa_softctl.scene.sofa.problems import PLUGINS, problems
 
 PACKAGES = ("Sofa", "SofaRuntime", "SofaTypes")
 """The Python packages of SofaPython3."""
@@ -36,6 +35,8 @@ def start_sofa(found: Installation) -> None:
     Raises:
         BackendError: Something does; or the import failed.
     """
+    from sofa_softctl.scene.sofa.problems import problems
+
     for problem in problems(found):
         raise BackendError(problem)
     if str(found.packages) not in sys.path:
@@ -53,6 +54,8 @@ def import_module(name: str) -> ModuleType:
         with contextlib.redirect_stdout(io.StringIO()):
             return importlib.import_module(name)
     except ImportError as error:
+        from sofa_softctl.scene.sofa.import_errors import explain
+
         raise BackendError(explain(name, str(error), find_installation())) from error
 
 

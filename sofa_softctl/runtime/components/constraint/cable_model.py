@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.cable import Cable
-from sofa_softctl.runtime.components.constraint.cable_areas import Surface, area_around
-from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import (
     Bool,
@@ -21,6 +19,9 @@ from sofa_softctl.runtime.core.data.types import (
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.constraint.cable_areas import Surface
 
 
 class CableModel(Cable):
@@ -120,6 +121,8 @@ class CableModel(Cable):
                 f"needs one node for each vertex of its surface: {topology.describe()} has "
                 f"{len(x)} vertices, {self.state.describe()} {self.state.count} nodes."
             )
+        from sofa_softctl.runtime.components.constraint.cable_areas import Surface
+
         return Surface(x, topology.elements("edges"), triangles)
 
     def _spread(self) -> None:
@@ -128,6 +131,9 @@ class CableModel(Cable):
         self._owner, self._nodes = np.arange(len(points)), points
         self._shares = np.ones((len(points), 1))
         if self._spreads:
+            from sofa_softctl.runtime.components.constraint.cable_areas import area_around
+            from sofa_softctl.runtime.components.radii import radii_for
+
             surface, radii = self._surface(), radii_for(self, len(points), "points")
             if points.max() >= len(surface.x):
                 raise self.fault(

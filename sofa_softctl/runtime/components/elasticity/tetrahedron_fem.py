@@ -9,7 +9,6 @@ import numpy as np
 from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
-from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
 from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
@@ -235,6 +234,8 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     def step_term(self) -> StepTerm:
         """See ForceField."""
+        from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
+
         return CorotationalTerm(self)
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
-from sofa_softctl.runtime.components.roi.oriented_box import within_oriented_box
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Vectors
 
 
@@ -48,6 +47,9 @@ class BoxROI(RegionOfInterest):
         inside = np.zeros(len(points), dtype=bool)
         for box in self.box.get():
             inside |= ((points >= box[:3]) & (points <= box[3:])).all(axis=1)
-        for box in self._oriented:
-            inside |= within_oriented_box(points, box)
+        if len(self._oriented):
+            from sofa_softctl.runtime.components.roi.oriented_box import within_oriented_box
+
+            for box in self._oriented:
+                inside |= within_oriented_box(points, box)
         return inside

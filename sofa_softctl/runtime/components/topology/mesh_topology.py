@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.core.data.types import Bool, Text, Vectors
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
@@ -31,6 +30,8 @@ class MeshTopology(Topology):
             SceneError: the file is missing, unreadable or broken.
         """
         if self.filename.get():
+            from sofa_softctl.runtime.components.loader.by_ending import loaded
+
             loader = loaded(self, self.filename)
             for name in ("position", *ELEMENTS):
                 self._data[name].set(loader._data[name].get().copy())
