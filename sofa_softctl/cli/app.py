@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -15,15 +14,9 @@ from sofa_softctl.status import ExitStatus
 
 __all__ = ["app", "main", "run_app"]
 
-OBJECTS_OF_IMPORTS = 50_000
-"""New objects after which garbage is collected while modules are imported; 700, Python's own
-number, makes the start of a run a tenth slower."""
-
 
 def main() -> None:
     """Run softctl; see `run_app`."""
-    if sys.argv[1:2] == ["run"]:
-        gc.set_threshold(OBJECTS_OF_IMPORTS)  # until `open_session` has loaded the scene
     run_app(app)
 
 

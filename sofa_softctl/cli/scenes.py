@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,6 +91,4 @@ def open_session(
         typer.echo(f"Backend: {chosen.describe()}")
     elif chosen.note:
         typer.echo(chosen.note, err=True)
-    session = Session(scene, backend=backend, parameters=parameters(values), add=add)
-    gc.set_threshold(700, 10, 10)  # Python's own numbers; `main` raised the first
-    return session
+    return Session(scene, backend=backend, parameters=parameters(values), add=add)
