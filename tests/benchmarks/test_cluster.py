@@ -24,9 +24,9 @@ def test_what_runs_cost_is_counted():
     assert 1000.0 < found.received < 1e5 and 1000.0 < found.sent < 1e5
 
 
-def test_it_is_shown(softctl):
-    status, out, _ = softctl(
-        "bench", "cluster", "--workers", 2, "--threads", 1, "--seconds", 0.05, "--runs", 10
+def test_it_is_shown(run_benchmark):
+    status, out, _ = run_benchmark(
+        "cluster", "--workers", 2, "--threads", 1, "--seconds", 0.05, "--runs", 10
     )
     assert status == 0
     assert "2 Dask workers, 2 runs of 0.05 s at once" in out and "shortest run" in out
