@@ -405,6 +405,7 @@ def _experiments(
 ) -> list[Experiment]:
     """Models of recordings, which are kept too; notes on each are kept and printed."""
     from sofa_softctl.identification.data.files import read_recording
+    from sofa_softctl.identification.experiment import Experiment
 
     found = []
     for file in files:
