@@ -13,7 +13,7 @@ import numpy as np
 
 from sofa_softctl.batch import read
 
-STUDIES = Path(__file__).parents[2] / "scenes" / "studies"
+STUDIES = Path(__file__).parents[2] / "benchmarks" / "robustness"
 LABELS = {
     "young_modulus": "modulus [kPa]",
     "mass": "mass [g]",

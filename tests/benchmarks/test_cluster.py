@@ -26,9 +26,9 @@ def test_what_runs_cost_is_counted():
 
 
 @pytest.mark.study
-def test_it_is_shown(softctl):
-    status, out, _ = softctl(
-        "bench", "cluster", "--workers", 2, "--threads", 1, "--seconds", 0.05, "--runs", 10
+def test_it_is_shown(run_benchmark):
+    status, out, _ = run_benchmark(
+        "cluster", "--workers", 2, "--threads", 1, "--seconds", 0.05, "--runs", 10
     )
     assert status == 0
     assert "2 Dask workers, 2 runs of 0.05 s at once" in out and "shortest run" in out

@@ -13,7 +13,8 @@ from tests.docs.pages import text
 
 pytestmark = pytest.mark.study
 
-STUDIES = sorted((Path(__file__).parents[2] / "benchmarks" / "robustness").glob("*.toml"))
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "robustness"
+STUDIES = sorted(FOLDER.glob("*.toml"))
 BEGIN = {robot.scene: robot.begin for robot in ROBOTS.values()}
 PAGE = text("reference/robustness")
 
@@ -50,3 +51,9 @@ def test_the_first_run_gives_all_measures(study, own):
     assert set(measures) == set(study.scenario.measures)
     assert measures["reached"] == (measures["ratio"] <= 1.0)
     assert measures["ratio"] >= 0.0
+
+
+@pytest.mark.parametrize(("name", "count"), [("paths", 32), ("fast", 16)])
+def test_the_studies_of_random_paths_can_be_read(name, count):
+    study = read_study(FOLDER / "planning" / f"{name}.toml")
+    assert len(list(study.runs())) == count

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.inverse import transfer
-from benchmarks.planning import tables as paper_tables
+from benchmarks.inverse.tables import show_transfer
 
 pytestmark = pytest.mark.study
 
@@ -24,6 +24,6 @@ def test_another_plant_comes_near_the_simulation_but_not_to_it(monkeypatch, caps
     monkeypatch.setattr(transfer, "PLANT", {})
     [same] = transfer.measure_transfer(SCENES, steps=64)
     assert same.position[0] < 0.1 * found.position[0]
-    paper_tables.show_transfer([found], transfer.PaperTransfer())
+    show_transfer([found], transfer.PaperTransfer())
     assert "8.69 (3.79)" in capsys.readouterr().out
     assert found.to_dict()["energy"] == pytest.approx(5e-5)

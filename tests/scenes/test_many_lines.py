@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.batch.study_file import read_study
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.plan_scene import prepare_scene
@@ -56,9 +55,3 @@ def test_random_paths_begin_in_the_middle_rest_at_the_end_and_are_as_large_as_as
             < 1e-3 * np.linalg.norm(np.diff(path, axis=0), axis=1).max()
         )
     assert np.abs(paths[0] - paths[1]).max() > 1.0
-
-
-@pytest.mark.parametrize(("name", "count"), [("paths", 32), ("fast", 16)])
-def test_the_studies_of_random_paths_can_be_read(name, count):
-    study = read_study(SCENE.parent / "studies" / "planning" / f"{name}.toml")
-    assert len(list(study.runs())) == count
