@@ -33,6 +33,13 @@ from numba.core.caching import CompileResultCacheImpl
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
+from sofa_softctl._internal.separate_kernels import (
+    announce,
+    find_declared,
+    find_entry,
+    is_ready,
+)
+
 VARIABLE = "SOFTCTL_KERNEL_CACHE"
 """Environment variable with another folder for compiled kernels."""
 FALLBACK_VARIABLE = "SOFTCTL_KERNEL_CACHE_FALLBACK"
@@ -41,7 +48,7 @@ UNUSED_MAX = 90 * 86400.0
 """Time after which a file that was not used is removed [s]."""
 DAY = 86400.0
 """Precision of the time of last use, and least time between two removals of old files [s]."""
-_MAGIC = b"softctl kernel 1\n"
+_MAGIC = b"softctl kernel 2\n"
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
 
 
@@ -67,7 +74,10 @@ class KernelCache:
             payload = _read(folder / f"{name}.kernel") if folder and _is_trusted(folder) else None
             if payload is not None:
                 try:
-                    return _Serializer().rebuild(target_context, pickle.loads(payload))
+                    separate, entry, content = pickle.loads(payload)
+                    if all(map(is_ready, separate)):  # else the process would end: no such symbol
+                        announce(entry, target_context)
+                        return _Serializer().rebuild(target_context, content)
                 except Exception:  # unpickling may raise anything; the kernel is compiled again
                     continue
         return None
@@ -76,7 +86,8 @@ class KernelCache:
         """Keep a compile result, here or, if that fails, for this process and its children."""
         if result.lifted or result.library.has_dynamic_globals:  # it holds addresses
             return
-        content = dumps(_Serializer().reduce(result))
+        separate, entry = find_declared(result), find_entry(result)
+        content = dumps((separate, entry, _Serializer().reduce(result)))
         if self._is_usable:
             try:
                 self._make_folder()

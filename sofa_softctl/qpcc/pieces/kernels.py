@@ -74,7 +74,7 @@ class Statement(NamedTuple):
 # The contact law ----------------------------------------------------------------------------------
 
 
-@njit
+@njit(separate=True)
 def distances(
     force: np.ndarray,
     delta: np.ndarray,
@@ -104,7 +104,7 @@ def distances(
     return error
 
 
-@njit
+@njit(inner=True, separate=True)
 def motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     """delta of the contact rows, shape (n_r,)."""
     delta = applied(s.W, force) + s.d
@@ -117,7 +117,7 @@ def motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
 # Elimination of the forces ------------------------------------------------------------------------
 
 
-@njit
+@njit(inner=True, separate=True)
 def eliminate(
     s: Statement, kind: np.ndarray, direction: np.ndarray, balance: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -155,7 +155,7 @@ def eliminate(
     return _eliminate_dependent(s, rows[:k], E, F, X, x)
 
 
-@njit
+@njit(inner=True, separate=True)
 def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows of touching contacts; the place of each row among them, -1 = none; their number."""
     n_r = len(s.d)
@@ -168,7 +168,7 @@ def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return rows, place, k
 
 
-@njit
+@njit(inner=True, separate=True)
 def slide(
     s: Statement,
     kind: np.ndarray,
@@ -196,7 +196,7 @@ def slide(
         E[t, n], E[t, t], E[t, w] = s.mu[c], u_t, u_w
 
 
-@njit
+@njit(inner=True, separate=True)
 def _eliminate_dependent(
     s: Statement, rows: np.ndarray, E: np.ndarray, F: np.ndarray, X: np.ndarray, x: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -235,7 +235,7 @@ class PieceRows(NamedTuple):
     of: np.ndarray
 
 
-@njit
+@njit(inner=True, separate=True)
 def _rows_of(
     s: Statement,
     kind: np.ndarray,
@@ -309,7 +309,7 @@ class Assembled(NamedTuple):
     rows: PieceRows
 
 
-@njit
+@njit(separate=True)
 def assemble(
     s: Statement,
     kind: np.ndarray,

@@ -59,7 +59,7 @@ class PiecePoint(NamedTuple):
     """Sum of violations of its rows."""
 
 
-@njit
+@njit(inner=True, separate=True)
 def point_at(
     s: Statement,
     kind: np.ndarray,
@@ -82,7 +82,7 @@ def point_at(
     return PiecePoint(effort, force, direction, balance, planes, qp, v, objective, violated)
 
 
-@njit
+@njit(inner=True, separate=True)
 def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
     """Weighted sum of row violations, weights by row type and contact.
 
@@ -105,7 +105,7 @@ def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
     return total
 
 
-@njit
+@njit(inner=True, separate=True)
 def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
     """Penalty weights of rows, somewhat above their multipliers, by row type and contact.
 
@@ -121,7 +121,7 @@ def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
     return weight + 0.02 * largest
 
 
-@njit
+@njit(inner=True, separate=True)
 def _follow(
     s: Statement,
     kind: np.ndarray,
@@ -155,7 +155,7 @@ def _follow(
     return False
 
 
-@njit
+@njit(separate=True)
 def variables_at(X: np.ndarray, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Variables of a piece at efforts and internal forces."""
     n, n_v = len(effort), X.shape[1]
@@ -167,7 +167,7 @@ def variables_at(X: np.ndarray, effort: np.ndarray, force: np.ndarray) -> np.nda
     return v
 
 
-@njit
+@njit(inner=True, separate=True)
 def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
     """1/2 ||F_u u + F_c lam + f||^2."""
     residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
@@ -177,7 +177,7 @@ def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
     return value
 
 
-@njit
+@njit(inner=True, separate=True)
 def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) -> Planes:
     """Known planes, and those where the forces of sticking contacts are nearest to their cones.
 
@@ -210,7 +210,7 @@ def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) 
     return Planes(contact[:m], direction[:m])
 
 
-@njit
+@njit(inner=True)
 def _turn(
     s: Statement,
     kind: np.ndarray,

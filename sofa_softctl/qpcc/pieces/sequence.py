@@ -187,7 +187,7 @@ def solve_piece(
     return _result(s, SOLVED if best.violated < np.inf else FAILED, best, dual, border, done)
 
 
-@njit
+@njit(inner=True, separate=True)
 def _gain(
     here: PiecePoint, there: PiecePoint, H: np.ndarray, g: np.ndarray, v: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, float]:
@@ -216,7 +216,7 @@ def _gain(
     return model, promised, gained - violation(there.qp.rows, there.v, weight)
 
 
-@njit
+@njit(inner=True, separate=True)
 def _better(s: Statement, point: PiecePoint, best: PiecePoint) -> bool:
     """Whether a point satisfies every row as well as the best one, with a lower objective."""
     if point.violated > LAW_ACCEPTED * s.size:
@@ -226,7 +226,7 @@ def _better(s: Statement, point: PiecePoint, best: PiecePoint) -> bool:
     return point.objective < best.objective or point.violated < best.violated
 
 
-@njit
+@njit(inner=True, separate=True)
 def _result(
     s: Statement, outcome: int, p: PiecePoint, dual: np.ndarray, border: np.ndarray, rounds: int
 ) -> PieceResult:
@@ -241,7 +241,7 @@ def _result(
     )
 
 
-@njit
+@njit(inner=True)
 def _pressing(rows: PieceRows, y: np.ndarray, n_c: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest border multiplier of each contact, and the type of that border."""
     dual, border = np.zeros(n_c), np.full(n_c, -1)

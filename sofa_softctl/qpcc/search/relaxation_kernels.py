@@ -99,7 +99,7 @@ def relaxed_objective(
     return convex, Convex(H, g, constant, anchor, optimum)
 
 
-@njit
+@njit(inner=True)
 def _convex_with(
     H: np.ndarray, M: np.ndarray, weight: float, anchor: float, scale: np.ndarray, L: np.ndarray
 ) -> bool:
@@ -212,7 +212,7 @@ def solve_relaxation(
     return SOLVED, v, value, rows
 
 
-@njit
+@njit(inner=True)
 def _add_plane(
     G: np.ndarray, low: np.ndarray, high: np.ndarray, row: int, scale: np.ndarray,
     r: int, mu: float, p: float, q: float,
