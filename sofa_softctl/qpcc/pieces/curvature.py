@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
-from sofa_softctl.qpcc.pieces.kernels import CONE, SLIDING, PieceRows, Statement, motion
+from sofa_softctl.qpcc.pieces.kernels import CONE, SLIDING, PieceRows, Statement, motion, slides
 from sofa_softctl.qpcc.pieces.multipliers import law_multipliers
 
 
@@ -37,7 +37,7 @@ def curvature(
     """
     K = np.zeros((X.shape[1], X.shape[1]))
     _add_cones(K, s, rows, y, X, force)
-    if (kind == SLIDING).any():
+    if slides(kind):
         nu = law_multipliers(s, kind, direction, balance, rows, y, effort, force)
         _add_sliding(K, s, kind, nu, X, effort, force)
     return K
