@@ -31,11 +31,11 @@ def njit(function: Kernel) -> Kernel: ...
 
 
 @overload
-def njit(*, fastmath: bool = False) -> Callable[[Kernel], Kernel]: ...
+def njit(*, fastmath: bool = False, inner: bool = False) -> Callable[[Kernel], Kernel]: ...
 
 
 def njit(
-    function: Kernel | None = None, *, fastmath: bool = False
+    function: Kernel | None = None, *, fastmath: bool = False, inner: bool = False
 ) -> Kernel | Callable[[Kernel], Kernel]:
     """Compile a function with numba; division by zero gives inf or NaN, as in NumPy.
 
@@ -44,9 +44,11 @@ def njit(
         fastmath: Let the compiler reorder sums and fuse products into them. Off by default: our
             numbers are compared with SOFA's to 12 digits. For factorisations, where the order of
             the sums is arbitrary anyway.
+        inner: Leave out the entry from Python, which is large for arguments with many arrays: only
+            kernels may call it.
     """
     if function is None:
-        return functools.partial(njit, fastmath=fastmath)
+        return functools.partial(njit, fastmath=fastmath, inner=inner)
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     options = {
@@ -54,9 +56,10 @@ def njit(
         "error_model": "numpy",
         "boundscheck": False,
         "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": inner,
         "fastmath": RELAXED if fastmath else False,
     }
-    kernel: Any = CachedKernel(function, targetoptions=options)
+    kernel: Any = (InnerKernel if inner else CachedKernel)(function, targetoptions=options)
     AHEAD.modules.add(function.__module__)
     compiled_kernel: Kernel = kernel
     return compiled_kernel
@@ -108,6 +111,18 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
         self.targetctx.insert_user_function(result.entry_point, result.fndesc, libraries)
         self.add_overload(result)
         return True
+
+
+class InnerKernel(CachedKernel):
+    """A kernel that only kernels call."""
+
+    def add_overload(self, result: Any) -> None:
+        """Note compiled code; the caller from Python does not learn of it."""
+        overloads: Any = self.overloads
+        overloads[tuple(result.signature.args)] = result
+
+    def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
+        raise TypeError(f"Only kernels can call {self.py_func.__name__}(): it is an inner kernel.")
 
 
 _DIGEST = KernelDigest()

@@ -37,7 +37,7 @@ class ActiveSet(NamedTuple):
     """Number of active limits, shape (1,)."""
 
 
-@njit
+@njit(inner=True)
 def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
     """The optimum of 1/2 x^T L L^T x + g^T x without limits."""
     n = len(g)
@@ -61,7 +61,7 @@ def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
     )  # fmt: skip
 
 
-@njit
+@njit(inner=True)
 def dual_active_set(
     a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray, doubt: float
 ) -> int:
@@ -167,7 +167,7 @@ def dual_active_set(
     return FAILED
 
 
-@njit
+@njit(inner=True)
 def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
     """Append a column to R, from d = J^T normal."""
     n = len(J)
@@ -185,7 +185,7 @@ def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
         R[i, q] = d[i]
 
 
-@njit
+@njit(inner=True)
 def _let_go(J: np.ndarray, R: np.ndarray, leaves: int, q: int) -> None:
     """Remove a column of R; q remain."""
     n = len(J)

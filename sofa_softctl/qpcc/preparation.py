@@ -18,8 +18,8 @@ _FEW = SearchOptions("exact", nodes=50)
 def prepare(*, contacts: bool) -> None:
     """Load the QP solvers and the search's compiled code, by solving small problems.
 
-    Some tenths of a second; a minute where the code has to be compiled, once on a machine. Without
-    it the first contact, or the first rejected answer of a solver, delays a step by that.
+    Some tenths of a second; half a minute where the code has to be compiled, once on a machine.
+    Without it the first contact, or the first rejected answer of a solver, delays a step by that.
 
     Args:
         contacts: Whether there may be any; without them, solvers alone are loaded.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
-from sofa_softctl.qpcc.pieces.kernels import CONE, SLIDING, PieceRows, Statement, motion
+from sofa_softctl.qpcc.pieces.kernels import CONE, SLIDING, PieceRows, Statement, motion, slides
 from sofa_softctl.qpcc.pieces.multipliers import law_multipliers
 
 
-@njit
+@njit(inner=True)
 def curvature(
     s: Statement,
     kind: np.ndarray,
@@ -37,13 +37,13 @@ def curvature(
     """
     K = np.zeros((X.shape[1], X.shape[1]))
     _add_cones(K, s, rows, y, X, force)
-    if (kind == SLIDING).any():
+    if slides(kind):
         nu = law_multipliers(s, kind, direction, balance, rows, y, effort, force)
         _add_sliding(K, s, kind, nu, X, effort, force)
     return K
 
 
-@njit
+@njit(inner=True)
 def _add_cones(
     K: np.ndarray, s: Statement, rows: PieceRows, y: np.ndarray, X: np.ndarray, force: np.ndarray
 ) -> None:
@@ -62,7 +62,7 @@ def _add_cones(
                 K[a, b] += y[i] / size * across[a] * across[b]
 
 
-@njit
+@njit(inner=True)
 def _add_sliding(
     K: np.ndarray,
     s: Statement,

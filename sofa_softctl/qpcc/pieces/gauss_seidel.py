@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl._internal.jit import njit
 
 
-@njit
+@njit(inner=True)
 def _stick(W: np.ndarray, j: int, d: np.ndarray, lam: np.ndarray, new: np.ndarray) -> bool:
     """Force that sticks a contact, by Cramer's rule; False if W is singular there.
 
@@ -31,7 +31,7 @@ def _stick(W: np.ndarray, j: int, d: np.ndarray, lam: np.ndarray, new: np.ndarra
     return True
 
 
-@njit
+@njit(inner=True)
 def _contact(
     W: np.ndarray,
     j: int,

@@ -106,20 +106,42 @@ def distances(
     return error
 
 
-@njit
+@njit(inner=True)
 def motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     """delta of the contact rows, shape (n_r,)."""
-    delta = applied(s.W, force) + s.d
+    delta = applied(s.W, force)
+    for r in range(len(delta)):
+        delta[r] += s.d[r]
     for a in range(len(effort)):
         for r in range(len(delta)):
             delta[r] += s.C[a, r] * effort[a]
     return delta
 
 
+@njit(inner=True)
+def largest_distance(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
+    """Largest distance of a contact from its law."""
+    error = distances(force, motion(s, effort, force), s.mu, s.starts, s.sticking)
+    largest = error[0]
+    for c in range(1, len(error)):
+        if error[c] > largest or np.isnan(error[c]):
+            largest = error[c]
+    return largest
+
+
+@njit(inner=True)
+def slides(kind: np.ndarray) -> bool:
+    """Whether any contact slides."""
+    for c in range(len(kind)):
+        if kind[c] == SLIDING:
+            return True
+    return False
+
+
 # Elimination of the forces ------------------------------------------------------------------------
 
 
-@njit
+@njit(inner=True)
 def eliminate(
     s: Statement, kind: np.ndarray, direction: np.ndarray, balance: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -157,7 +179,7 @@ def eliminate(
     return _eliminate_dependent(s, rows[:k], E, F, X, x)
 
 
-@njit
+@njit(inner=True)
 def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows of touching contacts; the place of each row among them, -1 = none; their number."""
     n_r = len(s.d)
@@ -170,7 +192,7 @@ def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return rows, place, k
 
 
-@njit
+@njit(inner=True)
 def slide(
     s: Statement,
     kind: np.ndarray,
@@ -198,7 +220,7 @@ def slide(
         E[t, n], E[t, t], E[t, w] = s.mu[c], u_t, u_w
 
 
-@njit
+@njit(inner=True)
 def _eliminate_dependent(
     s: Statement, rows: np.ndarray, E: np.ndarray, F: np.ndarray, X: np.ndarray, x: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -215,11 +237,16 @@ def _eliminate_dependent(
         x[rows[i]] = -Y[i, n]
     T, t = np.zeros((free, n + free)), np.zeros(free)
     ties = 0
-    for component in unreached:
-        if np.abs(component[:n]).max() > CONSISTENT:
-            T[ties, :n], t[ties] = component[:n], -component[n]
+    for i in range(len(unreached)):
+        largest = 0.0
+        for j in range(n):
+            largest = max(largest, abs(unreached[i, j]))
+        if largest > CONSISTENT:
+            for j in range(n):
+                T[ties, j] = unreached[i, j]
+            t[ties] = -unreached[i, n]
             ties += 1
-        elif abs(component[n]) > CONSISTENT * s.size:
+        elif abs(unreached[i, n]) > CONSISTENT * s.size:
             return False, wide, x, T, t
     return True, wide, x, T[:ties], t[:ties]
 
@@ -237,7 +264,7 @@ class PieceRows(NamedTuple):
     of: np.ndarray
 
 
-@njit
+@njit(inner=True)
 def _rows_of(
     s: Statement,
     kind: np.ndarray,
@@ -256,31 +283,40 @@ def _rows_of(
     low, high = np.zeros(most), np.full(most, np.inf)
     what, of = np.empty(most, np.int64), np.empty(most, np.int64)
     m = 0
-    D, e = product(s.W, X), applied(s.W, x) + s.d  # delta = D v + e
-    for a in range(n):
-        for r in range(len(x)):
+    D, e = product(s.W, X), applied(s.W, x)
+    for r in range(len(x)):  # delta = D v + e
+        e[r] += s.d[r]
+        for a in range(n):
             D[r, a] += s.C[a, r]
     for c in range(n_c):
         r = s.starts[c]
         if kind[c] == INACTIVE:
-            G[m], low[m], what[m], of[m] = D[r], -e[r], GAP, c
+            low[m], what[m], of[m] = -e[r], GAP, c
+            for j in range(n_v):
+                G[m, j] = D[r, j]
         else:
-            G[m], low[m], what[m], of[m] = X[r], -x[r], FORCE, c
+            low[m], what[m], of[m] = -x[r], FORCE, c
+            for j in range(n_v):
+                G[m, j] = X[r, j]
         m += 1
         if kind[c] == SLIDING:
             u, v = direction[c, 0], direction[c, 1]
-            G[m] = u * D[r + 1] + v * D[r + 2]
+            for j in range(n_v):
+                G[m, j] = u * D[r + 1, j] + v * D[r + 2, j]
             low[m], what[m], of[m] = -u * e[r + 1] - v * e[r + 2], SLIP, c
             m += 1
     for i in range(len(cut_contact)):
         c = cut_contact[i]
         r, p, q = s.starts[c], cut_direction[i, 0], cut_direction[i, 1]
-        G[m] = s.mu[c] * X[r] - p * X[r + 1] - q * X[r + 2]
+        for j in range(n_v):
+            G[m, j] = s.mu[c] * X[r, j] - p * X[r + 1, j] - q * X[r + 2, j]
         low[m] = -(s.mu[c] * x[r] - p * x[r + 1] - q * x[r + 2])
         what[m], of[m] = CONE, c
         m += 1
     for i in range(k):
-        G[m], low[m], high[m], what[m], of[m] = T[i], t[i], t[i], TIED, i
+        low[m], high[m], what[m], of[m] = t[i], t[i], TIED, i
+        for j in range(n_v):
+            G[m, j] = T[i, j]
         m += 1
     for i in range(len(s.low)):
         offset = 0.0
@@ -328,7 +364,9 @@ def assemble(
     for i in range(len(F)):
         for j in range(n):
             F[i, j] += s.F_u[i, j]
-    f = s.f + applied(s.F_c, x)
+    f = applied(s.F_c, x)
+    for i in range(len(f)):
+        f[i] += s.f[i]
     H, g, constant = np.zeros((n_v, n_v)), np.zeros(n_v), 0.0
     for i in range(len(F)):
         constant += 0.5 * f[i] * f[i]

@@ -20,7 +20,7 @@ from sofa_softctl.qpcc.pieces.kernels import (
 from sofa_softctl.qpcc.pieces.small_algebra import applied, solve_in_place
 
 
-@njit
+@njit(inner=True)
 def law_multipliers(
     s: Statement,
     kind: np.ndarray,
@@ -52,7 +52,7 @@ def law_multipliers(
     return nu
 
 
-@njit
+@njit(inner=True)
 def _force_gradient(
     s: Statement,
     direction: np.ndarray,
@@ -63,11 +63,12 @@ def _force_gradient(
 ) -> np.ndarray:
     """Gradient over the contact forces of the Lagrangian without the law's equations, (n_r,)."""
     n_r = len(force)
-    residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
+    by_forces, by_efforts = applied(s.F_c, force), applied(s.F_u, effort)
     gradient = np.zeros(n_r)
-    for i in range(len(residual)):
+    for i in range(len(s.f)):
+        residual = s.f[i] + by_forces[i] + by_efforts[i]
         for r in range(n_r):
-            gradient[r] += s.F_c[i, r] * residual[i]
+            gradient[r] += s.F_c[i, r] * residual
     for i in range(len(y)):
         if y[i] == 0.0:
             continue

@@ -19,6 +19,7 @@ from sofa_softctl.qpcc.pieces.kernels import (
     assemble,
     eliminate,
     motion,
+    slides,
 )
 from sofa_softctl.qpcc.pieces.small_algebra import applied
 
@@ -59,7 +60,7 @@ class PiecePoint(NamedTuple):
     """Sum of violations of its rows."""
 
 
-@njit
+@njit(inner=True)
 def point_at(
     s: Statement,
     kind: np.ndarray,
@@ -77,12 +78,26 @@ def point_at(
     v = variables_at(qp.X, effort, force)
     violated = violation(qp.rows, v, np.ones((LIMIT + 1, len(force) + len(qp.rows.low))))
     objective = objective_at(s, effort, force)
-    if not (obeyed and possible and np.isfinite(force).all()):
+    if not (obeyed and possible and _is_finite(force)):
         violated = np.inf
     return PiecePoint(effort, force, direction, balance, planes, qp, v, objective, violated)
 
 
-@njit
+@njit(inner=True)
+def _copy(source: np.ndarray, target: np.ndarray) -> None:
+    for r in range(len(target)):
+        target[r] = source[r]
+
+
+@njit(inner=True)
+def _is_finite(x: np.ndarray) -> bool:
+    for r in range(len(x)):
+        if not np.isfinite(x[r]):
+            return False
+    return True
+
+
+@njit(inner=True)
 def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
     """Weighted sum of row violations, weights by row type and contact.
 
@@ -105,7 +120,7 @@ def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
     return total
 
 
-@njit
+@njit(inner=True)
 def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
     """Penalty weights of rows, somewhat above their multipliers, by row type and contact.
 
@@ -121,7 +136,7 @@ def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
     return weight + 0.02 * largest
 
 
-@njit
+@njit(inner=True)
 def _follow(
     s: Statement,
     kind: np.ndarray,
@@ -134,9 +149,8 @@ def _follow(
 
     Where it fails, the forces stay as they were.
     """
-    slides = (kind == SLIDING).any()
     start, best = force.copy(), np.inf
-    for _ in range(NEWTON if slides else 0):
+    for _ in range(NEWTON if slides(kind) else 0):
         error = _turn(s, kind, direction, balance, motion(s, effort, force), force)
         if error <= 0.01 * LAW * s.size:
             return True
@@ -146,11 +160,11 @@ def _follow(
         possible, X, x, _, _ = eliminate(s, kind, direction, balance)
         if not possible:
             break
-        force[:] = applied(X, variables_at(X, effort, force)) + x
+        _copy(forces_at(X, x, variables_at(X, effort, force)), force)
     error = _turn(s, kind, direction, balance, motion(s, effort, force), force)
     if error <= LAW * s.size:
         return True
-    force[:] = start
+    _copy(start, force)
     _turn(s, kind, direction, balance, motion(s, effort, force), force)
     return False
 
@@ -160,24 +174,35 @@ def variables_at(X: np.ndarray, effort: np.ndarray, force: np.ndarray) -> np.nda
     """Variables of a piece at efforts and internal forces."""
     n, n_v = len(effort), X.shape[1]
     v = np.zeros(n_v)
-    v[:n] = effort
+    for a in range(n):
+        v[a] = effort[a]
     for j in range(n, n_v):
         for r in range(len(force)):
             v[j] += X[r, j] * force[r]
     return v
 
 
-@njit
+@njit(inner=True)
+def forces_at(X: np.ndarray, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Contact forces lam = X v + x."""
+    force = applied(X, v)
+    for r in range(len(x)):
+        force[r] += x[r]
+    return force
+
+
+@njit(inner=True)
 def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
     """1/2 ||F_u u + F_c lam + f||^2."""
-    residual = s.f + applied(s.F_c, force) + applied(s.F_u, effort)
+    by_forces, by_efforts = applied(s.F_c, force), applied(s.F_u, effort)
     value = 0.0
-    for i in range(len(residual)):
-        value += 0.5 * residual[i] * residual[i]
+    for i in range(len(s.f)):
+        residual = s.f[i] + by_forces[i] + by_efforts[i]
+        value += 0.5 * residual * residual
     return value
 
 
-@njit
+@njit(inner=True)
 def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) -> Planes:
     """Known planes, and those where the forces of sticking contacts are nearest to their cones.
 
@@ -205,12 +230,13 @@ def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) 
                 cosine += known.direction[i, 1] * direction[j, 1]
                 apart = cosine < APART
         if apart and m < MOST_PLANES * len(kind):
-            contact[m], direction[m] = known.contact[i], known.direction[i]
+            contact[m] = known.contact[i]
+            direction[m, 0], direction[m, 1] = known.direction[i, 0], known.direction[i, 1]
             m += 1
     return Planes(contact[:m], direction[:m])
 
 
-@njit
+@njit(inner=True)
 def _turn(
     s: Statement,
     kind: np.ndarray,

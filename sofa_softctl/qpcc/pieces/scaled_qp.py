@@ -14,7 +14,7 @@ IDLE = 1e-3
 diagonal."""
 
 
-@njit
+@njit(inner=True)
 def solve_scaled(
     s: Statement, H: np.ndarray, g: np.ndarray, rows: PieceRows, center: np.ndarray, radius: float
 ) -> tuple[int, np.ndarray, np.ndarray, float]:
@@ -88,7 +88,7 @@ def solve_scaled(
     return outcome, a.x * d * size, y, way
 
 
-@njit
+@njit(inner=True)
 def _scale_of(H: np.ndarray) -> np.ndarray:
     """Scale to a unit diagonal of H; where it is zero, to a unit largest entry."""
     n, strongest = len(H), 0.0
@@ -102,7 +102,7 @@ def _scale_of(H: np.ndarray) -> np.ndarray:
     return d
 
 
-@njit
+@njit(inner=True)
 def convex(H: np.ndarray, efforts: int) -> np.ndarray:
     """H, with absolute values of its eigenvalues where it is not convex.
 

@@ -18,16 +18,16 @@ from sofa_softctl.qpcc.pieces.kernels import (
     CONE,
     LAW,
     LAW_ACCEPTED,
-    SLIDING,
     PieceRows,
     Statement,
     assemble,
-    distances,
-    motion,
+    largest_distance,
+    slides,
 )
 from sofa_softctl.qpcc.pieces.points import (
     PiecePoint,
     Planes,
+    forces_at,
     objective_at,
     penalties,
     planes_at,
@@ -113,47 +113,44 @@ def solve_piece(
         obeyed: Whether these efforts and forces satisfy the contact law on this piece: if they also
             keep its limits they are the first answer, even if linearised rows contradict them.
     """
-    n, n_c = len(effort), len(kind)
-    bound = not (kind == SLIDING).any()  # whether a QP's objective is a bound, not an estimate
+    n_c = len(kind)
+    bound = not slides(kind)  # whether a QP's objective is a bound, not an estimate
     dual, border = np.zeros(n_c), np.full(n_c, -1)
     planes = planes_at(s, kind, force, Planes(np.empty(0, np.int64), np.empty((0, 2))))
     possible, qp = assemble(s, kind, direction, balance, planes.contact, planes.direction)
     v = variables_at(qp.X, effort, force)
     here = PiecePoint(effort, force, direction, balance, planes, qp, v, np.inf, np.inf)
-    if not possible:
-        return _result(s, INFEASIBLE, here, dual, border, 0)
-    if obeyed:
+    if possible and obeyed:
         there = point_at(s, kind, direction, balance, effort, force, planes)
         if there.violated <= ROUGH * s.size:
             here, qp = there, there.qp
-    best = here
+    best, least, excess = _state_of(here), here.objective, here.violated
     H, g, rows, y = qp.H, qp.g, qp.rows, np.zeros(0)  # y: multipliers of `rows`
     curved, radius, slow, done = False, np.inf, 0, 0
+    outcome = SOLVED if possible else INFEASIBLE
     hopeless = NARROWING if bound else HOPELESS
-    while done < (most if best.violated < np.inf else hopeless):
+    while possible and done < (most if excess < np.inf else hopeless):
         done += 1
-        answered = best.violated < np.inf
-        outcome, v, y_next, way = solve_scaled(s, H, g, here.qp.rows, here.v, radius)
-        if outcome != SOLVED and curved:  # without the curvature, which can be large
-            curved, H, g = False, here.qp.H, here.qp.g
-            continue
-        if outcome != SOLVED and answered and radius == np.inf and 0.0 < way < np.inf:
-            radius = way  # nearby, where violated rows may stay violated
-            continue
-        if outcome != SOLVED and answered:
+        answered = excess < np.inf
+        solved, v, y_next, way = solve_scaled(s, H, g, here.qp.rows, here.v, radius)
+        if solved != SOLVED:
+            if curved:  # without the curvature, which can be large
+                curved, H, g = False, here.qp.H, here.qp.g
+                continue
+            if answered and radius == np.inf and 0.0 < way < np.inf:
+                radius = way  # nearby, where violated rows may stay violated
+                continue
+            outcome = SOLVED if answered else solved
             break
-        if outcome != SOLVED:
-            return _result(s, outcome, best, dual, border, done)
-        u, lam = v[:n].copy(), applied(here.qp.X, v) + here.qp.x
-        for a in range(n):  # clip rounding beyond the bounds
-            u[a] = min(max(u[a], s.lower[a]), s.upper[a])
+        u, lam = _clipped(s, v), forces_at(here.qp.X, here.qp.x, v)
         model = objective_at(s, u, lam)
         if answered and done > 2 and way < radius:
             bar = SURE * worth
         else:
             bar = np.inf if answered else worth if bound and not curved else ROUGHLY * worth
         if model > bar:
-            return _result(s, WORTHLESS, best, dual, border, done)
+            outcome = WORTHLESS
+            break
         there = point_at(s, kind, here.direction, here.balance, u, lam, here.planes)
         taken, gained = True, np.inf
         if here.violated < np.inf:
@@ -170,24 +167,78 @@ def solve_piece(
         if taken:
             slow = slow + 1 if gained < SLOW * here.objective else 0
             exact = abs(there.objective - model) <= EXACT * there.objective and way < 0.99 * radius
-            here, rows, y = there, here.qp.rows, y_next
-            if _better(s, here, best):
-                best = here
+            rows, y, here = here.qp.rows, y_next, there
+            if _better(s.size, here.objective, here.violated, least, excess):
+                best, least, excess = _state_of(here), here.objective, here.violated
                 dual, border = _pressing(rows, y, n_c)
             if here.violated <= LAW * s.size and (exact or slow > PATIENCE):
                 break
-        K = curvature(
-            s, kind, here.direction, here.balance, rows, y, here.qp.X, here.effort, here.force
-        )
-        K[n:, :] = 0.0  # further variables differ in the next round
-        K[:, n:] = 0.0
-        H = convex(here.qp.H + K, n)
-        g = here.qp.g + applied(here.qp.H - H, here.v)  # keeps the gradient here
+        H, g = _curved(s, kind, here, rows, y)
         curved = True
-    return _result(s, SOLVED if best.violated < np.inf else FAILED, best, dual, border, done)
+    if outcome == SOLVED and not excess < np.inf:
+        outcome = FAILED
+    law = np.inf
+    if outcome == SOLVED:
+        law = largest_distance(s, best.effort, best.force) / s.size
+        if law > LAW_ACCEPTED:
+            outcome = FAILED
+    return PieceResult(
+        outcome, best.effort, best.force, least, law, best.direction, best.balance, dual, border,
+        done,
+    )  # fmt: skip
 
 
-@njit
+class _State(NamedTuple):
+    """What a piece's result keeps of a point."""
+
+    effort: np.ndarray
+    force: np.ndarray
+    direction: np.ndarray
+    balance: np.ndarray
+
+
+@njit(inner=True)
+def _state_of(p: PiecePoint) -> _State:
+    return _State(p.effort, p.force, p.direction, p.balance)
+
+
+@njit(inner=True)
+def _clipped(s: Statement, v: np.ndarray) -> np.ndarray:
+    """Efforts of a QP's answer, without rounding beyond their bounds, shape (n,)."""
+    effort = np.empty(len(s.lower))
+    for a in range(len(effort)):
+        effort[a] = min(max(v[a], s.lower[a]), s.upper[a])
+    return effort
+
+
+@njit(inner=True)
+def _curved(
+    s: Statement, kind: np.ndarray, here: PiecePoint, rows: PieceRows, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hessian with the curvature of the contact law, and the gradient with it at v = 0.
+
+    The gradient at the point stays as it is.
+    """
+    qp, n = here.qp, len(here.effort)
+    K = curvature(s, kind, here.direction, here.balance, rows, y, qp.X, here.effort, here.force)
+    n_v = len(K)
+    for i in range(n_v):
+        for j in range(n_v):
+            if i >= n or j >= n:  # further variables differ in the next round
+                K[i, j] = 0.0
+            K[i, j] = qp.H[i, j] + K[i, j]
+    H = convex(K, n)
+    D = np.empty((n_v, n_v))
+    for i in range(n_v):
+        for j in range(n_v):
+            D[i, j] = qp.H[i, j] - H[i, j]
+    g = applied(D, here.v)
+    for i in range(n_v):
+        g[i] = qp.g[i] + g[i]
+    return H, g
+
+
+@njit(inner=True)
 def _gain(
     here: PiecePoint, there: PiecePoint, H: np.ndarray, g: np.ndarray, v: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, float]:
@@ -204,11 +255,13 @@ def _gain(
     Returns:
         Predicted objective; predicted gain; actual gain.
     """
-    step = v - here.v
-    slope, bend = g + applied(H, here.v), applied(H, step)
+    step, slope = np.empty(len(v)), applied(H, here.v)
+    for j in range(len(v)):
+        step[j] = v[j] - here.v[j]
+    bend = applied(H, step)
     model = here.objective
-    for j in range(len(step)):
-        model += step[j] * (slope[j] + 0.5 * bend[j])
+    for j in range(len(v)):
+        model += step[j] * (g[j] + slope[j] + 0.5 * bend[j])
     weight = penalties(here.qp.rows, y, len(here.force) + len(y))
     violated = violation(here.qp.rows, here.v, weight)
     promised = here.objective - model + violated - violation(here.qp.rows, v, weight)
@@ -216,32 +269,17 @@ def _gain(
     return model, promised, gained - violation(there.qp.rows, there.v, weight)
 
 
-@njit
-def _better(s: Statement, point: PiecePoint, best: PiecePoint) -> bool:
+@njit(inner=True)
+def _better(size: float, objective: float, violated: float, least: float, excess: float) -> bool:
     """Whether a point satisfies every row as well as the best one, with a lower objective."""
-    if point.violated > LAW_ACCEPTED * s.size:
+    if violated > LAW_ACCEPTED * size:
         return False
-    if max(point.violated, LAW * s.size) > max(best.violated, LAW * s.size):
+    if max(violated, LAW * size) > max(excess, LAW * size):
         return False
-    return point.objective < best.objective or point.violated < best.violated
+    return objective < least or violated < excess
 
 
-@njit
-def _result(
-    s: Statement, outcome: int, p: PiecePoint, dual: np.ndarray, border: np.ndarray, rounds: int
-) -> PieceResult:
-    law = np.inf
-    if outcome == SOLVED:
-        delta = motion(s, p.effort, p.force)
-        law = distances(p.force, delta, s.mu, s.starts, s.sticking).max() / s.size
-        if law > LAW_ACCEPTED:
-            outcome = FAILED
-    return PieceResult(
-        outcome, p.effort, p.force, p.objective, law, p.direction, p.balance, dual, border, rounds
-    )
-
-
-@njit
+@njit(inner=True)
 def _pressing(rows: PieceRows, y: np.ndarray, n_c: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest border multiplier of each contact, and the type of that border."""
     dual, border = np.zeros(n_c), np.full(n_c, -1)

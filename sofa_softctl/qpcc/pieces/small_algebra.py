@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl._internal.jit import njit
 
 
-@njit
+@njit(inner=True)
 def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
     """Overwrite F by E^-1 F, by Gaussian elimination with row pivoting; E is overwritten.
 
@@ -48,7 +48,7 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
     return least / largest
 
 
-@njit
+@njit(inner=True)
 def solve_dependent(
     E: np.ndarray, F: np.ndarray, small: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -108,7 +108,7 @@ def solve_dependent(
     return Y, N, G[rank:]
 
 
-@njit
+@njit(inner=True)
 def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
     """Zero column j of R below its diagonal by a reflection, also applied to G."""
     k = len(R)
@@ -127,7 +127,7 @@ def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
     R[j + 1 :, j] = 0.0
 
 
-@njit
+@njit(inner=True)
 def _project_out(N: np.ndarray, y: np.ndarray) -> None:
     """Remove from y, in place, its components along the orthonormal columns of N."""
     for l in range(N.shape[1]):
@@ -138,7 +138,7 @@ def _project_out(N: np.ndarray, y: np.ndarray) -> None:
             y[i] -= along * N[i, l]
 
 
-@njit
+@njit(inner=True)
 def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
     """Lower factor of H; False where a pivot is below `floor`."""
     n = len(H)
@@ -158,7 +158,7 @@ def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
     return True
 
 
-@njit
+@njit(inner=True)
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B, with a fixed order of sums."""
     n, k = A.shape
@@ -172,7 +172,7 @@ def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit
+@njit(inner=True)
 def applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A x."""
     out = np.zeros(A.shape[0])

@@ -53,9 +53,12 @@ def relaxed_objective(
     n, n_r = s.C.shape
     n_z = n + n_r
     F = np.empty((len(s.f), n_z))
-    F[:, :n], F[:, n:] = s.F_u, s.F_c
     H, g, constant = np.zeros((n_z, n_z)), np.zeros(n_z), 0.0
     for i in range(len(F)):
+        for a in range(n):
+            F[i, a] = s.F_u[i, a]
+        for r in range(n_r):
+            F[i, n + r] = s.F_c[i, r]
         constant += 0.5 * s.f[i] * s.f[i]
         for a in range(n_z):
             if F[i, a] != 0.0:
@@ -93,13 +96,17 @@ def relaxed_objective(
         if not _convex_with(H, M, weight, anchor, scale, L):
             anchor = s.anchor  # variables that neither objective nor contacts determine
     convex = _convex_with(H, M, weight, anchor, scale, L)
-    H = H + weight * M
-    g = g + weight * h
-    optimum = unlimited(L, scale * g / size - anchor * center)
+    gradient = np.empty(n_z)  # over the scaled variables
+    for a in range(n_z):
+        for b in range(n_z):
+            H[a, b] += weight * M[a, b]
+        g[a] += weight * h[a]
+        gradient[a] = scale[a] * g[a] / size - anchor * center[a]
+    optimum = unlimited(L, gradient)
     return convex, Convex(H, g, constant, anchor, optimum)
 
 
-@njit
+@njit(inner=True)
 def _convex_with(
     H: np.ndarray, M: np.ndarray, weight: float, anchor: float, scale: np.ndarray, L: np.ndarray
 ) -> bool:
@@ -212,7 +219,7 @@ def solve_relaxation(
     return SOLVED, v, value, rows
 
 
-@njit
+@njit(inner=True)
 def _add_plane(
     G: np.ndarray, low: np.ndarray, high: np.ndarray, row: int, scale: np.ndarray,
     r: int, mu: float, p: float, q: float,

@@ -1,6 +1,7 @@
 """What `njit` compiles; how that is kept: `tests/_internal/test_kernel_cache.py`."""
 
 import numpy as np
+import pytest
 
 from sofa_softctl._internal.jit import njit
 from tests._internal.kernel_scripts import run
@@ -25,6 +26,22 @@ def test_relaxed_kernels_still_see_nan():
     """numba's own fastmath takes it that there is none, and compiles this to False."""
     assert is_nan(np.nan)
     assert not is_nan(1.0)
+
+
+@njit(inner=True)
+def half(value: float) -> float:
+    return 0.5 * value
+
+
+@njit
+def quarter(value: float) -> float:
+    return half(half(value))
+
+
+def test_an_inner_kernel_is_called_by_kernels_only():
+    assert quarter(4.0) == 1.0
+    with pytest.raises(TypeError, match=r"Only kernels can call half\(\)"):
+        half(4.0)
 
 
 def test_importing_kernels_compiles_nothing():
