@@ -47,7 +47,7 @@ docs: .venv/.docs
 	touch $@
 
 .venv/.dev: .venv/.core
-	$(BIN)/softctl warmup --quiet & $(call install,--editable .[dev,view]) && wait
+	$(BIN)/softctl warmup --quiet & $(call install,--editable .[dev]) && wait
 	touch $@
 
 .venv/.lint: .venv/.dev
