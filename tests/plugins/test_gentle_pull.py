@@ -2,12 +2,14 @@
 
 import pytest
 
+from sofa_softctl.offers import CONTROLLERS
 from sofa_softctl.testing import check_controller
 
 
 @pytest.fixture
 def GentlePull(load, Sofa):
-    return load("gentle_pull").controllers["gentle_pull"].load()
+    load("gentle_pull")
+    return CONTROLLERS.find("gentle_pull")
 
 
 def test_the_controller_passes_the_check_of_plugins(GentlePull):
