@@ -22,7 +22,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ UNUSED_MAX = 90 * 86400.0
 """Time after which a file that was not used is removed [s]."""
 DAY = 86400.0
 """Precision of the time of last use, and least time between two removals of old files [s]."""
-_MAGIC = b"softctl kernel 1\n"
+_MAGIC = b"softctl kernel 2\n"
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
 
 
@@ -61,22 +61,32 @@ class KernelCache:
         self._is_usable = True
         self._locked: set[str] = set()
 
-    def load(self, name: str, target_context: Any) -> Any:
-        """Return the compile result of a kernel by its digest, or None if it is not there."""
+    def load(
+        self, name: str, target_context: Any, make_links: Callable[[list[Any]], bool]
+    ) -> tuple[Any, list[Any]] | None:
+        """Return the compile result of a kernel, and what it links to; None if it is not there.
+
+        Args:
+            name: Digest of the kernel.
+            target_context: numba's, which the code is loaded into.
+            make_links: Called with the links first; False: the code cannot be used.
+        """
         for folder in (self._of_this_machine(), _fallback()):
             payload = _read(folder / f"{name}.kernel") if folder and _is_trusted(folder) else None
             if payload is not None:
                 try:
-                    return _Serializer().rebuild(target_context, pickle.loads(payload))
+                    links, content = pickle.loads(payload)
+                    if make_links(links):
+                        return _Serializer().rebuild(target_context, content), links
                 except Exception:  # unpickling may raise anything; the kernel is compiled again
                     continue
         return None
 
-    def save(self, name: str, result: Any) -> None:
+    def save(self, name: str, result: Any, links: list[Any]) -> None:
         """Keep a compile result, here or, if that fails, for this process and its children."""
         if result.lifted or result.library.has_dynamic_globals:  # it holds addresses
             return
-        content = dumps(_Serializer().reduce(result))
+        content = dumps((links, _Serializer().reduce(result)))
         if self._is_usable:
             try:
                 self._make_folder()

@@ -89,6 +89,7 @@ class KernelDigest:
             return _combine(b"name", [_name(value)])
         if isinstance(getattr(value, "py_func", None), FunctionType):  # another kernel
             options = sorted(getattr(value, "targetoptions", {}).items())
+            options.append(("separate", getattr(value, "is_separate", False)))
             return _combine(b"kernel", [self._value(value.py_func), self._value(options)])
         if isinstance(value, types.ExternalFunction):
             return _combine(b"external", [value.symbol.encode(), str(value.sig).encode()])

@@ -37,7 +37,7 @@ class ActiveSet(NamedTuple):
     """Number of active limits, shape (1,)."""
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
     """The optimum of 1/2 x^T L L^T x + g^T x without limits."""
     n = len(g)
@@ -61,7 +61,7 @@ def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
     )  # fmt: skip
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def dual_active_set(
     a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray, doubt: float
 ) -> int:

@@ -106,6 +106,47 @@ def number(typing):
 """
 
 
+def test_a_caller_is_loaded_with_the_separate_kernels_that_it_needs(cache, tmp_path):
+    """Also after a file was lost: what is compiled again has another symbol, which the caller does
+    not know."""
+    script = tmp_path / "linked.py"
+    script.write_text(LINKED)
+    first = run(script, **cache)
+    assert first[0] == "43.0" and int(first[1]) > 0
+    assert run(script, **cache) == ["43.0", "0"]
+    files = kernels(tmp_path / "cache")
+    for file in files:
+        content = file.read_bytes()
+        file.unlink()
+        assert run(script, **cache)[0] == "43.0"
+        assert run(script, **cache) == ["43.0", "0"]
+        file.write_bytes(content)  # as when another process had compiled it meanwhile
+        assert run(script, **cache)[0] == "43.0"
+        assert run(script, **cache) == ["43.0", "0"]
+
+
+LINKED = """
+from numba.core import event
+from sofa_softctl._internal.jit import njit
+
+@njit(inner=True, separate=True)
+def double(x):
+    return 2.0 * x
+
+@njit(separate=True)
+def next_of_double(x):
+    return double(x) + 1.0
+
+@njit
+def whole(x):
+    return next_of_double(x)
+
+with event.install_recorder("numba:compile") as compiles:
+    assert next_of_double(20.0) == 41.0
+    print(whole(21.0), len(compiles.buffer) // 2)
+"""
+
+
 def test_processes_that_start_at_once_compile_each_kernel_once(cache, script):
     processes = [start(script, **cache) for _ in range(6)]
     results = [finish(process)[0] for process in processes]

@@ -9,7 +9,7 @@ from sofa_softctl.qpcc.pieces.kernels import CONE, SLIDING, PieceRows, Statement
 from sofa_softctl.qpcc.pieces.multipliers import law_multipliers
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def curvature(
     s: Statement,
     kind: np.ndarray,
@@ -43,7 +43,7 @@ def curvature(
     return K
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _add_cones(
     K: np.ndarray, s: Statement, rows: PieceRows, y: np.ndarray, X: np.ndarray, force: np.ndarray
 ) -> None:
@@ -62,7 +62,7 @@ def _add_cones(
                 K[a, b] += y[i] / size * across[a] * across[b]
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _add_sliding(
     K: np.ndarray,
     s: Statement,

@@ -76,7 +76,7 @@ class Statement(NamedTuple):
 # The contact law ----------------------------------------------------------------------------------
 
 
-@njit
+@njit(separate=True)
 def distances(
     force: np.ndarray,
     delta: np.ndarray,
@@ -106,7 +106,7 @@ def distances(
     return error
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     """delta of the contact rows, shape (n_r,)."""
     delta = applied(s.W, force)
@@ -118,7 +118,7 @@ def motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     return delta
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def largest_distance(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
     """Largest distance of a contact from its law."""
     error = distances(force, motion(s, effort, force), s.mu, s.starts, s.sticking)
@@ -141,7 +141,7 @@ def slides(kind: np.ndarray) -> bool:
 # Elimination of the forces ------------------------------------------------------------------------
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def eliminate(
     s: Statement, kind: np.ndarray, direction: np.ndarray, balance: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -179,7 +179,7 @@ def eliminate(
     return _eliminate_dependent(s, rows[:k], E, F, X, x)
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows of touching contacts; the place of each row among them, -1 = none; their number."""
     n_r = len(s.d)
@@ -192,7 +192,7 @@ def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return rows, place, k
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def slide(
     s: Statement,
     kind: np.ndarray,
@@ -220,7 +220,7 @@ def slide(
         E[t, n], E[t, t], E[t, w] = s.mu[c], u_t, u_w
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _eliminate_dependent(
     s: Statement, rows: np.ndarray, E: np.ndarray, F: np.ndarray, X: np.ndarray, x: np.ndarray
 ) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -264,7 +264,7 @@ class PieceRows(NamedTuple):
     of: np.ndarray
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _rows_of(
     s: Statement,
     kind: np.ndarray,
@@ -347,7 +347,7 @@ class Assembled(NamedTuple):
     rows: PieceRows
 
 
-@njit
+@njit(separate=True)
 def assemble(
     s: Statement,
     kind: np.ndarray,

@@ -20,7 +20,7 @@ from sofa_softctl.qpcc.pieces.kernels import (
 from sofa_softctl.qpcc.pieces.small_algebra import applied, solve_in_place
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def law_multipliers(
     s: Statement,
     kind: np.ndarray,
@@ -52,7 +52,7 @@ def law_multipliers(
     return nu
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _force_gradient(
     s: Statement,
     direction: np.ndarray,

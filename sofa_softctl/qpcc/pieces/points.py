@@ -60,7 +60,7 @@ class PiecePoint(NamedTuple):
     """Sum of violations of its rows."""
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def point_at(
     s: Statement,
     kind: np.ndarray,
@@ -97,7 +97,7 @@ def _is_finite(x: np.ndarray) -> bool:
     return True
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
     """Weighted sum of row violations, weights by row type and contact.
 
@@ -120,7 +120,7 @@ def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
     return total
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
     """Penalty weights of rows, somewhat above their multipliers, by row type and contact.
 
@@ -136,7 +136,7 @@ def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
     return weight + 0.02 * largest
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _follow(
     s: Statement,
     kind: np.ndarray,
@@ -169,7 +169,7 @@ def _follow(
     return False
 
 
-@njit
+@njit(separate=True)
 def variables_at(X: np.ndarray, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Variables of a piece at efforts and internal forces."""
     n, n_v = len(effort), X.shape[1]
@@ -191,7 +191,7 @@ def forces_at(X: np.ndarray, x: np.ndarray, v: np.ndarray) -> np.ndarray:
     return force
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
     """1/2 ||F_u u + F_c lam + f||^2."""
     by_forces, by_efforts = applied(s.F_c, force), applied(s.F_u, effort)
@@ -202,7 +202,7 @@ def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
     return value
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) -> Planes:
     """Known planes, and those where the forces of sticking contacts are nearest to their cones.
 

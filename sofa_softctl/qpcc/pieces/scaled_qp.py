@@ -14,7 +14,7 @@ IDLE = 1e-3
 diagonal."""
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def solve_scaled(
     s: Statement, H: np.ndarray, g: np.ndarray, rows: PieceRows, center: np.ndarray, radius: float
 ) -> tuple[int, np.ndarray, np.ndarray, float]:
@@ -102,7 +102,7 @@ def _scale_of(H: np.ndarray) -> np.ndarray:
     return d
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def convex(H: np.ndarray, efforts: int) -> np.ndarray:
     """H, with absolute values of its eigenvalues where it is not convex.
 

@@ -202,7 +202,7 @@ def _state_of(p: PiecePoint) -> _State:
     return _State(p.effort, p.force, p.direction, p.balance)
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _clipped(s: Statement, v: np.ndarray) -> np.ndarray:
     """Efforts of a QP's answer, without rounding beyond their bounds, shape (n,)."""
     effort = np.empty(len(s.lower))
@@ -211,7 +211,7 @@ def _clipped(s: Statement, v: np.ndarray) -> np.ndarray:
     return effort
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _curved(
     s: Statement, kind: np.ndarray, here: PiecePoint, rows: PieceRows, y: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -238,7 +238,7 @@ def _curved(
     return H, g
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _gain(
     here: PiecePoint, there: PiecePoint, H: np.ndarray, g: np.ndarray, v: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl._internal.jit import njit
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
     """Overwrite F by E^-1 F, by Gaussian elimination with row pivoting; E is overwritten.
 
@@ -48,7 +48,7 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
     return least / largest
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def solve_dependent(
     E: np.ndarray, F: np.ndarray, small: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -108,7 +108,7 @@ def solve_dependent(
     return Y, N, G[rank:]
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
     """Zero column j of R below its diagonal by a reflection, also applied to G."""
     k = len(R)
@@ -138,7 +138,7 @@ def _project_out(N: np.ndarray, y: np.ndarray) -> None:
             y[i] -= along * N[i, l]
 
 
-@njit(inner=True)
+@njit(inner=True, separate=True)
 def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
     """Lower factor of H; False where a pivot is below `floor`."""
     n = len(H)
