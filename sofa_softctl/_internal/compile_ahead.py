@@ -124,7 +124,7 @@ def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
     """Start a process that compiles these kernels, except those that another one works at."""
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     helper = subprocess.Popen(
-        [sys.executable, "-P", "-m", "sofa_softctl._internal.compile_ahead"],
+        [sys.executable, "-P", "-m", "sofa_softctl._internal.compile_ahead", str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -137,11 +137,10 @@ def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
     return helper
 
 
-def compile_entries(entries: Iterable[Any]) -> None:
-    """Compile recorded kernels; end early the parent process has ended."""
+def compile_entries(entries: Iterable[Any], *, parent: int) -> None:
+    """Compile recorded kernels; end early when the process of number `parent` has ended."""
     from sofa_softctl._internal.kernel_types import decode
 
-    parent = os.getppid()
     for module, name, arguments in entries:
         if os.getppid() != parent:
             return
@@ -177,4 +176,4 @@ AHEAD = CompileAhead()
 """Of this process."""
 
 if __name__ == "__main__":
-    compile_entries(json.load(sys.stdin))
+    compile_entries(json.load(sys.stdin), parent=int(sys.argv[1]))

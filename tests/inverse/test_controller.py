@@ -17,7 +17,7 @@ from sofa_softctl.inverse.controller import InverseController  # noqa: E402
 from sofa_softctl.inverse.effectors import add_effector  # noqa: E402
 
 _spec = importlib.util.spec_from_file_location(
-    "parity_scenes", Path(__file__).parents[1] / "parity" / "scenes.py"
+    "parity_scenes", Path(__file__).parents[1] / "parity" / "parity_scenes.py"
 )
 parity = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(parity)

@@ -7,7 +7,7 @@ import pytest
 from sofa_softctl.scene.backend import find_backend
 
 HERE = Path(__file__).parent
-spec = importlib.util.spec_from_file_location("parity_scenes", HERE / "scenes.py")
+spec = importlib.util.spec_from_file_location("parity_scenes", HERE / "parity_scenes.py")
 scenes = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(scenes)
 

@@ -80,14 +80,14 @@ result([session.phases(), perf_counter() - start])
 def test_sofa_gives_the_records(in_sofa):
     """SOFA of another build may round differently: 1e-9 as for the embedded runtime."""
     parity = ROOT / "tests" / "parity"
-    spec = importlib.util.spec_from_file_location("parity_scenes", parity / "scenes.py")
+    spec = importlib.util.spec_from_file_location("parity_scenes", parity / "parity_scenes.py")
     scenes = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(scenes)
     skipped = {*SCENES_WITHOUT_CONTACT, *scenes.INVERSE}  # SoftRobots.Inverse is not required
     names = [name for name in scenes.CASES if name not in skipped]
     found, _ = in_sofa(f"""
 sys.path.insert(0, {str(parity)!r})
-import scenes
+import parity_scenes as scenes
 result({{name: scenes.run(Sofa, name) for name in {names!r}}})
 """)
     for name in names:
