@@ -1,4 +1,4 @@
-"""Scenes of large strains and of statics, for scenes.py."""
+"""Scenes of large strains and of statics, for parity_scenes.py."""
 
 LAME = [143.0, 571.0]
 MATERIALS = {
@@ -11,7 +11,7 @@ MATERIALS = {
 
 
 def body(root, box, material=None, gravity=-6e4):
-    """The beam of scenes.py, whose integrator is to be added before."""
+    """The beam of parity_scenes.py, whose integrator is to be added before."""
     points, tetrahedra = box(3, 3, 9, (20.0, 20.0, 90.0))
     root.dt = 0.01
     root.gravity = [0.0, gravity, 0.0]

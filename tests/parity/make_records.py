@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import parity_scenes as scenes  # noqa: E402
+
 from sofa_softctl.scene.backend import find_backend  # noqa: E402
 
 
