@@ -23,10 +23,13 @@ from sofa_softctl.runtime.core.data import types as data_types
 
 @pytest.fixture
 def fresh():
-    """A manager of its own; what plugins put into the registries is taken out again."""
+    """A manager of its own; what plugins put into the registries is taken out, before and after."""
     with ExitStack() as stack:
         for kind in REGISTRIES:
-            stack.enter_context(registry_of(kind).kept())
+            registry = registry_of(kind)
+            stack.enter_context(registry.kept())
+            for table in (registry._added, registry._plugins):
+                table.clear()
         yield Plugins()
 
 

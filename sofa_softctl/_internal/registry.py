@@ -133,9 +133,11 @@ class Registry(Generic[Thing]):
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Undo at the end what is added within it."""
-        before = [dict(table) for table in (self._added, self._plugins)]
+        tables = self._added, self._plugins, self._checked
+        before = [dict(table) for table in tables]
         try:
             yield
         finally:
-            self._added, self._plugins = before
-            self._checked = {name: thing for name, thing in self._checked.items() if self.has(name)}
+            for table, content in zip(tables, before, strict=True):
+                table.clear()
+                table.update(content)
