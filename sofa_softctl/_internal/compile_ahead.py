@@ -173,7 +173,7 @@ def _helper_count() -> int:
 
 
 AHEAD = CompileAhead()
-"""Of this process."""
+"""Helpers of this process."""
 
 if __name__ == "__main__":
     compile_entries(json.load(sys.stdin), parent=int(sys.argv[1]))

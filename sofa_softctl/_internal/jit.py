@@ -91,7 +91,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
     """A function that is compiled for the types of its arguments, or loaded from the cache."""
 
     is_separate = False
-    """Whether callers call it by a symbol; else its code is copied into theirs."""
+    """True: callers call the code by a symbol. False: numba copies it into theirs."""
     _open: list[dict[str, Link]] = []
     """Links of the kernels that are being compiled, the innermost last."""
 
