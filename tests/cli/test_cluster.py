@@ -103,18 +103,20 @@ def test_a_library_is_the_same(kills, dask, softctl, tmp_path):
         np.testing.assert_array_equal(a.v, b.v)
 
 
+def modules_of(package):
+    """Names of a package and its modules that are imported."""
+    return [name for name in sys.modules if name.partition(".")[0] == package]
+
+
 @pytest.fixture
 def anew(monkeypatch):
-    """The package beside the elastic arm's scene is imported anew, and forgotten afterwards."""
-
-    def forget():
-        for name in [name for name in sys.modules if name.partition(".")[0] == "elastic_arm"]:
-            del sys.modules[name]
-
+    """The package beside the elastic arm's scene is imported anew, and put back afterwards."""
+    before = {name: sys.modules.pop(name) for name in modules_of("elastic_arm")}
     monkeypatch.setattr(sys, "path", list(sys.path))
-    forget()
     yield
-    forget()
+    for name in modules_of("elastic_arm"):
+        del sys.modules[name]
+    sys.modules.update(before)  # classes that other tests hold stay those of the scene
 
 
 def test_the_folders_beside_a_problem_travel_with_it(kills, project, dask, softctl, tmp_path, anew):
