@@ -72,7 +72,7 @@ def watch(out: str, arguments: list[str]) -> None:
     from numba.core import sigutils
 
     from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE
-    from sofa_softctl._internal.jit import CachedKernel
+    from sofa_softctl._internal.cached_kernel import CachedKernel
     from sofa_softctl._internal.kernel_types import encode
     from sofa_softctl.cli.app import main
 

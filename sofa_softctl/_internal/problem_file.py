@@ -13,7 +13,7 @@ from sofa_softctl.errors import SoftctlError
 
 
 def load_problem(name: str, *, error: type[SoftctlError], page: str, members: Sequence[str]) -> Any:
-    """The problem NAME of a file's PROBLEMS, a dict of names to problems.
+    """Return the problem NAME of a file's PROBLEMS, a dict of names to problems.
 
     A function without arguments that makes a problem may stand for it.
 
@@ -26,7 +26,7 @@ def load_problem(name: str, *, error: type[SoftctlError], page: str, members: Se
     Raises:
         SoftctlError: There is no such problem; of the class `error`.
     """
-    path, colon, wanted = name.partition(":")
+    path, colon, key = name.partition(":")
     if not path.endswith(".py"):
         raise error(
             f"'{name}' is no Python file. Problems are named by the file that declares them: "
@@ -41,11 +41,11 @@ def load_problem(name: str, *, error: type[SoftctlError], page: str, members: Se
             f"See {page}."
         )
     if not colon and len(known) == 1:
-        (wanted,) = known
-    if wanted not in known:
-        raise error(_missing(known, wanted, path, page))
-    entry, where = known[wanted], f"{path}:{wanted}"
-    problem = _call(entry, where, error, page) if callable(entry) else entry
+        (key,) = known
+    if key not in known:
+        raise error(_missing(known, key, path, page))
+    declared, where = known[key], f"{path}:{key}"
+    problem = _call(declared, where, error, page) if callable(declared) else declared
     lacks = [member for member in members if not hasattr(problem, member)]
     if lacks:
         raise error(
@@ -56,9 +56,9 @@ def load_problem(name: str, *, error: type[SoftctlError], page: str, members: Se
 
 
 def _missing(known: Mapping[str, Any], name: str, path: str, page: str) -> str:
-    """What is said of a name that is not among the problems of a file."""
-    names = [str(key) for key in known]
-    listed = f"It has: {', '.join(sorted(names)) or 'none'}."
+    """Return the message for a name that is not among the problems of a file."""
+    names = sorted(map(str, known))
+    listed = f"It has: {', '.join(names) or 'none'}."
     if not name and len(known) > 1:
         return f"'{path}' has several problems: say which, FILE.py:NAME. {listed}"
     label = f"problem '{name}'" if name else "problem"
@@ -69,7 +69,7 @@ def _missing(known: Mapping[str, Any], name: str, path: str, page: str) -> str:
 
 
 def _call(make: Any, where: str, error: type[SoftctlError], page: str) -> Any:
-    """What a function without arguments makes."""
+    """Return what a function without arguments makes."""
     if inspect.isabstract(make):
         lacks = ", ".join(sorted(make.__abstractmethods__))
         raise error(f"{where}: class {make.__name__} must define {lacks}. See {page}.")

@@ -147,6 +147,42 @@ with event.install_recorder("numba:compile") as compiles:
 """
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_kernel_from_the_cache_is_copied_into_a_new_caller(cache, tmp_path, lost):
+    """Whatever it links to is found, too; also if its file is gone meanwhile."""
+    script = tmp_path / "copied.py"
+    script.write_text(COPIED)
+    assert run(script, CALLED="", **cache)[0] == "43.0"
+    files = " ".join(map(str, kernels(tmp_path / "cache"))) if lost else ""
+    assert run(script, CALLED="caller", LOST=files, **cache) == ["43.0", "86.0"]
+    assert run(script, CALLED="caller", **cache) == ["43.0", "86.0"]
+
+
+COPIED = """
+import os
+from sofa_softctl._internal.jit import njit
+
+@njit(inner=True, separate=True)
+def double(x):
+    return 2.0 * x
+
+@njit
+def next_of_double(x):
+    return double(x) + 1.0
+
+@njit
+def caller(x):
+    return 2.0 * next_of_double(x)
+
+print(next_of_double(21.0))
+for file in os.environ.get("LOST", "").split():
+    os.unlink(file)
+if os.environ["CALLED"]:
+    print(caller(21.0))
+    assert next_of_double(20.0) == 41.0
+"""
+
+
 def test_processes_that_start_at_once_compile_each_kernel_once(cache, script):
     processes = [start(script, **cache) for _ in range(6)]
     results = [finish(process)[0] for process in processes]
