@@ -38,6 +38,7 @@ def test_both_stiffnesses_are_found_while_the_arm_moves(done):
     assert refiner.misfit.value[0] == pytest.approx(1.0, abs=0.3)
 
 
+@pytest.mark.soak
 def test_the_arm_follows_its_motion(done):
     """At the end it is at rest; the loop's weight, 1.3 N at 0.7 m, turns motors of 900 N m/rad by
     1e-3 rad at most."""
@@ -46,6 +47,7 @@ def test_the_arm_follows_its_motion(done):
     assert plant.findData("angle").value != pytest.approx(plant.true_angle.value, abs=1e-4)
 
 
+@pytest.mark.soak
 def test_a_run_tells_what_was_found(done, tmp_path):
     refiner = done.controllers[1]
     nothing = History(np.zeros(0), {})

@@ -58,6 +58,7 @@ def test_a_grid_too_coarse_at_the_start_is_told():
         robot.plan(robot.problem(task, 20))
 
 
+@pytest.mark.soak
 def test_a_plan_to_the_other_side_is_not_given_as_one_that_can_be_executed(planned):
     """From left to right there is no motion along shapes of rest: the strip would snap."""
     robot, _ = planned

@@ -296,6 +296,7 @@ def measured(made, affected, rho, seed):
     return made.experiment(replace(one, inputs=inputs, outputs=y))
 
 
+@pytest.mark.soak
 def test_effects_are_found_beside_unknown_errors_of_the_torque():
     """A gain of the torque, too: its errors are amplified as it is. Five intervals of 3 sigma."""
     made, names = problem(), ["offset.angle", "gain.torque", "friction.a"]

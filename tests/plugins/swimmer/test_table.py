@@ -54,6 +54,7 @@ def test_a_plan_beats_random_gaits_and_the_best_sine(row):
     assert row.exact == pytest.approx(row.progress, rel=1e-3) and row.torque < 1.01
 
 
+@pytest.mark.soak
 def test_ratios_are_counts_and_measured_times(row):
     """Each motion of 51 instants asks for 50 new poses; the start tries 32 waves."""
     assert row.corners == 81 and row.map_seconds == 81 * 0.5
@@ -64,6 +65,7 @@ def test_ratios_are_counts_and_measured_times(row):
     assert json.loads(json.dumps(row.to_dict()))["paper"]["corners"] == 732
 
 
+@pytest.mark.soak
 def test_steps_on_the_map_are_off_by_its_error(row):
     """The spline is right to some 1e-5 of the entries."""
     assert 1e-12 < row.error < 1e-4 and row.error < row.error_of_displacement < 1e-2
@@ -110,6 +112,7 @@ def test_the_best_sine_keeps_to_its_budget_and_its_limits(study, monkeypatch):
     assert best_sine(contest_of(study), goal, 0) == (0.0, 0)
 
 
+@pytest.mark.soak
 def test_the_table_stands_beside_the_papers(row, capsys):
     show_table([row], PaperRow())
     text = capsys.readouterr().out
