@@ -6,7 +6,7 @@ import importlib
 from typing import Any, NamedTuple
 
 import llvmlite.binding
-from numba.core import sigutils
+from numba.core import sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
@@ -42,6 +42,16 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
         """Argument types whose code can be called, and not be copied."""
         self._called_from_python: list[Any] = []
         """Compile results that numba's table of entries uses without owning them."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return how a caller that is compiled calls this kernel.
+
+        numba would compile it once more for each constant that a caller passes.
+        """
+        return super().get_call_template(
+            [types.unliteral(kind) for kind in args],
+            {name: types.unliteral(kind) for name, kind in kws.items()},
+        )
 
     def get_overload(self, sig: Any) -> Any:
         """Return the key of the code for a signature, which a caller that is compiled asks for."""

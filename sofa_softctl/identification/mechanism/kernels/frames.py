@@ -16,7 +16,7 @@ def value(of: Values, i: int, rho: np.ndarray) -> float:
     return of.constant[i] + (of.factor[i] * rho[k] if k >= 0 else 0.0)
 
 
-@njit
+@njit(separate=True)
 def frames(tree: Tree, rho: np.ndarray, q: np.ndarray) -> Frames:
     """Forward kinematics."""
     count = tree.parent.shape[0]
@@ -61,7 +61,7 @@ def place(at: Frames, joint: int, local: np.ndarray, point: bool, out: np.ndarra
         out[i] = dot(at.R[joint, i], local) + (at.x[joint, i] if point else 0.0)
 
 
-@njit
+@njit(separate=True)
 def unit_inertia(tree: Tree, at: Frames, b: int, out: np.ndarray) -> None:
     """Inertia of body b, for a mass of 1, about the world's origin."""
     j = tree.body[b]

@@ -29,7 +29,7 @@ from sofa_softctl.identification.mechanism.kernels.screws import (
 )
 
 
-@njit
+@njit(separate=True)
 def lagrangian(
     tree: Tree, rho: np.ndarray, q: np.ndarray, v: np.ndarray, by_rho: bool
 ) -> Lagrangian:

@@ -16,7 +16,7 @@ from sofa_softctl.identification.mechanism.kernels.lagrangian import lagrangian
 from sofa_softctl.identification.mechanism.kernels.rows import add_curvature, measure
 
 
-@njit
+@njit(separate=True)
 def linearise(
     tree: Tree,
     rho: np.ndarray,

@@ -10,7 +10,7 @@ from sofa_softctl.identification.mechanism.kernels.frames import frames, place, 
 from sofa_softctl.identification.mechanism.kernels.screws import cross, dot, slide
 
 
-@njit
+@njit(separate=True)
 def measure(
     tree: Tree, rows: Readings, rho: np.ndarray, at: Frames, h: np.ndarray, Dh: np.ndarray
 ) -> None:
@@ -59,7 +59,7 @@ def row_normal(
     out[:] = sign / np.sqrt(dot(d, d)) * d
 
 
-@njit
+@njit(separate=True)
 def add_curvature(tree: Tree, at: Frames, weights: np.ndarray, out: np.ndarray) -> None:
     """out += second derivatives of weights . h by all joints, shape (N, N)."""
     rows = tree.closed
@@ -105,7 +105,7 @@ def add_curvature(tree: Tree, at: Frames, weights: np.ndarray, out: np.ndarray) 
                 i = tree.parent[i]
 
 
-@njit
+@njit(separate=True)
 def readings(
     tree: Tree, rows: Readings, rho: np.ndarray, q: np.ndarray, y: np.ndarray, y_q: np.ndarray
 ) -> None:
