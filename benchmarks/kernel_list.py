@@ -52,8 +52,8 @@ def record(commands: list[list[str]]) -> dict:
     for name, modules, called in scenes:
         indices = []
         for kernel in called:
-            for each in [*_below(kernel, callees), kernel]:
-                index = order.setdefault(each, len(order))
+            for needed in [*_below(kernel, callees), kernel]:
+                index = order.setdefault(needed, len(order))
                 if index not in indices:
                     indices.append(index)
         rows.append({"scene": name, "modules": modules, "kernels": indices})
@@ -61,18 +61,18 @@ def record(commands: list[list[str]]) -> dict:
 
 
 def _below(kernel: str, callees: dict[str, list[str]]) -> list[str]:
-    found: list[str] = []
+    below: list[str] = []
     for callee in callees.get(kernel, ()):
-        found += [*_below(callee, callees), callee]
-    return list(dict.fromkeys(found))
+        below += [*_below(callee, callees), callee]
+    return list(dict.fromkeys(below))
 
 
 def watch(out: str, arguments: list[str]) -> None:
     """Run a command line, and write which kernels it made ready."""
     from numba.core import sigutils
 
-    from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE
     from sofa_softctl._internal.cached_kernel import CachedKernel
+    from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE
     from sofa_softctl._internal.kernel_types import encode
     from sofa_softctl.cli.app import main
 
