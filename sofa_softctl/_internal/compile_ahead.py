@@ -18,10 +18,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 VARIABLE = "SOFTCTL_COMPILE_PROCESSES"
 """Environment variable: number of helpers; by default one for each further core, at most 3.
@@ -33,6 +33,35 @@ HELPERS_MAX = 3
 PACKAGE = "sofa_softctl."
 """Left out at the beginning of modules' names."""
 _LIST = Path(__file__).with_name("kernels.json")
+
+
+class Recorded(NamedTuple):
+    """A kernel of the list."""
+
+    module: str
+    """Its module, below the package."""
+    name: str
+    arguments: list[Any]
+    """Types of its arguments, as `kernel_types` writes them."""
+
+    def is_imported(self) -> bool:
+        """Return True if its module is imported."""
+        return PACKAGE + self.module in sys.modules
+
+    def kernel(self) -> Any:
+        """Return the kernel; its module is imported."""
+        return getattr(importlib.import_module(PACKAGE + self.module), self.name)
+
+    def types(self) -> tuple[Any, ...]:
+        """Return numba's types of its arguments."""
+        from sofa_softctl._internal.kernel_types import decode
+
+        return tuple(map(decode, self.arguments))
+
+    def name_in_cache(self) -> str:
+        """Return the name of its file."""
+        name: str = self.kernel().name_in_cache(self.types())
+        return name
 
 
 class CompileAhead:
@@ -55,7 +84,10 @@ class CompileAhead:
         if any(helper.poll() is None for helper in self._helpers):
             return
         self._predicted = frozenset(self.modules)
-        missing = {name: entry for entry, name in self._predict() if not CACHE.has(name)}
+        imported = filter(
+            lambda kernel: PACKAGE + kernel.module in sys.modules, predict(self.modules)
+        )
+        missing = _missing(imported)
         if len(missing) < 2:
             return
         self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
@@ -71,12 +103,8 @@ class CompileAhead:
         """
         from sofa_softctl._internal.kernel_cache import CACHE
 
-        names: dict[str, Any] = {}
-        for entry in _recorded()["kernels"]:
-            with contextlib.suppress(Exception):  # a list of another version
-                kernel = getattr(importlib.import_module(PACKAGE + entry[0]), entry[1])
-                names[_name(kernel, entry)] = entry
-        missing = {name: entry for name, entry in names.items() if not CACHE.has(name)}
+        recorded = _list()["kernels"]
+        missing = _missing(recorded)
         if missing:
             self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
             count = len(os.sched_getaffinity(0))
@@ -86,14 +114,7 @@ class CompileAhead:
                     helper.wait()
             finally:
                 self._stop()
-        return sum(CACHE.has(name) for name in missing), len(names)
-
-    def _predict(self) -> Iterator[tuple[Any, str]]:
-        """Kernels of imported modules that will be called, with their names in the cache."""
-        for entry in predict(self.modules):
-            with contextlib.suppress(Exception):  # a list of another version
-                kernel = getattr(sys.modules[PACKAGE + entry[0]], entry[1])
-                yield entry, _name(kernel, entry)
+        return sum(CACHE.has(name) for name in missing), len(recorded)
 
     def _stop(self) -> None:
         for helper in self._helpers:
@@ -103,7 +124,7 @@ class CompileAhead:
         self._helpers.clear()
 
 
-def predict(modules: Iterable[str]) -> list[Any]:
+def predict(modules: Iterable[str]) -> list[Recorded]:
     """Return the kernels of the recorded scene with the most similar set of modules.
 
     Similarity is the size of the intersection over that of the union (Jaccard index).
@@ -111,16 +132,16 @@ def predict(modules: Iterable[str]) -> list[Any]:
     names = {module.removeprefix(PACKAGE) for module in modules}
     best: dict[str, Any] = {}
     best_similarity = 0.0
-    for scene in _recorded()["scenes"]:
+    for scene in _list()["scenes"]:
         recorded = set(scene["modules"])
         similarity = len(names & recorded) / len(names | recorded)
         if similarity > best_similarity:
             best, best_similarity = scene, similarity
-    kernels = _recorded()["kernels"]
+    kernels = _list()["kernels"]
     return [kernels[index] for index in best.get("kernels", ())]
 
 
-def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
+def start_helper(kernels: Sequence[Recorded]) -> subprocess.Popen[str]:
     """Start a process that compiles these kernels, except those that another one works at."""
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     helper = subprocess.Popen(
@@ -132,36 +153,39 @@ def start_helper(entries: Sequence[Any]) -> subprocess.Popen[str]:
         env={**os.environ, "PYTHONPATH": path, VARIABLE: "0"},
     )
     assert helper.stdin is not None
-    json.dump(list(entries), helper.stdin)
+    json.dump(list(kernels), helper.stdin)
     helper.stdin.close()
     return helper
 
 
-def compile_entries(entries: Iterable[Any], *, parent: int) -> None:
+def compile_recorded(kernels: Iterable[Recorded], *, parent: int) -> None:
     """Compile recorded kernels; end early when the process of number `parent` has ended."""
-    from sofa_softctl._internal.kernel_types import decode
-
-    for module, name, arguments in entries:
+    for recorded in kernels:
         if os.getppid() != parent:
             return
         with contextlib.suppress(Exception):  # a list of another version: compiled when called
-            kernel = getattr(importlib.import_module(PACKAGE + module), name)
-            kernel.compile_unless_locked(tuple(map(decode, arguments)))
+            recorded.kernel().compile_unless_locked(recorded.types())
 
 
-def _name(kernel: Any, entry: Any) -> str:
-    from sofa_softctl._internal.kernel_types import decode
+def _missing(kernels: Iterable[Recorded]) -> dict[str, Recorded]:
+    """Return the kernels that the cache lacks, by the names that they will have there."""
+    from sofa_softctl._internal.kernel_cache import CACHE
 
-    name: str = kernel.name_in_cache(tuple(map(decode, entry[2])))
-    return name
+    named: dict[str, Recorded] = {}
+    for recorded in kernels:
+        with contextlib.suppress(Exception):  # a list of another version
+            named[recorded.name_in_cache()] = recorded
+    return {name: recorded for name, recorded in named.items() if not CACHE.has(name)}
 
 
 @cache
-def _recorded() -> Any:
+def _list() -> Any:
     try:
-        return json.loads(_LIST.read_text())
+        content = json.loads(_LIST.read_text())
     except FileNotFoundError:
         return {"scenes": [], "kernels": []}
+    content["kernels"] = [Recorded(*row) for row in content["kernels"]]
+    return content
 
 
 def _helper_count() -> int:
@@ -176,4 +200,5 @@ AHEAD = CompileAhead()
 """Helpers of this process."""
 
 if __name__ == "__main__":
-    compile_entries(json.load(sys.stdin), parent=int(sys.argv[1]))
+    rows = json.load(sys.stdin)
+    compile_recorded([Recorded(*row) for row in rows], parent=int(sys.argv[1]))

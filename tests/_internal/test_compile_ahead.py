@@ -8,19 +8,19 @@ import pytest
 from numba import types
 
 from sofa_softctl._internal import compile_ahead
-from sofa_softctl._internal.compile_ahead import PACKAGE, predict, start_helper
 from sofa_softctl._internal.cached_kernel import CachedKernel
+from sofa_softctl._internal.compile_ahead import PACKAGE, Recorded, predict, start_helper
 from sofa_softctl._internal.kernel_types import decode, encode
 from tests._internal.kernel_scripts import finish, start
 
 LIST = json.loads(compile_ahead._LIST.read_text())
-CHEAP = [entry for entry in LIST["kernels"] if entry[1] in ("_edges", "_determinant")]
+CHEAP = [row for row in LIST["kernels"] if row[1] in ("_edges", "_determinant")]
 
 
-@pytest.mark.parametrize("entry", LIST["kernels"], ids=lambda entry: ".".join(entry[:2]))
-def test_the_list_names_kernels_and_types_that_there_are(entry):
+@pytest.mark.parametrize("row", LIST["kernels"], ids=lambda row: ".".join(row[:2]))
+def test_the_list_names_kernels_and_types_that_there_are(row):
     """Otherwise run `python -m benchmarks.kernel_list`."""
-    module, name, arguments = entry
+    module, name, arguments = row
     assert isinstance(getattr(importlib.import_module(PACKAGE + module), name), CachedKernel)
     assert [encode(decode(argument)) for argument in arguments] == arguments
 
@@ -30,8 +30,10 @@ def test_a_recorded_scene_predicts_its_own_kernels_with_callees_first():
         kernels = predict(PACKAGE + module for module in scene["modules"])
         assert kernels, scene["scene"]
         same = [s for s in LIST["scenes"] if set(s["modules"]) == set(scene["modules"])]
-        assert kernels in [[LIST["kernels"][i] for i in s["kernels"]] for s in same]
-    names = [entry[1] for entry in predict(["sofa_softctl.runtime.kernels.cholesky.supernodal"])]
+        assert kernels in [[Recorded(*LIST["kernels"][i]) for i in s["kernels"]] for s in same]
+    names = [
+        kernel.name for kernel in predict(["sofa_softctl.runtime.kernels.cholesky.supernodal"])
+    ]
     assert names.index("_factorize_panel") < names.index("factorize")
 
 
@@ -67,8 +69,8 @@ def test_helpers_end_with_the_process_that_started_them(tmp_path):
         textwrap.dedent("""
         import json, os, signal, sys
         from sofa_softctl._internal import compile_ahead
-        entries = json.loads(compile_ahead._LIST.read_text())["kernels"]
-        print(compile_ahead.start_helper(entries).pid, flush=True)
+        kernels = json.loads(compile_ahead._LIST.read_text())["kernels"]
+        print(compile_ahead.start_helper(kernels).pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
         """)
     )
@@ -85,10 +87,10 @@ def test_a_first_run_says_what_it_waits_for_and_a_second_one_does_not(tmp_path):
         textwrap.dedent("""
         import importlib
         import numpy as np
-        from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE, _recorded
+        from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE, _list
         from sofa_softctl.view.terminal.compiling import show_compilation
         from sofa_softctl.runtime.kernels.elasticity.corotational import edge_frame
-        [finger] = [s for s in _recorded()["scenes"] if s["scene"] == "scenes/finger.py"]
+        [finger] = [s for s in _list()["scenes"] if s["scene"] == "scenes/finger.py"]
         for module in finger["modules"]:
             importlib.import_module(PACKAGE + module)
         AHEAD.on_start = show_compilation
