@@ -30,6 +30,8 @@ def prepare(*, contacts: bool) -> None:
     )
     solve(one_cable, solver="proxqp")
     if contacts:
+        import scipy.linalg  # noqa: F401 - eigh of compiled code looks its routines up there
+
         from sofa_softctl.qpcc.examples.contacts import contact_problems
 
         for each in contact_problems():

@@ -425,7 +425,6 @@ def test_the_tolerance_of_the_check_can_be_chosen():
     assert solve(robot(), tolerance=1e-300).status is Status.HELD
 
 
-@pytest.mark.soak
 def test_after_preparing_nothing_is_left_to_load_or_compile():
     """In a process of its own, as others have loaded everything here."""
     script = """
