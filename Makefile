@@ -14,11 +14,11 @@ demo: .venv/.demo
 
 # Every promise, each by its sharpest quick test; some minutes.
 test: .venv/.dev
-	$(BIN)/pytest -n auto -m quick
+	$(BIN)/pytest -n auto --dist worksteal -m quick
 
 # Everything, with the times of the slowest; half an hour.
 test-all: .venv/.dev
-	$(BIN)/pytest -n auto --durations=25
+	$(BIN)/pytest -n auto --dist worksteal --durations=25
 
 # Under other BLAS kernels, processors, threads and rest shapes: about an hour on one core.
 test-rounding: .venv/.dev
