@@ -5,33 +5,24 @@ from sofa_softctl._internal.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "collision.intersection": [
-            "DiscreteIntersection",
-            "LocalMinDistance",
-            "MinProximityIntersection",
-            "NewProximityIntersection",
-        ],
+        "collision.intersection": """
+            DiscreteIntersection LocalMinDistance MinProximityIntersection NewProximityIntersection
+        """.split(),
         "collision.listener": ["ContactListener"],
-        "collision.models": [
-            "LineCollisionModel",
-            "PointCollisionModel",
-            "SphereCollisionModel",
-            "TriangleCollisionModel",
-        ],
+        "collision.models": """
+            LineCollisionModel PointCollisionModel SphereCollisionModel TriangleCollisionModel
+        """.split(),
         "collision.parallel": ["ParallelBVHNarrowPhase", "ParallelBruteForceBroadPhase"],
         "collision.pipeline": ["BruteForceBroadPhase", "BVHNarrowPhase", "CollisionPipeline"],
         "collision.response": ["CollisionResponse", "RuleBasedContactManager"],
-        "constraint.bilateral": [
-            "BilateralLagrangianConstraint",
-            "FixedLagrangianConstraint",
-            "UniformLagrangianConstraint",
-        ],
+        "constraint.bilateral": """
+            BilateralLagrangianConstraint FixedLagrangianConstraint UniformLagrangianConstraint
+        """.split(),
         "constraint.cable": ["CableConstraint"],
-        "constraint.corrections": [
-            "GenericConstraintCorrection",
-            "LinearSolverConstraintCorrection",
-            "UncoupledConstraintCorrection",
-        ],
+        "constraint.corrections": """
+            GenericConstraintCorrection LinearSolverConstraintCorrection
+            UncoupledConstraintCorrection
+        """.split(),
         "constraint.generic_solver": ["GenericConstraintSolver", "NNCGConstraintSolver"],
         "constraint.joint": ["JointConstraint"],
         "constraint.lcp_solver": ["LCPConstraintSolver"],
@@ -41,40 +32,32 @@ __all__, __getattr__, __dir__ = public(
         "constraint.stopper": ["StopperLagrangianConstraint"],
         "constraint.surface_pressure": ["SurfacePressureConstraint"],
         "constraint.unilateral_plane": ["UnilateralPlaneConstraint"],
-        "controller.data_variation_limiter": ["DataVariationLimiter"],
-        "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
         "controller.animation_editor": ["AnimationEditor"],
         "controller.communication_controller": ["CommunicationController"],
+        "controller.data_variation_limiter": ["DataVariationLimiter"],
+        "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
         "elasticity.fast_tetrahedral": ["FastTetrahedralCorotationalForceField"],
-        "elasticity.hexahedron_fem": [
-            "HexahedronFEMForceField",
-            "ParallelHexahedronFEMForceField",
-        ],
+        "elasticity.hexahedron_fem": ["HexahedronFEMForceField", "ParallelHexahedronFEMForceField"],
         "elasticity.parallel": ["ParallelTetrahedronFEMForceField"],
         "elasticity.tetrahedral_corotational": ["TetrahedralCorotationalFEMForceField"],
         "elasticity.tetrahedron_fem": ["TetrahedronFEMForceField"],
         "elasticity.tetrahedron_hyperelasticity": ["TetrahedronHyperelasticityFEMForceField"],
-        "engine.arithmetic": [
-            "AverageCoord",
-            "DifferenceEngine",
-            "MathOp",
-            "NormEngine",
-            "SumEngine",
-        ],
+        "engine.arithmetic": """
+            AverageCoord DifferenceEngine MathOp NormEngine SumEngine
+        """.split(),
         "engine.extrude": ["ExtrudeQuadsAndGenerateHexas"],
         "engine.generate_rigid_mass": ["GenerateRigidMass"],
         "engine.merge": ["MergeMeshes", "MergePoints", "MergeSets", "MergeVectors"],
         "engine.meshes": ["GenerateGrid", "MeshSubsetEngine", "NormalsFromPoints"],
         "engine.transform": ["TransformEngine", "TransformPosition"],
-        "engine.values": [
-            "IndexValueMapper",
-            "Indices2ValuesMapper",
-            "IndicesFromValues",
-            "PointsFromIndices",
-            "ROIValueMapper",
-            "ValuesFromIndices",
-        ],
+        "engine.values": """
+            IndexValueMapper Indices2ValuesMapper IndicesFromValues PointsFromIndices ROIValueMapper
+            ValuesFromIndices
+        """.split(),
         "engine.volume": ["VolumeFromTetrahedrons", "VolumeFromTriangles"],
+        "exporter.exporters": """
+            BlenderExporter MeshExporter STLExporter VTKExporter VisualModelOBJExporter
+        """.split(),
         "force.conical": ["ConicalForceField"],
         "force.constant": ["ConstantForceField"],
         "force.damping": ["DiagonalVelocityDampingForceField", "UniformVelocityDampingForceField"],
@@ -86,21 +69,9 @@ __all__, __getattr__, __dir__ = public(
         "force.sphere": ["EllipsoidForceField", "SphereForceField"],
         "force.surface_pressure": ["SurfacePressureForceField"],
         "loader.mesh_creators": ["GridMeshCreator", "StringMeshCreator"],
-        "exporter.exporters": [
-            "BlenderExporter",
-            "MeshExporter",
-            "STLExporter",
-            "VTKExporter",
-            "VisualModelOBJExporter",
-        ],
-        "loader.mesh_loader": [
-            "GIDMeshLoader",
-            "MeshGmshLoader",
-            "MeshOBJLoader",
-            "MeshOffLoader",
-            "MeshSTLLoader",
-            "MeshVTKLoader",
-        ],
+        "loader.mesh_loader": """
+            GIDMeshLoader MeshGmshLoader MeshOBJLoader MeshOffLoader MeshSTLLoader MeshVTKLoader
+        """.split(),
         "loader.sphere_loader": ["SphereLoader"],
         "mapping.barycentric": ["BarycentricMapping"],
         "mapping.distance": ["DistanceMapping"],
@@ -116,27 +87,21 @@ __all__, __getattr__, __dir__ = public(
         "playback.read_state": ["CompareState", "ReadState"],
         "playback.write_state": ["WriteState"],
         "projective.attach": ["AttachProjectiveConstraint"],
-        "projective.bodies": [
-            "FixedRotationProjectiveConstraint",
-            "FixedTranslationProjectiveConstraint",
-        ],
+        "projective.bodies": """
+            FixedRotationProjectiveConstraint FixedTranslationProjectiveConstraint
+        """.split(),
         "projective.fixed": ["FixedProjectiveConstraint", "PartialFixedProjectiveConstraint"],
-        "projective.given_motion": [
-            "AffineMovementProjectiveConstraint",
-            "OscillatorProjectiveConstraint",
-        ],
-        "projective.linear_movement": [
-            "LinearMovementProjectiveConstraint",
-            "PartialLinearMovementProjectiveConstraint",
-        ],
+        "projective.given_motion": """
+            AffineMovementProjectiveConstraint OscillatorProjectiveConstraint
+        """.split(),
+        "projective.linear_movement": """
+            LinearMovementProjectiveConstraint PartialLinearMovementProjectiveConstraint
+        """.split(),
         "projective.linear_velocity": ["LinearVelocityProjectiveConstraint"],
-        "projective.lines": [
-            "DirectionProjectiveConstraint",
-            "FixedPlaneProjectiveConstraint",
-            "LineProjectiveConstraint",
-            "PlaneProjectiveConstraint",
-            "PointProjectiveConstraint",
-        ],
+        "projective.lines": """
+            DirectionProjectiveConstraint FixedPlaneProjectiveConstraint LineProjectiveConstraint
+            PlaneProjectiveConstraint PointProjectiveConstraint
+        """.split(),
         "roi.box": ["BoxROI"],
         "roi.mesh": ["MeshROI"],
         "roi.pair_box": ["PairBoxROI"],
@@ -149,11 +114,9 @@ __all__, __getattr__, __dir__ = public(
         "softrobots_inverse.force_point": ["ForcePointActuator"],
         "softrobots_inverse.force_surface": ["ForceSurfaceActuator"],
         "softrobots_inverse.joint": ["JointActuator"],
-        "softrobots_inverse.pressure": [
-            "SurfacePressureActuator",
-            "SurfacePressureEquality",
-            "SurfacePressureSensor",
-        ],
+        "softrobots_inverse.pressure": """
+            SurfacePressureActuator SurfacePressureEquality SurfacePressureSensor
+        """.split(),
         "softrobots_inverse.qp_solver": ["QPInverseProblemSolver"],
         "softrobots_inverse.sliding": ["SlidingActuator"],
         "softrobots_inverse.volume": ["VolumeEffector"],
@@ -161,52 +124,31 @@ __all__, __getattr__, __dir__ = public(
         "solver.conjugate_gradient": ["CGLinearSolver", "ParallelCGLinearSolver"],
         "solver.default_loop": ["DefaultAnimationLoop"],
         "solver.direct": ["SparseLDLSolver"],
-        "solver.direct_names": [
-            "AsyncSparseLDLSolver",
-            "BTDLinearSolver",
-            "CholeskySolver",
-            "EigenSimplicialLDLT",
-            "EigenSimplicialLLT",
-            "EigenSparseLU",
-            "EigenSparseQR",
-            "PrecomputedLinearSolver",
-            "SVDLinearSolver",
-            "SparseCholeskySolver",
-            "SparseLUSolver",
-        ],
+        "solver.direct_names": """
+            AsyncSparseLDLSolver BTDLinearSolver CholeskySolver EigenSimplicialLDLT
+            EigenSimplicialLLT EigenSparseLU EigenSparseQR PrecomputedLinearSolver SVDLinearSolver
+            SparseCholeskySolver SparseLUSolver
+        """.split(),
         "solver.euler_implicit": ["EulerImplicitSolver"],
-        "solver.explicit": [
-            "CentralDifferenceSolver",
-            "EulerExplicitSolver",
-            "RungeKutta2Solver",
-            "RungeKutta4Solver",
-        ],
+        "solver.explicit": """
+            CentralDifferenceSolver EulerExplicitSolver RungeKutta2Solver RungeKutta4Solver
+        """.split(),
         "solver.free_motion_loop": ["FreeMotionAnimationLoop"],
-        "solver.linear_system": [
-            "AssemblingMatrixSystem",
-            "CompositeLinearSystem",
-            "ConstantSparsityPatternSystem",
-            "MatrixFreeSystem",
-            "MatrixLinearSystem",
-            "RotationMatrixSystem",
-        ],
+        "solver.linear_system": """
+            AssemblingMatrixSystem CompositeLinearSystem ConstantSparsityPatternSystem
+            MatrixFreeSystem MatrixLinearSystem RotationMatrixSystem
+        """.split(),
         "solver.minimal_residual": ["MinResLinearSolver"],
         "solver.multi_step_loop": ["MultiStepAnimationLoop"],
         "solver.newton_raphson": ["NewtonRaphsonSolver"],
-        "solver.ordering": [
-            "AMDOrderingMethod",
-            "COLAMDOrderingMethod",
-            "ConstantSparsityProjectionMethod",
-            "MatrixProjectionMethod",
-            "NaturalOrderingMethod",
-        ],
+        "solver.ordering": """
+            AMDOrderingMethod COLAMDOrderingMethod ConstantSparsityProjectionMethod
+            MatrixProjectionMethod NaturalOrderingMethod
+        """.split(),
         "solver.preconditioned": ["PCGLinearSolver"],
-        "solver.preconditioners": [
-            "BlockJacobiPreconditioner",
-            "JacobiPreconditioner",
-            "SSORPreconditioner",
-            "WarpPreconditioner",
-        ],
+        "solver.preconditioners": """
+            BlockJacobiPreconditioner JacobiPreconditioner SSORPreconditioner WarpPreconditioner
+        """.split(),
         "solver.static": ["StaticSolver"],
         "spring.bending": ["QuadularBendingSprings", "TriangularBendingSprings"],
         "spring.grid": ["RegularGridSpringForceField"],
@@ -216,30 +158,18 @@ __all__, __getattr__, __dir__ = public(
         "spring.rest_shape": ["RestShapeSpringsForceField"],
         "spring.vector": ["VectorSpringForceField"],
         "state.mechanical_object": ["MechanicalObject"],
-        "topology.beside": [
-            "EdgeSetGeometryAlgorithms",
-            "EdgeSetTopologyModifier",
-            "HexahedronSetGeometryAlgorithms",
-            "HexahedronSetTopologyModifier",
-            "PointSetGeometryAlgorithms",
-            "PointSetTopologyModifier",
-            "QuadSetGeometryAlgorithms",
-            "QuadSetTopologyModifier",
-            "TetrahedronSetGeometryAlgorithms",
-            "TetrahedronSetTopologyModifier",
-            "TopologyAlgorithms",
-            "TriangleSetGeometryAlgorithms",
-            "TriangleSetTopologyModifier",
-        ],
+        "topology.beside": """
+            EdgeSetGeometryAlgorithms EdgeSetTopologyModifier HexahedronSetGeometryAlgorithms
+            HexahedronSetTopologyModifier PointSetGeometryAlgorithms PointSetTopologyModifier
+            QuadSetGeometryAlgorithms QuadSetTopologyModifier TetrahedronSetGeometryAlgorithms
+            TetrahedronSetTopologyModifier TopologyAlgorithms TriangleSetGeometryAlgorithms
+            TriangleSetTopologyModifier
+        """.split(),
         "topology.boundaries": ["Hexa2QuadTopologicalMapping", "Triangle2EdgeTopologicalMapping"],
-        "topology.containers": [
-            "EdgeSetTopologyContainer",
-            "HexahedronSetTopologyContainer",
-            "PointSetTopologyContainer",
-            "QuadSetTopologyContainer",
-            "TetrahedronSetTopologyContainer",
-            "TriangleSetTopologyContainer",
-        ],
+        "topology.containers": """
+            EdgeSetTopologyContainer HexahedronSetTopologyContainer PointSetTopologyContainer
+            QuadSetTopologyContainer TetrahedronSetTopologyContainer TriangleSetTopologyContainer
+        """.split(),
         "topology.cube": ["CubeTopology", "SphereQuadTopology"],
         "topology.edge_to_quad": ["Edge2QuadTopologicalMapping"],
         "topology.grid": ["GridTopology"],
@@ -250,118 +180,35 @@ __all__, __getattr__, __dir__ = public(
         "topology.round_grids": ["CylinderGridTopology", "SphereGridTopology"],
         "topology.sparse_grid": ["SparseGridTopology"],
         "topology.tetra_to_triangle": ["Tetra2TriangleTopologicalMapping"],
-        "visual.cameras": [
-            "Camera",
-            "InteractiveCamera",
-            "RecordedCamera",
-        ],
-        "visual.drawings": [
-            "ClipPlane",
-            "CylinderVisualModel",
-            "DataDisplay",
-            "LineAxis",
-            "OglColorMap",
-            "OglLabel",
-            "OglSceneFrame",
-            "OglViewport",
-            "PointSplatModel",
-            "SlicedVolumetricModel",
-            "TextureInterpolation",
-            "TrailRenderer",
-            "Visual3DText",
-            "VisualBoundingBox",
-            "VisualGrid",
-            "VisualStyle",
-            "VisualTransform",
-            "VisualVectorField",
-        ],
-        "visual.lights": [
-            "DirectionalLight",
-            "LightManager",
-            "PositionalLight",
-            "SpotLight",
-        ],
-        "visual.ogl_model": [
-            "MergeVisualModels",
-            "OglModel",
-            "VisualModel",
-        ],
-        "visual.settings": [
-            "APIVersion",
-            "AddDataRepository",
-            "AddFrameButtonSetting",
-            "AddPluginRepository",
-            "AddRecordedCameraButtonSetting",
-            "AttachBodyButtonSetting",
-            "BackgroundSetting",
-            "ConstraintAttachButtonSetting",
-            "DefaultVisualManagerLoop",
-            "FileMessageHandlerComponent",
-            "FixPickedParticleButtonSetting",
-            "InfoComponent",
-            "InputEventReader",
-            "MechanicalStateController",
-            "MessageHandlerComponent",
-            "PauseAnimationOnEvent",
-            "RequiredPlugin",
-            "SofaDefaultPathSetting",
-            "StartNavigationButtonSetting",
-            "StatsSetting",
-            "ViewerSetting",
-        ],
-        "visual.shaders": [
-            "CompositingVisualLoop",
-            "OglFloat2Attribute",
-            "OglFloat2Variable",
-            "OglFloat3Attribute",
-            "OglFloat3Variable",
-            "OglFloat4Attribute",
-            "OglFloat4Variable",
-            "OglFloatAttribute",
-            "OglFloatVariable",
-            "OglFloatVector2Variable",
-            "OglFloatVector3Variable",
-            "OglFloatVector4Variable",
-            "OglFloatVectorVariable",
-            "OglInt2Attribute",
-            "OglInt2Variable",
-            "OglInt3Attribute",
-            "OglInt3Variable",
-            "OglInt4Attribute",
-            "OglInt4Variable",
-            "OglIntAttribute",
-            "OglIntVariable",
-            "OglIntVector2Variable",
-            "OglIntVector3Variable",
-            "OglIntVector4Variable",
-            "OglIntVectorVariable",
-            "OglMatrix2Variable",
-            "OglMatrix2x3Variable",
-            "OglMatrix2x4Variable",
-            "OglMatrix3Variable",
-            "OglMatrix3x2Variable",
-            "OglMatrix3x4Variable",
-            "OglMatrix4Variable",
-            "OglMatrix4VectorVariable",
-            "OglMatrix4x2Variable",
-            "OglMatrix4x3Variable",
-            "OglOITShader",
-            "OglRenderingSRGB",
-            "OglShader",
-            "OglShaderDefineMacro",
-            "OglShaderVisualModel",
-            "OglShadowShader",
-            "OglTexture",
-            "OglTexture2D",
-            "OglTexturePointer",
-            "OglUInt2Attribute",
-            "OglUInt3Attribute",
-            "OglUInt4Attribute",
-            "OglUIntAttribute",
-            "OrderIndependentTransparencyManager",
-            "PostProcessManager",
-            "VisualManagerPass",
-            "VisualManagerSecondaryPass",
-        ],
+        "visual.cameras": ["Camera", "InteractiveCamera", "RecordedCamera"],
+        "visual.inert": """
+            AddFrameButtonSetting AddRecordedCameraButtonSetting AttachBodyButtonSetting
+            BackgroundSetting ClipPlane CompositingVisualLoop ConstraintAttachButtonSetting
+            CylinderVisualModel DataDisplay DefaultVisualManagerLoop DirectionalLight
+            FileMessageHandlerComponent FixPickedParticleButtonSetting InfoComponent
+            InputEventReader LightManager LineAxis MechanicalStateController MessageHandlerComponent
+            OglColorMap OglFloat2Attribute OglFloat2Variable OglFloat3Attribute OglFloat3Variable
+            OglFloat4Attribute OglFloat4Variable OglFloatAttribute OglFloatVariable
+            OglFloatVector2Variable OglFloatVector3Variable OglFloatVector4Variable
+            OglFloatVectorVariable OglInt2Attribute OglInt2Variable OglInt3Attribute OglInt3Variable
+            OglInt4Attribute OglInt4Variable OglIntAttribute OglIntVariable OglIntVector2Variable
+            OglIntVector3Variable OglIntVector4Variable OglIntVectorVariable OglLabel
+            OglMatrix2Variable OglMatrix2x3Variable OglMatrix2x4Variable OglMatrix3Variable
+            OglMatrix3x2Variable OglMatrix3x4Variable OglMatrix4Variable OglMatrix4VectorVariable
+            OglMatrix4x2Variable OglMatrix4x3Variable OglOITShader OglRenderingSRGB OglSceneFrame
+            OglShader OglShaderDefineMacro OglShadowShader OglTexture OglTexture2D OglTexturePointer
+            OglUInt2Attribute OglUInt3Attribute OglUInt4Attribute OglUIntAttribute OglViewport
+            OrderIndependentTransparencyManager PauseAnimationOnEvent PointSplatModel
+            PositionalLight PostProcessManager SlicedVolumetricModel SofaDefaultPathSetting
+            SpotLight StartNavigationButtonSetting StatsSetting TextureInterpolation TrailRenderer
+            ViewerSetting Visual3DText VisualBoundingBox VisualGrid VisualManagerPass
+            VisualManagerSecondaryPass VisualStyle VisualTransform VisualVectorField
+        """.split(),
+        "visual.ogl_model": """
+            MergeVisualModels OglModel OglShaderVisualModel VisualModel
+        """.split(),
+        "visual.settings": """
+            AddDataRepository AddPluginRepository APIVersion RequiredPlugin
+        """.split(),
     },
 )

@@ -197,6 +197,14 @@ class OglModel(VisualModel):
     dfactor = Choice("GL_ONE_MINUS_SRC_ALPHA", "Unused.", choices=_FACTORS)
 
 
+class OglShaderVisualModel(OglModel):
+    """A surface that is drawn with a shader."""
+
+    aliases = ()
+
+    shader = LinkType("Unused.")
+
+
 class MergeVisualModels(OglModel):
     """Several visual models as one: the vertices and faces of all, one after the other, at init."""
 
