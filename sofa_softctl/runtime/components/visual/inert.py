@@ -29,7 +29,7 @@ class Drawn(Inert):
 
 
 def __getattr__(name: str) -> type[Inert]:
-    if name not in _tables():
+    if name.startswith("_") or name not in _tables():  # imports ask for __path__
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     table = _tables()[name]
     base = table.get("base", "Inert")
