@@ -71,8 +71,8 @@ def watch(out: str, arguments: list[str]) -> None:
     """Run a command line, and write which kernels it made ready."""
     from numba.core import sigutils
 
-    from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE
     from sofa_softctl._internal.cached_kernel import CachedKernel
+    from sofa_softctl._internal.compile_ahead import AHEAD, PACKAGE
     from sofa_softctl._internal.kernel_types import encode
     from sofa_softctl.cli.app import main
 

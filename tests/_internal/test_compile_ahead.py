@@ -8,8 +8,8 @@ import pytest
 from numba import types
 
 from sofa_softctl._internal import compile_ahead
-from sofa_softctl._internal.compile_ahead import PACKAGE, predict, start_helper
 from sofa_softctl._internal.cached_kernel import CachedKernel
+from sofa_softctl._internal.compile_ahead import PACKAGE, predict, start_helper
 from sofa_softctl._internal.kernel_types import decode, encode
 from tests._internal.kernel_scripts import finish, start
 

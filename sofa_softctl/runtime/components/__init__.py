@@ -12,8 +12,10 @@ __all__, __getattr__, __dir__ = public(
         "collision.models": """
             LineCollisionModel PointCollisionModel SphereCollisionModel TriangleCollisionModel
         """.split(),
-        "collision.parallel": ["ParallelBVHNarrowPhase", "ParallelBruteForceBroadPhase"],
-        "collision.pipeline": ["BruteForceBroadPhase", "BVHNarrowPhase", "CollisionPipeline"],
+        "collision.pipeline": """
+            BVHNarrowPhase BruteForceBroadPhase CollisionPipeline ParallelBVHNarrowPhase
+            ParallelBruteForceBroadPhase
+        """.split(),
         "collision.response": ["CollisionResponse", "RuleBasedContactManager"],
         "constraint.bilateral": """
             BilateralLagrangianConstraint FixedLagrangianConstraint UniformLagrangianConstraint
@@ -23,9 +25,10 @@ __all__, __getattr__, __dir__ = public(
             GenericConstraintCorrection LinearSolverConstraintCorrection
             UncoupledConstraintCorrection
         """.split(),
-        "constraint.generic_solver": ["GenericConstraintSolver", "NNCGConstraintSolver"],
+        "constraint.generic_solver": """
+            GenericConstraintSolver LCPConstraintSolver NNCGConstraintSolver
+        """.split(),
         "constraint.joint": ["JointConstraint"],
-        "constraint.lcp_solver": ["LCPConstraintSolver"],
         "constraint.position": ["PositionConstraint"],
         "constraint.precomputed": ["PrecomputedConstraintCorrection"],
         "constraint.sliding": ["SlidingLagrangianConstraint"],
@@ -36,10 +39,11 @@ __all__, __getattr__, __dir__ = public(
         "controller.communication_controller": ["CommunicationController"],
         "controller.data_variation_limiter": ["DataVariationLimiter"],
         "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
-        "elasticity.fast_tetrahedral": ["FastTetrahedralCorotationalForceField"],
         "elasticity.hexahedron_fem": ["HexahedronFEMForceField", "ParallelHexahedronFEMForceField"],
-        "elasticity.parallel": ["ParallelTetrahedronFEMForceField"],
-        "elasticity.tetrahedral_corotational": ["TetrahedralCorotationalFEMForceField"],
+        "elasticity.tetrahedral_corotational": """
+            FastTetrahedralCorotationalForceField ParallelTetrahedronFEMForceField
+            TetrahedralCorotationalFEMForceField
+        """.split(),
         "elasticity.tetrahedron_fem": ["TetrahedronFEMForceField"],
         "elasticity.tetrahedron_hyperelasticity": ["TetrahedronHyperelasticityFEMForceField"],
         "engine.arithmetic": """
@@ -58,15 +62,15 @@ __all__, __getattr__, __dir__ = public(
         "exporter.exporters": """
             BlenderExporter MeshExporter STLExporter VTKExporter VisualModelOBJExporter
         """.split(),
-        "force.conical": ["ConicalForceField"],
         "force.constant": ["ConstantForceField"],
         "force.damping": ["DiagonalVelocityDampingForceField", "UniformVelocityDampingForceField"],
         "force.edge_pressure": ["EdgePressureForceField"],
         "force.gravity": ["Gravity"],
         "force.linear": ["LinearForceField"],
-        "force.plane": ["PlaneForceField"],
         "force.pressure": ["QuadPressureForceField", "TrianglePressureForceField"],
-        "force.sphere": ["EllipsoidForceField", "SphereForceField"],
+        "force.shapes": """
+            ConicalForceField EllipsoidForceField PlaneForceField SphereForceField
+        """.split(),
         "force.surface_pressure": ["SurfacePressureForceField"],
         "loader.mesh_creators": ["GridMeshCreator", "StringMeshCreator"],
         "loader.mesh_loader": """
@@ -74,12 +78,10 @@ __all__, __getattr__, __dir__ = public(
         """.split(),
         "loader.sphere_loader": ["SphereLoader"],
         "mapping.barycentric": ["BarycentricMapping"],
+        "mapping.copies": ["IdentityMapping", "SubsetMapping", "SubsetMultiMapping"],
         "mapping.distance": ["DistanceMapping"],
-        "mapping.identity": ["IdentityMapping"],
         "mapping.matrix_mapper": ["MechanicalMatrixMapper"],
         "mapping.rigid": ["RigidMapping"],
-        "mapping.subset": ["SubsetMapping"],
-        "mapping.subset_multi": ["SubsetMultiMapping"],
         "mass.consistent": ["MeshMatrixMass"],
         "mass.diagonal": ["DiagonalMass"],
         "mass.uniform": ["UniformMass"],
@@ -87,10 +89,10 @@ __all__, __getattr__, __dir__ = public(
         "playback.read_state": ["CompareState", "ReadState"],
         "playback.write_state": ["WriteState"],
         "projective.attach": ["AttachProjectiveConstraint"],
-        "projective.bodies": """
-            FixedRotationProjectiveConstraint FixedTranslationProjectiveConstraint
+        "projective.fixed": """
+            FixedProjectiveConstraint FixedRotationProjectiveConstraint
+            FixedTranslationProjectiveConstraint PartialFixedProjectiveConstraint
         """.split(),
-        "projective.fixed": ["FixedProjectiveConstraint", "PartialFixedProjectiveConstraint"],
         "projective.given_motion": """
             AffineMovementProjectiveConstraint OscillatorProjectiveConstraint
         """.split(),
@@ -102,9 +104,8 @@ __all__, __getattr__, __dir__ = public(
             DirectionProjectiveConstraint FixedPlaneProjectiveConstraint LineProjectiveConstraint
             PlaneProjectiveConstraint PointProjectiveConstraint
         """.split(),
-        "roi.box": ["BoxROI"],
+        "roi.box": ["BoxROI", "PairBoxROI"],
         "roi.mesh": ["MeshROI"],
-        "roi.pair_box": ["PairBoxROI"],
         "roi.plane": ["PlaneROI"],
         "roi.sets": ["ComplementaryROI", "MeshBoundaryROI", "NearestPointROI"],
         "roi.sphere": ["SphereROI"],
@@ -123,11 +124,10 @@ __all__, __getattr__, __dir__ = public(
         "softrobots_inverse.young_modulus": ["YoungModulusActuator"],
         "solver.conjugate_gradient": ["CGLinearSolver", "ParallelCGLinearSolver"],
         "solver.default_loop": ["DefaultAnimationLoop"],
-        "solver.direct": ["SparseLDLSolver"],
-        "solver.direct_names": """
+        "solver.direct": """
             AsyncSparseLDLSolver BTDLinearSolver CholeskySolver EigenSimplicialLDLT
             EigenSimplicialLLT EigenSparseLU EigenSparseQR PrecomputedLinearSolver SVDLinearSolver
-            SparseCholeskySolver SparseLUSolver
+            SparseCholeskySolver SparseLDLSolver SparseLUSolver
         """.split(),
         "solver.euler_implicit": ["EulerImplicitSolver"],
         "solver.explicit": """
@@ -135,16 +135,13 @@ __all__, __getattr__, __dir__ = public(
         """.split(),
         "solver.free_motion_loop": ["FreeMotionAnimationLoop"],
         "solver.linear_system": """
-            AssemblingMatrixSystem CompositeLinearSystem ConstantSparsityPatternSystem
-            MatrixFreeSystem MatrixLinearSystem RotationMatrixSystem
+            AMDOrderingMethod AssemblingMatrixSystem COLAMDOrderingMethod CompositeLinearSystem
+            ConstantSparsityPatternSystem ConstantSparsityProjectionMethod MatrixFreeSystem
+            MatrixLinearSystem MatrixProjectionMethod NaturalOrderingMethod RotationMatrixSystem
         """.split(),
         "solver.minimal_residual": ["MinResLinearSolver"],
         "solver.multi_step_loop": ["MultiStepAnimationLoop"],
         "solver.newton_raphson": ["NewtonRaphsonSolver"],
-        "solver.ordering": """
-            AMDOrderingMethod COLAMDOrderingMethod ConstantSparsityProjectionMethod
-            MatrixProjectionMethod NaturalOrderingMethod
-        """.split(),
         "solver.preconditioned": ["PCGLinearSolver"],
         "solver.preconditioners": """
             BlockJacobiPreconditioner JacobiPreconditioner SSORPreconditioner WarpPreconditioner
@@ -165,21 +162,21 @@ __all__, __getattr__, __dir__ = public(
             TetrahedronSetTopologyModifier TopologyAlgorithms TriangleSetGeometryAlgorithms
             TriangleSetTopologyModifier
         """.split(),
-        "topology.boundaries": ["Hexa2QuadTopologicalMapping", "Triangle2EdgeTopologicalMapping"],
         "topology.containers": """
             EdgeSetTopologyContainer HexahedronSetTopologyContainer PointSetTopologyContainer
             QuadSetTopologyContainer TetrahedronSetTopologyContainer TriangleSetTopologyContainer
         """.split(),
         "topology.cube": ["CubeTopology", "SphereQuadTopology"],
-        "topology.edge_to_quad": ["Edge2QuadTopologicalMapping"],
         "topology.grid": ["GridTopology"],
-        "topology.hexa_to_tetra": ["Hexa2TetraTopologicalMapping"],
+        "topology.mappings": """
+            Edge2QuadTopologicalMapping Hexa2QuadTopologicalMapping Hexa2TetraTopologicalMapping
+            Quad2TriangleTopologicalMapping Tetra2TriangleTopologicalMapping
+            Triangle2EdgeTopologicalMapping
+        """.split(),
         "topology.mesh_topology": ["MeshTopology"],
-        "topology.quad_to_triangle": ["Quad2TriangleTopologicalMapping"],
         "topology.regular_grid": ["RegularGridTopology"],
         "topology.round_grids": ["CylinderGridTopology", "SphereGridTopology"],
         "topology.sparse_grid": ["SparseGridTopology"],
-        "topology.tetra_to_triangle": ["Tetra2TriangleTopologicalMapping"],
         "visual.cameras": ["Camera", "InteractiveCamera", "RecordedCamera"],
         "visual.inert": """
             AddFrameButtonSetting AddRecordedCameraButtonSetting AttachBodyButtonSetting

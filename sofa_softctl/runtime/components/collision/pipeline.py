@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.collision import ContactDetection
+from sofa_softctl.runtime.behavior.roles import ContactDetection
 from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
@@ -16,7 +16,7 @@ from sofa_softctl.runtime.components.collision.response import CollisionResponse
 from sofa_softctl.runtime.components.collision.untested_pairs import UntestedPairs, ordered
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Bool, Int, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Int, Text, Vector
 from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities, without_duplicates
 
@@ -277,3 +277,21 @@ def _without_neighbours(
     near = first.joined(one[:, :, None], two[:, None, :], chain).any(axis=(1, 2))
     kept: np.ndarray = pairs[~near]
     return kept
+
+
+class ParallelBruteForceBroadPhase(BruteForceBroadPhase):
+    """BruteForceBroadPhase; here it uses one processor."""
+
+    aliases = ()
+
+    nbThreads = Int(0, "Unused.")
+    taskSchedulerType = Text("_default", "Unused.")
+
+
+class ParallelBVHNarrowPhase(BVHNarrowPhase):
+    """BVHNarrowPhase; here it uses one processor."""
+
+    aliases = ()
+
+    nbThreads = Int(0, "Unused.")
+    taskSchedulerType = Text("_default", "Unused.")

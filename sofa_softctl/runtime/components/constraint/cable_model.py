@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.cable import Cable
+from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import (
     Bool,

@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Mass
 from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
-from sofa_softctl.runtime.components.topology.hexa_to_tetra import PARTS as HEXAHEDRON
+from sofa_softctl.runtime.components.topology.mappings import PARTS as HEXAHEDRON
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType

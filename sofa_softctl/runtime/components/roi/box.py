@@ -5,7 +5,49 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
-from sofa_softctl.runtime.core.data.types import Bool, Elements, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Vector, Vectors
+
+
+def within_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Which points lie in a parallelogram, or within half the depth above or below it, bool (n,).
+
+    As in SOFA a point is compared with the sides through corners 0 and 2, each time with the extent
+    of the diagonal between them: the same as the parallelogram where that is a rectangle, and more
+    than it where it leans over.
+
+    Args:
+        points: Shape (n, 3).
+        box: Corners 0, 1 and 2 of the parallelogram, one after the other, and the depth, shape
+            (10,). Corner 3 lies opposite to corner 1.
+    """
+    p0, p1, p2, depth = box[:3], box[3:6], box[6:9], box[9]
+    normal = _normal(box)
+    along, across = _unit(np.cross(p1 - p0, normal)), _unit(np.cross(p2 - p1, normal))
+    width, length = abs((p2 - p0) @ along), abs((p2 - p0) @ across)
+    from_0, from_2 = points - p0, points - p2
+    inside: np.ndarray = np.abs(from_0 @ along) <= width
+    inside &= np.abs(from_0 @ across) <= length
+    if depth != 0.0:  # without depth SOFA's sides through corner 2 have no direction
+        inside &= np.abs(from_2 @ along) <= width
+        inside &= np.abs(from_2 @ across) <= length
+    inside &= np.abs(across_oriented_box(points, box)) <= abs(depth / 2.0)
+    return inside
+
+
+def across_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Heights of points (n, 3) above the plane of the box, shape (n,)."""
+    heights: np.ndarray = (points - box[:3]) @ _normal(box)
+    return heights
+
+
+def _normal(box: np.ndarray) -> np.ndarray:
+    return _unit(np.cross(box[3:6] - box[:3], box[6:9] - box[:3]))
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    """The vector at length 1; one without length as it is."""
+    length = np.linalg.norm(vector)
+    return vector / length if length > 0.0 else vector
 
 
 class BoxROI(RegionOfInterest):
@@ -48,8 +90,32 @@ class BoxROI(RegionOfInterest):
         for box in self.box.get():
             inside |= ((points >= box[:3]) & (points <= box[3:])).all(axis=1)
         if len(self._oriented):
-            from sofa_softctl.runtime.components.roi.oriented_box import within_oriented_box
-
             for box in self._oriented:
                 inside |= within_oriented_box(points, box)
         return inside
+
+
+class PairBoxROI(RegionOfInterest):
+    """Inside one box and outside another; the faces belong to each. A box of zeros: nothing."""
+
+    inputs = (*RegionOfInterest.inputs, "inclusiveBox", "includedBox")
+
+    inclusiveBox = Vector(6, [0.0] * 6, "xmin ymin zmin xmax ymax zmax.", unit="length")
+    includedBox = Vector(6, [0.0] * 6, "The box that is left out.", unit="length")
+    meshPosition = Vectors(3, [], "Unused.", unit="length")
+    drawInclusiveBox = Bool(False, "Draw the box.")
+    drawIncludedBox = Bool(False, "Draw the box that is left out.")
+
+    def has_shape(self) -> bool:
+        """See RegionOfInterest."""
+        return bool(self.inclusiveBox.get().any() and self.includedBox.get().any())
+
+    def contains(self, points: np.ndarray) -> np.ndarray:
+        """See RegionOfInterest."""
+        return _within(points, self.inclusiveBox.get()) & ~_within(points, self.includedBox.get())
+
+
+def _within(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+    corners = box.reshape(2, 3)
+    inside = (points >= corners.min(axis=0)) & (points <= corners.max(axis=0))
+    return np.asarray(inside.all(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
-from sofa_softctl.runtime.components.roi.oriented_box import (
+from sofa_softctl.runtime.components.roi.box import (
     across_oriented_box,
     within_oriented_box,
 )

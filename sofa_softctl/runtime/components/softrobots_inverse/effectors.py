@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
-from sofa_softctl.runtime.components.constraint.position_model import PositionModel
+from sofa_softctl.runtime.components.constraint.position import PositionModel
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Coords, Real, Vectors
 

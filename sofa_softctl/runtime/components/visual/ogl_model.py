@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.behavior.drawn import DrawnModel
+from sofa_softctl.runtime.behavior.roles import DrawnModel
 from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.core.data import reading
