@@ -200,15 +200,15 @@ def _gui() -> dict[str, Any]:
 
 
 def _imgui() -> dict[str, Any]:
-    from sofa_softctl.runtime.bindings import windows
+    from sofa_softctl.runtime.bindings import gui
 
-    return windows.imgui()
+    return gui.imgui()
 
 
 def _sofa_gl() -> dict[str, Any]:
-    from sofa_softctl.runtime.bindings import windows
+    from sofa_softctl.runtime.bindings import gui
 
-    return windows.sofa_gl()
+    return gui.sofa_gl()
 
 
 def _sofa_types() -> dict[str, Any]:

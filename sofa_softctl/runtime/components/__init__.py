@@ -62,12 +62,11 @@ __all__, __getattr__, __dir__ = public(
         "exporter.exporters": """
             BlenderExporter MeshExporter STLExporter VTKExporter VisualModelOBJExporter
         """.split(),
-        "force.constant": ["ConstantForceField"],
         "force.damping": ["DiagonalVelocityDampingForceField", "UniformVelocityDampingForceField"],
-        "force.edge_pressure": ["EdgePressureForceField"],
-        "force.gravity": ["Gravity"],
-        "force.linear": ["LinearForceField"],
-        "force.pressure": ["QuadPressureForceField", "TrianglePressureForceField"],
+        "force.given": ["ConstantForceField", "Gravity", "LinearForceField"],
+        "force.pressure": """
+            EdgePressureForceField QuadPressureForceField TrianglePressureForceField
+        """.split(),
         "force.shapes": """
             ConicalForceField EllipsoidForceField PlaneForceField SphereForceField
         """.split(),
@@ -82,8 +81,7 @@ __all__, __getattr__, __dir__ = public(
         "mapping.distance": ["DistanceMapping"],
         "mapping.matrix_mapper": ["MechanicalMatrixMapper"],
         "mapping.rigid": ["RigidMapping"],
-        "mass.consistent": ["MeshMatrixMass"],
-        "mass.diagonal": ["DiagonalMass"],
+        "mass.topological": ["DiagonalMass", "MeshMatrixMass"],
         "mass.uniform": ["UniformMass"],
         "playback.monitor": ["Monitor"],
         "playback.read_state": ["CompareState", "ReadState"],
@@ -104,26 +102,23 @@ __all__, __getattr__, __dir__ = public(
             DirectionProjectiveConstraint FixedPlaneProjectiveConstraint LineProjectiveConstraint
             PlaneProjectiveConstraint PointProjectiveConstraint
         """.split(),
-        "roi.box": ["BoxROI", "PairBoxROI"],
         "roi.mesh": ["MeshROI"],
-        "roi.plane": ["PlaneROI"],
         "roi.sets": ["ComplementaryROI", "MeshBoundaryROI", "NearestPointROI"],
-        "roi.sphere": ["SphereROI"],
+        "roi.shapes": ["BoxROI", "PairBoxROI", "PlaneROI", "SphereROI"],
         "softrobots_inverse.actuators": ["CableActuator", "CableEquality", "PositionEquality"],
-        "softrobots_inverse.cable_effector": ["CableEffector", "CableSensor"],
-        "softrobots_inverse.effectors": ["BarycentricCenterEffector", "PositionEffector"],
-        "softrobots_inverse.force_point": ["ForcePointActuator"],
+        "softrobots_inverse.directed": ["ForcePointActuator", "SlidingActuator"],
+        "softrobots_inverse.effectors": """
+            BarycentricCenterEffector CableEffector CableSensor PositionEffector VolumeEffector
+        """.split(),
         "softrobots_inverse.force_surface": ["ForceSurfaceActuator"],
         "softrobots_inverse.joint": ["JointActuator"],
         "softrobots_inverse.pressure": """
             SurfacePressureActuator SurfacePressureEquality SurfacePressureSensor
         """.split(),
         "softrobots_inverse.qp_solver": ["QPInverseProblemSolver"],
-        "softrobots_inverse.sliding": ["SlidingActuator"],
-        "softrobots_inverse.volume": ["VolumeEffector"],
         "softrobots_inverse.young_modulus": ["YoungModulusActuator"],
         "solver.conjugate_gradient": ["CGLinearSolver", "ParallelCGLinearSolver"],
-        "solver.default_loop": ["DefaultAnimationLoop"],
+        "solver.default_loop": ["DefaultAnimationLoop", "MultiStepAnimationLoop"],
         "solver.direct": """
             AsyncSparseLDLSolver BTDLinearSolver CholeskySolver EigenSimplicialLDLT
             EigenSimplicialLLT EigenSparseLU EigenSparseQR PrecomputedLinearSolver SVDLinearSolver
@@ -140,7 +135,6 @@ __all__, __getattr__, __dir__ = public(
             MatrixLinearSystem MatrixProjectionMethod NaturalOrderingMethod RotationMatrixSystem
         """.split(),
         "solver.minimal_residual": ["MinResLinearSolver"],
-        "solver.multi_step_loop": ["MultiStepAnimationLoop"],
         "solver.newton_raphson": ["NewtonRaphsonSolver"],
         "solver.preconditioned": ["PCGLinearSolver"],
         "solver.preconditioners": """
@@ -148,11 +142,11 @@ __all__, __getattr__, __dir__ = public(
         """.split(),
         "solver.static": ["StaticSolver"],
         "spring.bending": ["QuadularBendingSprings", "TriangularBendingSprings"],
-        "spring.grid": ["RegularGridSpringForceField"],
         "spring.linear": ["ParallelSpringForceField", "SpringForceField"],
-        "spring.mesh": ["MeshSpringForceField", "ParallelMeshSpringForceField"],
-        "spring.polynomial": ["PolynomialRestShapeSpringsForceField"],
-        "spring.rest_shape": ["RestShapeSpringsForceField"],
+        "spring.mesh": """
+            MeshSpringForceField ParallelMeshSpringForceField RegularGridSpringForceField
+        """.split(),
+        "spring.rest_shape": ["PolynomialRestShapeSpringsForceField", "RestShapeSpringsForceField"],
         "spring.vector": ["VectorSpringForceField"],
         "state.mechanical_object": ["MechanicalObject"],
         "topology.beside": """
@@ -167,15 +161,15 @@ __all__, __getattr__, __dir__ = public(
             QuadSetTopologyContainer TetrahedronSetTopologyContainer TriangleSetTopologyContainer
         """.split(),
         "topology.cube": ["CubeTopology", "SphereQuadTopology"],
-        "topology.grid": ["GridTopology"],
+        "topology.grid": """
+            CylinderGridTopology GridTopology RegularGridTopology SphereGridTopology
+        """.split(),
         "topology.mappings": """
             Edge2QuadTopologicalMapping Hexa2QuadTopologicalMapping Hexa2TetraTopologicalMapping
             Quad2TriangleTopologicalMapping Tetra2TriangleTopologicalMapping
             Triangle2EdgeTopologicalMapping
         """.split(),
         "topology.mesh_topology": ["MeshTopology"],
-        "topology.regular_grid": ["RegularGridTopology"],
-        "topology.round_grids": ["CylinderGridTopology", "SphereGridTopology"],
         "topology.sparse_grid": ["SparseGridTopology"],
         "visual.cameras": ["Camera", "InteractiveCamera", "RecordedCamera"],
         "visual.inert": """
