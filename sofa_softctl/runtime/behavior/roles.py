@@ -1,4 +1,4 @@
-"""Role of a cable in derivatives and equilibria."""
+"""Roles beside those of a step: what derivatives, equilibria and loops must know of a component."""
 
 from __future__ import annotations
 

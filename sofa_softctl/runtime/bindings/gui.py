@@ -1,4 +1,4 @@
-"""Sofa.Gui: the batch GUI, which runs steps without a window."""
+"""Sofa.Gui, SofaGL and SofaImGui: no window; the batch GUI runs steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of components that SOFA v25.06 no longer has, and what to write in their place.
+"""Names of components that are not here: what to write in their place, what they belong to.
 
 Source: what SOFA v25.06 itself tells of them (sofa/helper/ComponentChange.cpp).
 """

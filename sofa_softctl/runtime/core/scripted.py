@@ -1,4 +1,4 @@
-"""Base class of controllers, engines and force fields written in Python."""
+"""Components written in Python: controllers and engines."""
 
 from __future__ import annotations
 

@@ -227,7 +227,12 @@ class ImplicitStep:
 
 
 class Closing(NamedTuple):
-    """The part of c that the free motion makes, e = -kappa h H_t w_f, with its derivatives."""
+    """What the free motion slides before a gap closes, e = -kappa h H_t w_f, with its derivatives.
+
+    Friction does not see it. With w_f the free motion's velocity, kappa the share of the step
+    before a contact closes, and h its length, rows along tangents have c = h H_t w + e, as in SOFA.
+    Where the gap closes in the step, kappa = -gap / (h H_n w_f).
+    """
 
     free: np.ndarray
     """w_f, shape (n, 3)."""

@@ -1,4 +1,4 @@
-"""Search paths of files."""
+"""What a scene finds while it is loaded: files on search paths, its folder, its command line."""
 
 from __future__ import annotations
 

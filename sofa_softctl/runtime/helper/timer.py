@@ -1,4 +1,4 @@
-"""SofaRuntime.Timer: time of named steps [ms].
+"""SofaRuntime.Timer: time of named steps [ms]; and the clock of a step's phases.
 
 A timer that is enabled and begun records the steps within it: those of a script (`stepBegin`,
 `stepEnd`) and the phases of Sofa.Simulation.animate.

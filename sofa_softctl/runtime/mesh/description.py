@@ -1,4 +1,7 @@
-"""A mesh in numbers: sizes, shape of its elements, what is wrong with it."""
+"""A mesh in numbers: sizes, shape of its elements, what is wrong with it.
+
+The shape of elements depends neither on the unit nor on the order of the points.
+"""
 
 from __future__ import annotations
 

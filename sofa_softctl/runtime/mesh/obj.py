@@ -1,6 +1,6 @@
-"""Reading Wavefront OBJ files.
+"""Reading Wavefront OBJ and OFF files.
 
-Read by ourselves: meshio 5.3.5 knows no lines and no negative indices, and cuts no polygons.
+Read by ourselves: meshio 5.3.5 knows no lines and no negative indices of OBJ, and cuts no polygons.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Reading VTK files: legacy (text or binary), and XML by way of `vtu.py`.
+"""Reading VTK files: legacy (text or binary), and XML (.vtu).
 
 Read by ourselves: meshio 5.3.5 knows no POLYDATA, polygons, strips, pixels or voxels, refuses
-Windows line ends and little-endian files, and believes counts before it has seen the numbers.
+Windows line ends and little-endian files, and believes counts before it has seen the numbers. Of
+XML it refuses versions after 1.0 and appended arrays that are not listed in order, and keeps the
+cells of the last piece only.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 As SOFA reads them: objects and nodes are made in the order of the file, unnamed objects are called
 by their class and a number, `<include href="..."/>` puts in the content of another file, as does an
-element whose class no component has, such as `<BoxConstraint>`: see `xml_shorthands`.
+element whose class no component has, such as `<BoxConstraint>`: see `parts_of`.
 """
 
 from __future__ import annotations
@@ -282,6 +282,9 @@ def _fill(node: Any, element: Element) -> None:
             if child.kind == "Node":
                 _fill(below, child)
 
+
+# An element that stands for several components, such as <BoxConstraint>, is a file in SOFA: one of
+# class X that no component has is <include> of Objects/X.xml.
 
 Parts = dict[str, dict[str, str]]
 """Values of each component by its class; of the element's attributes those count that are here."""

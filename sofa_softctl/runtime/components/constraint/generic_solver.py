@@ -1,4 +1,4 @@
-"""Constraint solver of forward simulations, by projected Gauss-Seidel."""
+"""Constraint solvers of forward simulations, by projected Gauss-Seidel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TetrahedralCorotationalFEMForceField."""
+"""TetrahedronFEMForceField under other names of SOFA."""
 
 from __future__ import annotations
 

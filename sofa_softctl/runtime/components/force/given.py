@@ -1,4 +1,4 @@
-"""ConstantForceField: forces that do not change."""
+"""Forces that a scene gives: constant, over time, and gravity of a part of it."""
 
 from __future__ import annotations
 

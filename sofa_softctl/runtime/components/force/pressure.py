@@ -1,4 +1,4 @@
-"""Pressures on triangles and quadrilaterals that do not follow the surface's motion."""
+"""Pressures on triangles, quadrilaterals and edges that do not follow the surface's motion."""
 
 from __future__ import annotations
 

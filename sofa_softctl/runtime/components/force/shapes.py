@@ -1,4 +1,4 @@
-"""Base class of penalty forces that keep nodes outside, or inside, of a shape."""
+"""Penalty forces that keep nodes outside, or inside, of a shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base class of mappings that copy nodes."""
+"""Mappings that copy nodes: all of them, some, or some of several states."""
 
 from __future__ import annotations
 

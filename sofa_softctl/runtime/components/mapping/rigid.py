@@ -1,4 +1,4 @@
-"""RigidMapping: points and bodies carried by rigid bodies."""
+"""RigidMapping: points and bodies carried by rigid bodies; its geometric stiffness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base class of masses spread over the elements of a topology."""
+"""Masses spread over the elements of a topology."""
 
 from __future__ import annotations
 

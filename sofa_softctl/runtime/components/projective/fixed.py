@@ -1,4 +1,4 @@
-"""Fixed and partially fixed nodes."""
+"""Nodes that are fixed, in part or whole; bodies whose motion or rotation is held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BoxROI."""
+"""Regions inside boxes, spheres and between planes."""
 
 from __future__ import annotations
 

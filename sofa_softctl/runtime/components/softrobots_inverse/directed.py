@@ -1,4 +1,4 @@
-"""Base class of actuators that push nodes along a direction."""
+"""Actuators that push nodes along a direction."""
 
 from __future__ import annotations
 

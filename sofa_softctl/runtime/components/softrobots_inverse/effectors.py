@@ -1,4 +1,4 @@
-"""PositionEffector and BarycentricCenterEffector."""
+"""Effectors: points, centers, volumes and cable lengths that have goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QPInverseProblemSolver."""
+"""QPInverseProblemSolver, and how contacts enter its problem."""
 
 from __future__ import annotations
 

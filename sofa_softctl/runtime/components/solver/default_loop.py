@@ -1,4 +1,4 @@
-"""DefaultAnimationLoop: no Lagrangian constraints."""
+"""Animation loops without Lagrangian constraints."""
 
 from __future__ import annotations
 

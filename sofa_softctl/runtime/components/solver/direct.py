@@ -1,4 +1,8 @@
-"""SparseLDLSolver: factors of the system matrix."""
+"""SparseLDLSolver: factors of the system matrix.
+
+SOFA's other direct solvers solve the same linear system, so each is this sparse Cholesky
+factorisation under its own name: the solutions agree to rounding.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Linear systems: where SOFA keeps the matrix of a linear solver, for scripts to look at."""
+"""Linear systems: where SOFA keeps the matrix of a linear solver, for scripts to look at.
+
+Besides, orderings and projections, which our linear solvers have inside.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MeshSpringForceField: springs along the edges and diagonals of a mesh."""
+"""Springs along the edges and diagonals of a mesh or grid."""
 
 from __future__ import annotations
 

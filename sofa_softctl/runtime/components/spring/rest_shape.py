@@ -1,4 +1,4 @@
-"""RestShapeSpringsForceField."""
+"""Springs from nodes to where they are at rest."""
 
 from __future__ import annotations
 

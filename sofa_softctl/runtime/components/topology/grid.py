@@ -1,4 +1,4 @@
-"""Base class of grid topologies: vertices in rows along three directions."""
+"""Grids: vertices in rows along three directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base class of topological mappings: one topology filled from another, once at init."""
+"""Topological mappings: one topology filled from another, once at init."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MeshTopology."""
+"""MeshTopology, and the base of topologies that make their meshes."""
 
 from __future__ import annotations
 
