@@ -25,10 +25,9 @@ __all__, __getattr__, __dir__ = public(
             GenericConstraintCorrection LinearSolverConstraintCorrection
             UncoupledConstraintCorrection
         """.split(),
-        "constraint.generic_solver": """
-            GenericConstraintSolver LCPConstraintSolver NNCGConstraintSolver
-        """.split(),
+        "constraint.generic_solver": ["GenericConstraintSolver", "NNCGConstraintSolver"],
         "constraint.joint": ["JointConstraint"],
+        "constraint.lcp_solver": ["LCPConstraintSolver"],
         "constraint.position": ["PositionConstraint"],
         "constraint.precomputed": ["PrecomputedConstraintCorrection"],
         "constraint.sliding": ["SlidingLagrangianConstraint"],
@@ -92,12 +91,12 @@ __all__, __getattr__, __dir__ = public(
             FixedTranslationProjectiveConstraint PartialFixedProjectiveConstraint
         """.split(),
         "projective.given_motion": """
-            AffineMovementProjectiveConstraint OscillatorProjectiveConstraint
+            AffineMovementProjectiveConstraint LinearVelocityProjectiveConstraint
+            OscillatorProjectiveConstraint
         """.split(),
         "projective.linear_movement": """
             LinearMovementProjectiveConstraint PartialLinearMovementProjectiveConstraint
         """.split(),
-        "projective.linear_velocity": ["LinearVelocityProjectiveConstraint"],
         "projective.lines": """
             DirectionProjectiveConstraint FixedPlaneProjectiveConstraint LineProjectiveConstraint
             PlaneProjectiveConstraint PointProjectiveConstraint

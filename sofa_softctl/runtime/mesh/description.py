@@ -13,9 +13,9 @@ from scipy.sparse.csgraph import connected_components
 
 from sofa_softctl.runtime.mesh.checks import FLAT, volumes
 from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 from sofa_softctl.runtime.mesh.skin import Skin, overlaps, skin_of
-from sofa_softctl.runtime.mesh.subelements import TETRAHEDRON_TRIANGLES
 
 SAME_PLACE = 1e-9
 """Distance of points that coincide, relative to the diagonal of the bounding box [-]."""

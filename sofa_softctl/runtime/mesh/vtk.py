@@ -1,15 +1,12 @@
-"""Reading VTK files: legacy (text or binary), and XML (.vtu).
+"""Reading VTK files: legacy (text or binary), and XML by way of `vtu.py`.
 
 Read by ourselves: meshio 5.3.5 knows no POLYDATA, polygons, strips, pixels or voxels, refuses
-Windows line ends and little-endian files, and believes counts before it has seen the numbers. Of
-XML it refuses versions after 1.0 and appended arrays that are not listed in order, and keeps the
-cells of the last piece only.
+Windows line ends and little-endian files, and believes counts before it has seen the numbers.
 """
 
 from __future__ import annotations
 
 import re
-from xml.etree import ElementTree
 
 import numpy as np
 
@@ -23,7 +20,6 @@ from sofa_softctl.runtime.mesh.cursor import (
     fault,
     whole,
 )
-from sofa_softctl.runtime.mesh.data_array import Decoder
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 DTYPES = {
@@ -57,6 +53,8 @@ def read_vtk(data: bytes, path: Path) -> Mesh:
     """
     first, _, rest = data.partition(b"\n")
     if b"<VTKFile" in first or (b"<?xml" in first and b"<VTKFile" in rest[:4096]):
+        from sofa_softctl.runtime.mesh.vtu import read_vtu
+
         return read_vtu(data, path)
     version = re.match(rb"# vtk DataFile Version +(\d+)", first, re.IGNORECASE)
     if version is None:
@@ -168,67 +166,3 @@ def _read_offsets(
         arrays.append(taken.astype(np.int64))
     offsets, connectivity = arrays
     return offsets[:-1], np.diff(offsets), connectivity
-
-
-def read_vtu(data: bytes, path: Path) -> Mesh:
-    """The mesh in a VTK XML file of type UnstructuredGrid, cells as in `cells.py`.
-
-    SOFA's MeshVTKLoader understands the text form of one piece; the other encodings give what
-    VTK means by them. Coordinates in text are read as doubles, as SOFA does, whatever their type.
-
-    Args:
-        data: The bytes of the file.
-        path: Where they came from, for messages.
-    """
-    document, appended = _split_appended(data)
-    try:
-        root = ElementTree.fromstring(document)
-    except (ElementTree.ParseError, ValueError, LookupError) as error:  # the latter: its encoding
-        raise fault(path, f"the XML is malformed ({error})") from error
-    if root.tag != "VTKFile" or root.get("type") != "UnstructuredGrid":
-        raise fault(
-            path,
-            f"expected a VTKFile of type UnstructuredGrid, got {root.tag} {root.get('type')}",
-            "Export it as an unstructured grid (.vtu or legacy .vtk).",
-        )
-    pieces = root.findall("UnstructuredGrid/Piece")
-    if len(pieces) != 1:
-        raise fault(
-            path,
-            f"expected one Piece, got {len(pieces)}",
-            "SOFA reads one piece only: merge them, for example with ParaView's Merge Blocks.",
-        )
-    return _read_piece(pieces[0], Decoder.of(root, appended, path), path)
-
-
-def _split_appended(data: bytes) -> tuple[bytes, bytes]:
-    """The document without its appended bytes, which need not be XML, and these bytes."""
-    tag = data.find(b"<AppendedData")
-    begin = data.find(b"_", data.find(b">", tag)) + 1
-    end = data.rfind(b"</AppendedData>")
-    if tag < 0 or begin == 0 or end < begin:
-        return data, b""
-    return data[:begin] + data[end:], data[begin:end]
-
-
-def _read_piece(piece: ElementTree.Element, decoder: Decoder, path: Path) -> Mesh:
-    n_points, n_cells = (
-        whole(piece.get(name, "nothing").strip().encode(), name, path)
-        for name in ("NumberOfPoints", "NumberOfCells")
-    )
-    points = decoder.array(piece.find("Points/DataArray"), "points", text_dtype="f8")
-    if len(points) != 3 * n_points:
-        raise fault(path, f"expected {3 * n_points} coordinates of points, got {len(points)}")
-    arrays = {each.get("Name"): each for each in piece.findall("Cells/DataArray")}
-    connectivity, offsets, types = (
-        decoder.array(arrays.get(name), name).astype(np.int64)
-        for name in ("connectivity", "offsets", "types")
-    )
-    if not len(offsets) == len(types) == n_cells:
-        raise fault(
-            path,
-            f"expected {n_cells} offsets and types of cells, got {len(offsets)} and {len(types)}",
-        )
-    size = np.diff(offsets, prepend=0)
-    cells = Cells(types, offsets - size, size, connectivity)
-    return elements(points.reshape(-1, 3), cells, path)

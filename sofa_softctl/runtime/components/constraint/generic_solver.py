@@ -1,4 +1,4 @@
-"""Constraint solvers of forward simulations, by projected Gauss-Seidel."""
+"""Constraint solver of forward simulations, by projected Gauss-Seidel."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintSystem
 from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
-from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
-    COULOMB,
     PARAMETERS,
     conjugate_gradient,
     gauss_seidel,
@@ -130,62 +128,3 @@ class NNCGConstraintSolver(GenericConstraintSolver):
     def init(self) -> None:
         """Choose the method."""
         self.resolutionMethod.set("NonsmoothNonlinearConjugateGradient")
-
-
-class LCPConstraintSolver(GenericConstraintSolver):
-    """Projected Gauss-Seidel of contacts alone, all with the friction `mu` of the solver.
-
-    Its solution is SOFA's up to the tolerance. SOFA's takes every row for a contact: other
-    constraints, such as cables, are an error here.
-    """
-
-    aliases = ()
-
-    tolerance = Real(0.001, "Sum of |W_jj change of lambda_j| at which to stop.", unit="length")
-    mu = Real(0.6, "Coefficient of friction of all contacts.")
-    scaleTolerance = Bool(False, "Multiply the tolerance by the number of rows.")
-    displayDebug = Bool(False, "Unused.")
-    displayTime = Bool(False, "Unused.")
-    initial_guess = Bool(True, "Unused: it starts from zero.")
-    build_lcp = Bool(True, "Unused: W is always built.")
-    minW = Real(0.0, "Not supported: only 0.", unit="length/force")
-    maxF = Real(0.0, "Not supported: only 0.", unit="force")
-    multi_grid = Bool(False, "Unused.")
-    multi_grid_levels = Int(2, "Unused.")
-    merge_method = Int(0, "Unused.")
-    merge_spatial_step = Int(2, "Unused.")
-    merge_local_levels = Int(2, "Unused.")
-    group = Text("", "Unused.")
-    graph = Text("", "Unused.", linkable=False)
-    showLevels = Int(0, "Unused.")
-    showCellWidth = Real(0.0, "Unused.")
-    showTranslation = Text("", "Unused.")
-    showLevelTranslation = Text("", "Unused.")
-
-    def init(self) -> None:
-        """Check that no contact shall be left out or cut.
-
-        Raises:
-            SceneError: minW or maxF is given.
-        """
-        for name in ("minW", "maxF"):
-            if self._data[name].get():
-                raise self.fault(f"does not support '{name}': leave it out.")
-
-    def attach(self, problem: ConstraintSystem) -> None:
-        """Check that there are contacts alone.
-
-        Raises:
-            SceneError: there is another constraint.
-        """
-        super().attach(problem)
-        for constraint in problem.constraints:
-            if not isinstance(constraint, UnilateralLagrangianConstraint):
-                raise constraint.fault(
-                    f"is no contact, but {self.describe()} takes every constraint for one, in SOFA "
-                    "too: use a GenericConstraintSolver."
-                )
-
-    def adjust(self, parameters: np.ndarray) -> None:
-        """See GenericConstraintSolver: the solver's friction counts."""
-        parameters[parameters[:, 0] == COULOMB, 1] = self.mu.get()

@@ -15,10 +15,8 @@ from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralFo
 from sofa_softctl.runtime.components.elasticity.von_mises_outputs import VonMisesOutputs
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
-from sofa_softctl.runtime.kernels.elasticity import corotational_derivative as derivative
 from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
 from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
-from sofa_softctl.runtime.kernels.elasticity.corotational_tangent import turns
 
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
 
@@ -236,6 +234,8 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     def step_term(self) -> StepTerm:
         """See ForceField."""
+        from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
+
         return CorotationalTerm(self)
 
     @property
@@ -264,51 +264,3 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
             G,
         )
         return B, G
-
-
-class CorotationalTerm(StepTerm):
-    """Term of a TetrahedronFEMForceField; rotations turn with the positions, in f as in K.
-
-    Its stiffnesses are V lambda and V mu of each tetrahedron.
-    """
-
-    def __init__(self, field: Any) -> None:
-        self.field = field
-        count = len(field.elements)
-        self.stiffness_shape = (count, 2)
-        self.G = np.empty((count, 4, 3, 3))
-        self.Z = np.empty((count, 3, 3))
-
-    def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
-        """See StepTerm."""
-        field, self.h = self.field, h
-        x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
-        turns(
-            x,
-            field.elements,
-            field.method_number,
-            field.frames0,
-            field.rotations,
-            field.h,
-            self.G,
-        )
-        derivative.gradients(x, w, field.elements, field.h, h, h * (h + beta), self.Z)
-
-    def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
-        """See StepTerm."""
-        field = self.field
-        derivative.add_by_positions(
-            dx, field.elements, field.h, self.G, self.Z, field.stiffness, self.h, out
-        )
-
-    def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
-        """See StepTerm."""
-        field = self.field
-        derivative.add_transposed(
-            y, field.elements, field.h, self.G, self.Z, field.stiffness, self.h, out, by_stiffness
-        )
-
-    def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
-        """See StepTerm."""
-        field = self.field
-        derivative.add_by_stiffness(change, field.elements, field.h, self.Z, self.h, out)
