@@ -50,7 +50,6 @@ AMONG_THEMSELVES = {
 CIRCLES = (
     ("runtime.core", 11, "a node holds components, and a component knows its node"),
     ("runtime.core.data", 3, "a Data has a type, and a type makes views of Data"),
-    ("runtime.components.mapping", 2, "a rigid mapping has a geometric stiffness that knows it"),
     ("runtime.derivatives", 2, "a derivative has parameters that know it"),
     ("runtime.equilibrium", 2, "a map has a curvature that knows it"),
     ("scene.rollout", 2, "a rollout starts a process, and the process rolls out"),

@@ -396,7 +396,7 @@ def test_an_installed_plugin_does_not_replace_a_built_in_component(installed, tm
     )
     first, second = done.stdout.splitlines()
     assert first.startswith("PluginError The plugin 'pretended' that is installed cannot be used:")
-    assert second == "sofa_softctl.runtime.components.visual.drawings"
+    assert second == "sofa_softctl.runtime.components.visual.inert"
 
 
 # -- the contract --------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from sofa_softctl.errors import (
     UnknownDataError,
     UnreadableValueError,
 )
-from sofa_softctl.runtime.core.families import family_of
+from sofa_softctl.runtime.core.renamed import family_of
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complaints
 

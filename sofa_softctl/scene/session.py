@@ -16,7 +16,7 @@ import numpy as np
 from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
 from sofa_softctl.errors import RecordError, SceneError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
-from sofa_softctl.runtime.helper.scene_folder import command_line_of
+from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state

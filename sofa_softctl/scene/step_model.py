@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import BackendError, IdentificationError, SceneError
-from sofa_softctl.runtime.behavior.cable import Cable
-from sofa_softctl.runtime.behavior.cavity import Cavity
-from sofa_softctl.runtime.behavior.elasticity import (
+from sofa_softctl.runtime.behavior.roles import (
+    Cable,
+    Cavity,
     ElasticForceField,
     HyperelasticForceField,
     SolidForceField,

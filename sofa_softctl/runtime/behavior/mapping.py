@@ -183,7 +183,7 @@ class Mapping(Component):
     # J as a matrix:
 
     geometric: Any = None
-    """Stiffness from forces on a follower whose J turns; see mapping/geometric.py."""
+    """Stiffness from forces on a follower whose J turns; see `GeometricStiffness`."""
 
     @property
     def weighted(self) -> bool:

@@ -38,7 +38,7 @@ class MechanicalSystem:
     masses: list[Mass]
     force_fields: list[ForceField]
     geometric: list[Any]
-    """Stiffness of mappings whose J turns; see components/mapping/geometric.py."""
+    """Stiffness of mappings whose J turns; see `GeometricStiffness`."""
     projective: list[ProjectiveConstraint]
     mapping_of: dict[int, Mapping]
     """The mapping that a state follows, by the state's id."""

@@ -121,12 +121,11 @@ def _core() -> dict[str, Any]:
     from sofa_softctl.runtime.core import children, context, factory, link
     from sofa_softctl.runtime.core.base import Base
     from sofa_softctl.runtime.core.component import Component
-    from sofa_softctl.runtime.core.controller import Controller
     from sofa_softctl.runtime.core.data import data
     from sofa_softctl.runtime.core.data import views as data_container
-    from sofa_softctl.runtime.core.engine import DataEngine
     from sofa_softctl.runtime.core.link_path import LinkPath
     from sofa_softctl.runtime.core.node import Node
+    from sofa_softctl.runtime.core.scripted import Controller, DataEngine
 
     return {
         "Base": Base,
@@ -201,15 +200,15 @@ def _gui() -> dict[str, Any]:
 
 
 def _imgui() -> dict[str, Any]:
-    from sofa_softctl.runtime.bindings import windows
+    from sofa_softctl.runtime.bindings import gui
 
-    return windows.imgui()
+    return gui.imgui()
 
 
 def _sofa_gl() -> dict[str, Any]:
-    from sofa_softctl.runtime.bindings import windows
+    from sofa_softctl.runtime.bindings import gui
 
-    return windows.sofa_gl()
+    return gui.sofa_gl()
 
 
 def _sofa_types() -> dict[str, Any]:

@@ -5,33 +5,26 @@ from sofa_softctl._internal.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "collision.intersection": [
-            "DiscreteIntersection",
-            "LocalMinDistance",
-            "MinProximityIntersection",
-            "NewProximityIntersection",
-        ],
+        "collision.intersection": """
+            DiscreteIntersection LocalMinDistance MinProximityIntersection NewProximityIntersection
+        """.split(),
         "collision.listener": ["ContactListener"],
-        "collision.models": [
-            "LineCollisionModel",
-            "PointCollisionModel",
-            "SphereCollisionModel",
-            "TriangleCollisionModel",
-        ],
-        "collision.parallel": ["ParallelBVHNarrowPhase", "ParallelBruteForceBroadPhase"],
-        "collision.pipeline": ["BruteForceBroadPhase", "BVHNarrowPhase", "CollisionPipeline"],
+        "collision.models": """
+            LineCollisionModel PointCollisionModel SphereCollisionModel TriangleCollisionModel
+        """.split(),
+        "collision.pipeline": """
+            BVHNarrowPhase BruteForceBroadPhase CollisionPipeline ParallelBVHNarrowPhase
+            ParallelBruteForceBroadPhase
+        """.split(),
         "collision.response": ["CollisionResponse", "RuleBasedContactManager"],
-        "constraint.bilateral": [
-            "BilateralLagrangianConstraint",
-            "FixedLagrangianConstraint",
-            "UniformLagrangianConstraint",
-        ],
+        "constraint.bilateral": """
+            BilateralLagrangianConstraint FixedLagrangianConstraint UniformLagrangianConstraint
+        """.split(),
         "constraint.cable": ["CableConstraint"],
-        "constraint.corrections": [
-            "GenericConstraintCorrection",
-            "LinearSolverConstraintCorrection",
-            "UncoupledConstraintCorrection",
-        ],
+        "constraint.corrections": """
+            GenericConstraintCorrection LinearSolverConstraintCorrection
+            UncoupledConstraintCorrection
+        """.split(),
         "constraint.generic_solver": ["GenericConstraintSolver", "NNCGConstraintSolver"],
         "constraint.joint": ["JointConstraint"],
         "constraint.lcp_solver": ["LCPConstraintSolver"],
@@ -41,327 +34,171 @@ __all__, __getattr__, __dir__ = public(
         "constraint.stopper": ["StopperLagrangianConstraint"],
         "constraint.surface_pressure": ["SurfacePressureConstraint"],
         "constraint.unilateral_plane": ["UnilateralPlaneConstraint"],
-        "controller.data_variation_limiter": ["DataVariationLimiter"],
-        "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
         "controller.animation_editor": ["AnimationEditor"],
         "controller.communication_controller": ["CommunicationController"],
-        "elasticity.fast_tetrahedral": ["FastTetrahedralCorotationalForceField"],
-        "elasticity.hexahedron_fem": [
-            "HexahedronFEMForceField",
-            "ParallelHexahedronFEMForceField",
-        ],
-        "elasticity.parallel": ["ParallelTetrahedronFEMForceField"],
-        "elasticity.tetrahedral_corotational": ["TetrahedralCorotationalFEMForceField"],
+        "controller.data_variation_limiter": ["DataVariationLimiter"],
+        "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
+        "elasticity.hexahedron_fem": ["HexahedronFEMForceField", "ParallelHexahedronFEMForceField"],
+        "elasticity.tetrahedral_corotational": """
+            FastTetrahedralCorotationalForceField ParallelTetrahedronFEMForceField
+            TetrahedralCorotationalFEMForceField
+        """.split(),
         "elasticity.tetrahedron_fem": ["TetrahedronFEMForceField"],
         "elasticity.tetrahedron_hyperelasticity": ["TetrahedronHyperelasticityFEMForceField"],
-        "engine.arithmetic": [
-            "AverageCoord",
-            "DifferenceEngine",
-            "MathOp",
-            "NormEngine",
-            "SumEngine",
-        ],
+        "engine.arithmetic": """
+            AverageCoord DifferenceEngine MathOp NormEngine SumEngine
+        """.split(),
         "engine.extrude": ["ExtrudeQuadsAndGenerateHexas"],
         "engine.generate_rigid_mass": ["GenerateRigidMass"],
         "engine.merge": ["MergeMeshes", "MergePoints", "MergeSets", "MergeVectors"],
         "engine.meshes": ["GenerateGrid", "MeshSubsetEngine", "NormalsFromPoints"],
         "engine.transform": ["TransformEngine", "TransformPosition"],
-        "engine.values": [
-            "IndexValueMapper",
-            "Indices2ValuesMapper",
-            "IndicesFromValues",
-            "PointsFromIndices",
-            "ROIValueMapper",
-            "ValuesFromIndices",
-        ],
+        "engine.values": """
+            IndexValueMapper Indices2ValuesMapper IndicesFromValues PointsFromIndices ROIValueMapper
+            ValuesFromIndices
+        """.split(),
         "engine.volume": ["VolumeFromTetrahedrons", "VolumeFromTriangles"],
-        "force.conical": ["ConicalForceField"],
-        "force.constant": ["ConstantForceField"],
+        "exporter.exporters": """
+            BlenderExporter MeshExporter STLExporter VTKExporter VisualModelOBJExporter
+        """.split(),
         "force.damping": ["DiagonalVelocityDampingForceField", "UniformVelocityDampingForceField"],
-        "force.edge_pressure": ["EdgePressureForceField"],
-        "force.gravity": ["Gravity"],
-        "force.linear": ["LinearForceField"],
-        "force.plane": ["PlaneForceField"],
-        "force.pressure": ["QuadPressureForceField", "TrianglePressureForceField"],
-        "force.sphere": ["EllipsoidForceField", "SphereForceField"],
+        "force.given": ["ConstantForceField", "Gravity", "LinearForceField"],
+        "force.pressure": """
+            EdgePressureForceField QuadPressureForceField TrianglePressureForceField
+        """.split(),
+        "force.shapes": """
+            ConicalForceField EllipsoidForceField PlaneForceField SphereForceField
+        """.split(),
         "force.surface_pressure": ["SurfacePressureForceField"],
         "loader.mesh_creators": ["GridMeshCreator", "StringMeshCreator"],
-        "exporter.exporters": [
-            "BlenderExporter",
-            "MeshExporter",
-            "STLExporter",
-            "VTKExporter",
-            "VisualModelOBJExporter",
-        ],
-        "loader.mesh_loader": [
-            "GIDMeshLoader",
-            "MeshGmshLoader",
-            "MeshOBJLoader",
-            "MeshOffLoader",
-            "MeshSTLLoader",
-            "MeshVTKLoader",
-        ],
+        "loader.mesh_loader": """
+            GIDMeshLoader MeshGmshLoader MeshOBJLoader MeshOffLoader MeshSTLLoader MeshVTKLoader
+        """.split(),
         "loader.sphere_loader": ["SphereLoader"],
         "mapping.barycentric": ["BarycentricMapping"],
+        "mapping.copies": ["IdentityMapping", "SubsetMapping", "SubsetMultiMapping"],
         "mapping.distance": ["DistanceMapping"],
-        "mapping.identity": ["IdentityMapping"],
         "mapping.matrix_mapper": ["MechanicalMatrixMapper"],
         "mapping.rigid": ["RigidMapping"],
-        "mapping.subset": ["SubsetMapping"],
-        "mapping.subset_multi": ["SubsetMultiMapping"],
-        "mass.consistent": ["MeshMatrixMass"],
-        "mass.diagonal": ["DiagonalMass"],
+        "mass.topological": ["DiagonalMass", "MeshMatrixMass"],
         "mass.uniform": ["UniformMass"],
         "playback.monitor": ["Monitor"],
         "playback.read_state": ["CompareState", "ReadState"],
         "playback.write_state": ["WriteState"],
         "projective.attach": ["AttachProjectiveConstraint"],
-        "projective.bodies": [
-            "FixedRotationProjectiveConstraint",
-            "FixedTranslationProjectiveConstraint",
-        ],
-        "projective.fixed": ["FixedProjectiveConstraint", "PartialFixedProjectiveConstraint"],
-        "projective.given_motion": [
-            "AffineMovementProjectiveConstraint",
-            "OscillatorProjectiveConstraint",
-        ],
-        "projective.linear_movement": [
-            "LinearMovementProjectiveConstraint",
-            "PartialLinearMovementProjectiveConstraint",
-        ],
-        "projective.linear_velocity": ["LinearVelocityProjectiveConstraint"],
-        "projective.lines": [
-            "DirectionProjectiveConstraint",
-            "FixedPlaneProjectiveConstraint",
-            "LineProjectiveConstraint",
-            "PlaneProjectiveConstraint",
-            "PointProjectiveConstraint",
-        ],
-        "roi.box": ["BoxROI"],
+        "projective.fixed": """
+            FixedProjectiveConstraint FixedRotationProjectiveConstraint
+            FixedTranslationProjectiveConstraint PartialFixedProjectiveConstraint
+        """.split(),
+        "projective.given_motion": """
+            AffineMovementProjectiveConstraint LinearVelocityProjectiveConstraint
+            OscillatorProjectiveConstraint
+        """.split(),
+        "projective.linear_movement": """
+            LinearMovementProjectiveConstraint PartialLinearMovementProjectiveConstraint
+        """.split(),
+        "projective.lines": """
+            DirectionProjectiveConstraint FixedPlaneProjectiveConstraint LineProjectiveConstraint
+            PlaneProjectiveConstraint PointProjectiveConstraint
+        """.split(),
         "roi.mesh": ["MeshROI"],
-        "roi.pair_box": ["PairBoxROI"],
-        "roi.plane": ["PlaneROI"],
         "roi.sets": ["ComplementaryROI", "MeshBoundaryROI", "NearestPointROI"],
-        "roi.sphere": ["SphereROI"],
+        "roi.shapes": ["BoxROI", "PairBoxROI", "PlaneROI", "SphereROI"],
         "softrobots_inverse.actuators": ["CableActuator", "CableEquality", "PositionEquality"],
-        "softrobots_inverse.cable_effector": ["CableEffector", "CableSensor"],
-        "softrobots_inverse.effectors": ["BarycentricCenterEffector", "PositionEffector"],
-        "softrobots_inverse.force_point": ["ForcePointActuator"],
+        "softrobots_inverse.directed": ["ForcePointActuator", "SlidingActuator"],
+        "softrobots_inverse.effectors": """
+            BarycentricCenterEffector CableEffector CableSensor PositionEffector VolumeEffector
+        """.split(),
         "softrobots_inverse.force_surface": ["ForceSurfaceActuator"],
         "softrobots_inverse.joint": ["JointActuator"],
-        "softrobots_inverse.pressure": [
-            "SurfacePressureActuator",
-            "SurfacePressureEquality",
-            "SurfacePressureSensor",
-        ],
+        "softrobots_inverse.pressure": """
+            SurfacePressureActuator SurfacePressureEquality SurfacePressureSensor
+        """.split(),
         "softrobots_inverse.qp_solver": ["QPInverseProblemSolver"],
-        "softrobots_inverse.sliding": ["SlidingActuator"],
-        "softrobots_inverse.volume": ["VolumeEffector"],
         "softrobots_inverse.young_modulus": ["YoungModulusActuator"],
         "solver.conjugate_gradient": ["CGLinearSolver", "ParallelCGLinearSolver"],
-        "solver.default_loop": ["DefaultAnimationLoop"],
-        "solver.direct": ["SparseLDLSolver"],
-        "solver.direct_names": [
-            "AsyncSparseLDLSolver",
-            "BTDLinearSolver",
-            "CholeskySolver",
-            "EigenSimplicialLDLT",
-            "EigenSimplicialLLT",
-            "EigenSparseLU",
-            "EigenSparseQR",
-            "PrecomputedLinearSolver",
-            "SVDLinearSolver",
-            "SparseCholeskySolver",
-            "SparseLUSolver",
-        ],
+        "solver.default_loop": ["DefaultAnimationLoop", "MultiStepAnimationLoop"],
+        "solver.direct": """
+            AsyncSparseLDLSolver BTDLinearSolver CholeskySolver EigenSimplicialLDLT
+            EigenSimplicialLLT EigenSparseLU EigenSparseQR PrecomputedLinearSolver SVDLinearSolver
+            SparseCholeskySolver SparseLDLSolver SparseLUSolver
+        """.split(),
         "solver.euler_implicit": ["EulerImplicitSolver"],
-        "solver.explicit": [
-            "CentralDifferenceSolver",
-            "EulerExplicitSolver",
-            "RungeKutta2Solver",
-            "RungeKutta4Solver",
-        ],
+        "solver.explicit": """
+            CentralDifferenceSolver EulerExplicitSolver RungeKutta2Solver RungeKutta4Solver
+        """.split(),
         "solver.free_motion_loop": ["FreeMotionAnimationLoop"],
-        "solver.linear_system": [
-            "AssemblingMatrixSystem",
-            "CompositeLinearSystem",
-            "ConstantSparsityPatternSystem",
-            "MatrixFreeSystem",
-            "MatrixLinearSystem",
-            "RotationMatrixSystem",
-        ],
+        "solver.linear_system": """
+            AMDOrderingMethod AssemblingMatrixSystem COLAMDOrderingMethod CompositeLinearSystem
+            ConstantSparsityPatternSystem ConstantSparsityProjectionMethod MatrixFreeSystem
+            MatrixLinearSystem MatrixProjectionMethod NaturalOrderingMethod RotationMatrixSystem
+        """.split(),
         "solver.minimal_residual": ["MinResLinearSolver"],
-        "solver.multi_step_loop": ["MultiStepAnimationLoop"],
         "solver.newton_raphson": ["NewtonRaphsonSolver"],
-        "solver.ordering": [
-            "AMDOrderingMethod",
-            "COLAMDOrderingMethod",
-            "ConstantSparsityProjectionMethod",
-            "MatrixProjectionMethod",
-            "NaturalOrderingMethod",
-        ],
         "solver.preconditioned": ["PCGLinearSolver"],
-        "solver.preconditioners": [
-            "BlockJacobiPreconditioner",
-            "JacobiPreconditioner",
-            "SSORPreconditioner",
-            "WarpPreconditioner",
-        ],
+        "solver.preconditioners": """
+            BlockJacobiPreconditioner JacobiPreconditioner SSORPreconditioner WarpPreconditioner
+        """.split(),
         "solver.static": ["StaticSolver"],
         "spring.bending": ["QuadularBendingSprings", "TriangularBendingSprings"],
-        "spring.grid": ["RegularGridSpringForceField"],
         "spring.linear": ["ParallelSpringForceField", "SpringForceField"],
-        "spring.mesh": ["MeshSpringForceField", "ParallelMeshSpringForceField"],
-        "spring.polynomial": ["PolynomialRestShapeSpringsForceField"],
-        "spring.rest_shape": ["RestShapeSpringsForceField"],
+        "spring.mesh": """
+            MeshSpringForceField ParallelMeshSpringForceField RegularGridSpringForceField
+        """.split(),
+        "spring.rest_shape": ["PolynomialRestShapeSpringsForceField", "RestShapeSpringsForceField"],
         "spring.vector": ["VectorSpringForceField"],
         "state.mechanical_object": ["MechanicalObject"],
-        "topology.beside": [
-            "EdgeSetGeometryAlgorithms",
-            "EdgeSetTopologyModifier",
-            "HexahedronSetGeometryAlgorithms",
-            "HexahedronSetTopologyModifier",
-            "PointSetGeometryAlgorithms",
-            "PointSetTopologyModifier",
-            "QuadSetGeometryAlgorithms",
-            "QuadSetTopologyModifier",
-            "TetrahedronSetGeometryAlgorithms",
-            "TetrahedronSetTopologyModifier",
-            "TopologyAlgorithms",
-            "TriangleSetGeometryAlgorithms",
-            "TriangleSetTopologyModifier",
-        ],
-        "topology.boundaries": ["Hexa2QuadTopologicalMapping", "Triangle2EdgeTopologicalMapping"],
-        "topology.containers": [
-            "EdgeSetTopologyContainer",
-            "HexahedronSetTopologyContainer",
-            "PointSetTopologyContainer",
-            "QuadSetTopologyContainer",
-            "TetrahedronSetTopologyContainer",
-            "TriangleSetTopologyContainer",
-        ],
+        "topology.beside": """
+            EdgeSetGeometryAlgorithms EdgeSetTopologyModifier HexahedronSetGeometryAlgorithms
+            HexahedronSetTopologyModifier PointSetGeometryAlgorithms PointSetTopologyModifier
+            QuadSetGeometryAlgorithms QuadSetTopologyModifier TetrahedronSetGeometryAlgorithms
+            TetrahedronSetTopologyModifier TopologyAlgorithms TriangleSetGeometryAlgorithms
+            TriangleSetTopologyModifier
+        """.split(),
+        "topology.containers": """
+            EdgeSetTopologyContainer HexahedronSetTopologyContainer PointSetTopologyContainer
+            QuadSetTopologyContainer TetrahedronSetTopologyContainer TriangleSetTopologyContainer
+        """.split(),
         "topology.cube": ["CubeTopology", "SphereQuadTopology"],
-        "topology.edge_to_quad": ["Edge2QuadTopologicalMapping"],
-        "topology.grid": ["GridTopology"],
-        "topology.hexa_to_tetra": ["Hexa2TetraTopologicalMapping"],
+        "topology.grid": """
+            CylinderGridTopology GridTopology RegularGridTopology SphereGridTopology
+        """.split(),
+        "topology.mappings": """
+            Edge2QuadTopologicalMapping Hexa2QuadTopologicalMapping Hexa2TetraTopologicalMapping
+            Quad2TriangleTopologicalMapping Tetra2TriangleTopologicalMapping
+            Triangle2EdgeTopologicalMapping
+        """.split(),
         "topology.mesh_topology": ["MeshTopology"],
-        "topology.quad_to_triangle": ["Quad2TriangleTopologicalMapping"],
-        "topology.regular_grid": ["RegularGridTopology"],
-        "topology.round_grids": ["CylinderGridTopology", "SphereGridTopology"],
         "topology.sparse_grid": ["SparseGridTopology"],
-        "topology.tetra_to_triangle": ["Tetra2TriangleTopologicalMapping"],
-        "visual.cameras": [
-            "Camera",
-            "InteractiveCamera",
-            "RecordedCamera",
-        ],
-        "visual.drawings": [
-            "ClipPlane",
-            "CylinderVisualModel",
-            "DataDisplay",
-            "LineAxis",
-            "OglColorMap",
-            "OglLabel",
-            "OglSceneFrame",
-            "OglViewport",
-            "PointSplatModel",
-            "SlicedVolumetricModel",
-            "TextureInterpolation",
-            "TrailRenderer",
-            "Visual3DText",
-            "VisualBoundingBox",
-            "VisualGrid",
-            "VisualStyle",
-            "VisualTransform",
-            "VisualVectorField",
-        ],
-        "visual.lights": [
-            "DirectionalLight",
-            "LightManager",
-            "PositionalLight",
-            "SpotLight",
-        ],
-        "visual.ogl_model": [
-            "MergeVisualModels",
-            "OglModel",
-            "VisualModel",
-        ],
-        "visual.settings": [
-            "APIVersion",
-            "AddDataRepository",
-            "AddFrameButtonSetting",
-            "AddPluginRepository",
-            "AddRecordedCameraButtonSetting",
-            "AttachBodyButtonSetting",
-            "BackgroundSetting",
-            "ConstraintAttachButtonSetting",
-            "DefaultVisualManagerLoop",
-            "FileMessageHandlerComponent",
-            "FixPickedParticleButtonSetting",
-            "InfoComponent",
-            "InputEventReader",
-            "MechanicalStateController",
-            "MessageHandlerComponent",
-            "PauseAnimationOnEvent",
-            "RequiredPlugin",
-            "SofaDefaultPathSetting",
-            "StartNavigationButtonSetting",
-            "StatsSetting",
-            "ViewerSetting",
-        ],
-        "visual.shaders": [
-            "CompositingVisualLoop",
-            "OglFloat2Attribute",
-            "OglFloat2Variable",
-            "OglFloat3Attribute",
-            "OglFloat3Variable",
-            "OglFloat4Attribute",
-            "OglFloat4Variable",
-            "OglFloatAttribute",
-            "OglFloatVariable",
-            "OglFloatVector2Variable",
-            "OglFloatVector3Variable",
-            "OglFloatVector4Variable",
-            "OglFloatVectorVariable",
-            "OglInt2Attribute",
-            "OglInt2Variable",
-            "OglInt3Attribute",
-            "OglInt3Variable",
-            "OglInt4Attribute",
-            "OglInt4Variable",
-            "OglIntAttribute",
-            "OglIntVariable",
-            "OglIntVector2Variable",
-            "OglIntVector3Variable",
-            "OglIntVector4Variable",
-            "OglIntVectorVariable",
-            "OglMatrix2Variable",
-            "OglMatrix2x3Variable",
-            "OglMatrix2x4Variable",
-            "OglMatrix3Variable",
-            "OglMatrix3x2Variable",
-            "OglMatrix3x4Variable",
-            "OglMatrix4Variable",
-            "OglMatrix4VectorVariable",
-            "OglMatrix4x2Variable",
-            "OglMatrix4x3Variable",
-            "OglOITShader",
-            "OglRenderingSRGB",
-            "OglShader",
-            "OglShaderDefineMacro",
-            "OglShaderVisualModel",
-            "OglShadowShader",
-            "OglTexture",
-            "OglTexture2D",
-            "OglTexturePointer",
-            "OglUInt2Attribute",
-            "OglUInt3Attribute",
-            "OglUInt4Attribute",
-            "OglUIntAttribute",
-            "OrderIndependentTransparencyManager",
-            "PostProcessManager",
-            "VisualManagerPass",
-            "VisualManagerSecondaryPass",
-        ],
+        "visual.cameras": ["Camera", "InteractiveCamera", "RecordedCamera"],
+        "visual.inert": """
+            AddFrameButtonSetting AddRecordedCameraButtonSetting AttachBodyButtonSetting
+            BackgroundSetting ClipPlane CompositingVisualLoop ConstraintAttachButtonSetting
+            CylinderVisualModel DataDisplay DefaultVisualManagerLoop DirectionalLight
+            FileMessageHandlerComponent FixPickedParticleButtonSetting InfoComponent
+            InputEventReader LightManager LineAxis MechanicalStateController MessageHandlerComponent
+            OglColorMap OglFloat2Attribute OglFloat2Variable OglFloat3Attribute OglFloat3Variable
+            OglFloat4Attribute OglFloat4Variable OglFloatAttribute OglFloatVariable
+            OglFloatVector2Variable OglFloatVector3Variable OglFloatVector4Variable
+            OglFloatVectorVariable OglInt2Attribute OglInt2Variable OglInt3Attribute OglInt3Variable
+            OglInt4Attribute OglInt4Variable OglIntAttribute OglIntVariable OglIntVector2Variable
+            OglIntVector3Variable OglIntVector4Variable OglIntVectorVariable OglLabel
+            OglMatrix2Variable OglMatrix2x3Variable OglMatrix2x4Variable OglMatrix3Variable
+            OglMatrix3x2Variable OglMatrix3x4Variable OglMatrix4Variable OglMatrix4VectorVariable
+            OglMatrix4x2Variable OglMatrix4x3Variable OglOITShader OglRenderingSRGB OglSceneFrame
+            OglShader OglShaderDefineMacro OglShadowShader OglTexture OglTexture2D OglTexturePointer
+            OglUInt2Attribute OglUInt3Attribute OglUInt4Attribute OglUIntAttribute OglViewport
+            OrderIndependentTransparencyManager PauseAnimationOnEvent PointSplatModel
+            PositionalLight PostProcessManager SlicedVolumetricModel SofaDefaultPathSetting
+            SpotLight StartNavigationButtonSetting StatsSetting TextureInterpolation TrailRenderer
+            ViewerSetting Visual3DText VisualBoundingBox VisualGrid VisualManagerPass
+            VisualManagerSecondaryPass VisualStyle VisualTransform VisualVectorField
+        """.split(),
+        "visual.ogl_model": """
+            MergeVisualModels OglModel OglShaderVisualModel VisualModel
+        """.split(),
+        "visual.settings": """
+            AddDataRepository AddPluginRepository APIVersion RequiredPlugin
+        """.split(),
     },
 )

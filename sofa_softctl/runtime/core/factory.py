@@ -131,7 +131,7 @@ def categories_of(name: str) -> list[str]:
 
 def explain_unknown(name: str) -> str:
     """For messages: what became of the component, or which was probably meant."""
-    from sofa_softctl.runtime.core.families import family_of
+    from sofa_softctl.runtime.core.renamed import family_of
 
     start = f"the embedded runtime has no component '{name}'."
     if name in REMOVED:

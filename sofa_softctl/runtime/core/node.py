@@ -21,7 +21,7 @@ from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.core.controller import Controller
+    from sofa_softctl.runtime.core.scripted import Controller
 
 _OLD_FLAGS = (
     "showAll",

@@ -1,9 +1,11 @@
-"""Names of components that SOFA v25.06 no longer has, and what to write in their place.
+"""Names of components that are not here: what to write in their place, what they belong to.
 
 Source: what SOFA v25.06 itself tells of them (sofa/helper/ComponentChange.cpp).
 """
 
 from __future__ import annotations
+
+import re
 
 _TAKEN = {
     "AffineMovementConstraint": "AffineMovementProjectiveConstraint",
@@ -241,3 +243,33 @@ ELSEWHERE: dict[str, str] = {
     "TetrahedronBarycentricDistanceLMConstraintContact": "LMConstraint",
 }
 """Classes that left SOFA, and the plugin that has them."""
+
+
+_FAMILIES = (
+    (r"Articul", "articulated bodies"),
+    (
+        r"WireRestShape|Adaptive.*Beam|.*BeamInterpolation|WBeam|Interventional|.*RodSection|"
+        r"RodMeshLoader|SutureController",
+        "beams (plugin BeamAdapter)",
+    ),
+    (r"Beam(?!Adapter).*ForceField|BeamLinearMapping|.*TubularMapping", "beams"),
+    (
+        r".*Cosserat|BeamHooke|LegendrePolynomials|PointsManager|.*DifferenceMultiMapping|"
+        r"RigidDistanceMapping|ProjectionEngine",
+        "rods (plugin Cosserat)",
+    ),
+    (
+        r"HyperReduced|ModelOrderReduction|MOR|MechanicalMatrixMapperMOR|MappedMatrix",
+        "reduced models (plugin ModelOrderReduction)",
+    ),
+    (r"Hexa.*ForceField|.*SparseGrid|.*NonUniform.*", "hexahedra"),
+    (r"Triang.*ForceField|Quad.*ForceField|.*Shell|.*BendingFEM|TriangleFEM", "shells"),
+    (r"Ogl|Visual|.*Camera|.*Light|.*Shader|Recorded", "drawing"),
+    (r"Haptic|Geomagic|.*Joystick|OptiTrack|.*Tracking|LeapMotion", "devices of input"),
+    (r".*Cuda", "SOFA's plugin for graphics cards"),
+)
+
+
+def family_of(name: str) -> str:
+    """What a component of that name belongs to; empty where it is not known."""
+    return next((text for pattern, text in _FAMILIES if re.match(pattern, name)), "")

@@ -1,11 +1,13 @@
-"""Base class of controllers, engines and force fields written in Python."""
+"""Components written in Python: controllers and engines."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool
+from sofa_softctl.runtime.core.event import Event
 
 
 class Scripted(Component):
@@ -22,3 +24,72 @@ class Scripted(Component):
     def __init__(self, *args: Any, **values: Any) -> None:
         known = {name: value for name, value in values.items() if name in self.data_names}
         super().__init__(*args, **known)
+
+
+class Controller(Scripted):
+    """SOFA's Sofa.Core.Controller.
+
+    A subclass overwrites the methods of the events it wants (`onAnimateBeginEvent(self, event)`,
+    `onSolveConstraintSystemEndEvent`, ...); `onEvent` gets the others. Keyword arguments that are
+    no Data are ignored, as in SofaPython3, so that a scene can hand over whatever it likes.
+    """
+
+    category = "controller"
+
+    def handle(self, event: Event) -> None:
+        """Call the method for the event, unless it does not listen or left the scene meanwhile."""
+        if self._context is None or not self.listening.get():
+            return
+        own = self.__dict__.get(event.handler)
+        method = getattr(type(self), event.handler, None)
+        if own is not None:
+            own(event)
+        elif method is not None:
+            method(self, event)
+        else:
+            self.onEvent(event)
+
+    def onEvent(self, event: Event) -> None:
+        """Called with every event that has no method of its own."""
+
+
+class DataEngine(Scripted):
+    """SOFA's Sofa.Core.DataEngine.
+
+    A subclass adds Data, says which are inputs and which outputs, and sets the outputs in
+    `update`, which is called when an output is read after an input changed.
+    """
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        self._inputs: list[Data] = []
+        self._seen: list[int] | None = None  # the inputs' counters at the last update
+        self._updating = False
+        super().__init__(*args, **values)
+
+    def addInput(self, data: Data) -> None:
+        """Update when this Data changed."""
+        self._inputs.append(data)
+        self._seen = None
+
+    def addOutput(self, data: Data) -> None:
+        """Update before this Data is read."""
+        data.type.computed = True
+        self._seen = None
+
+    def update(self) -> None:
+        """Set the outputs."""
+        raise self.fault("is a DataEngine without a method update(self), which sets its outputs.")
+
+    def update_outputs(self) -> None:
+        """See Base."""
+        if self._updating:
+            return
+        counters = [data.getCounter() for data in self._inputs]
+        if counters == self._seen:
+            return
+        self._updating = True
+        try:
+            self.update()
+        finally:
+            self._updating = False
+        self._seen = counters

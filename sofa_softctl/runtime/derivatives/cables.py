@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.cable import Cable
+from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.derivatives.carried import carried_points
 

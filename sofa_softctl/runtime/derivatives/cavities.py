@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.cavity import Cavity
+from sofa_softctl.runtime.behavior.roles import Cavity
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.derivatives.carried import carried_points
 from sofa_softctl.runtime.kernels.constraint import volume_derivative as kernel

@@ -13,7 +13,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.derivatives.carried import carried_points
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.behavior.collision import ContactDetection
+    from sofa_softctl.runtime.behavior.roles import ContactDetection
 
 CORNERS = 3
 """Most corners of an element."""

@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.cable import Cable
-from sofa_softctl.runtime.behavior.cavity import Cavity
-from sofa_softctl.runtime.behavior.collision import ContactDetection
+from sofa_softctl.runtime.behavior.roles import Cable, Cavity, ContactDetection
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.derivatives.cables import Lines
 from sofa_softctl.runtime.derivatives.cavities import Cavities

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sofa_softctl.errors import DivergedError, SceneError
-from sofa_softctl.runtime.behavior.cable import Cable
-from sofa_softctl.runtime.behavior.cavity import Cavity
+from sofa_softctl.runtime.behavior.mechanics import Contribution
+from sofa_softctl.runtime.behavior.roles import Cable, Cavity
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.derivatives.closing import Closing, closing_of
+from sofa_softctl.runtime.derivatives.contacts import Contacts
 from sofa_softctl.runtime.derivatives.drives import Drives
 from sofa_softctl.runtime.derivatives.multipliers import multipliers
-from sofa_softctl.runtime.derivatives.supported import check_step
+from sofa_softctl.runtime.kernels.contact.share import share_in_contact
 from sofa_softctl.runtime.simulation.simulation import loop_of
 
 
@@ -224,3 +224,117 @@ class ImplicitStep:
             part = self.system.part(v, field.state)
             field.add_product(self.system.part(out, field.state), part, 1.0)
         return out
+
+
+class Closing(NamedTuple):
+    """What the free motion slides before a gap closes, e = -kappa h H_t w_f, with its derivatives.
+
+    Friction does not see it. With w_f the free motion's velocity, kappa the share of the step
+    before a contact closes, and h its length, rows along tangents have c = h H_t w + e, as in SOFA.
+    Where the gap closes in the step, kappa = -gap / (h H_n w_f).
+    """
+
+    free: np.ndarray
+    """w_f, shape (n, 3)."""
+    normal: np.ndarray
+    """Row along the normal of each row's contact, shape (k,)."""
+    drift: np.ndarray
+    """e of each row, 0 along normals [length], shape (k,)."""
+    by_gap: np.ndarray
+    """de by the gap, shape (k,)."""
+    by_normal: np.ndarray
+    """de by H_n w_f [time], shape (k,)."""
+    by_own: np.ndarray
+    """de by the row's own H_t w_f [time], shape (k,)."""
+
+    @property
+    def matters(self) -> bool:
+        """Whether e depends on anything."""
+        return bool(self.by_own.any())
+
+    def forward(self, gap: np.ndarray, of_free: np.ndarray) -> np.ndarray:
+        """de for changes of gaps and of H w_f, all of shape (k,)."""
+        changed = self.by_gap * gap[self.normal] + self.by_normal * of_free[self.normal]
+        found: np.ndarray = changed + self.by_own * of_free
+        return found
+
+    def backward(self, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of mu . e by gaps and by H w_f, both of shape (k,)."""
+        by_gap, by_free = np.zeros_like(mu), self.by_own * mu
+        np.add.at(by_gap, self.normal, self.by_gap * mu)
+        np.add.at(by_free, self.normal, self.by_normal * mu)
+        return by_gap, by_free
+
+
+def closing_of(contacts: Contacts, free: np.ndarray, h: float) -> Closing:
+    """That of contacts at the position of `measure`.
+
+    Args:
+        contacts: The contacts.
+        free: w_f, shape (n, 3).
+        h: Length of the step.
+    """
+    normal, along = contacts.first[contacts.contact], contacts.rows(free)
+    gap, closes = contacts.gap[contacts.first], along[contacts.first]
+    share = share_in_contact(gap, gap + h * closes, h * contacts.travelled(free))
+    kappa = np.where(contacts.axis > 0, 1.0 - share[contacts.contact], 0.0)
+    crosses = (kappa > 0.0) & (kappa < 1.0)
+    ratio = np.divide(along, along[normal], where=crosses, out=np.zeros_like(along))
+    slope = np.divide(contacts.gap[normal], along[normal], where=crosses, out=np.zeros_like(along))
+    return Closing(free, normal, -kappa * h * along, ratio, -slope * ratio, -kappa * h)
+
+
+def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = ()) -> None:
+    """Raise SceneError where the derivative of a scene's time step is not known.
+
+    Components check themselves, by `check_differentiable`; the rest is checked here.
+
+    Args:
+        loop: Animation loop of the scene, after `prepare`.
+        system: Its only system.
+        besides: Force fields that are not checked.
+
+    Raises:
+        SceneError: A component's derivative is not known, a state is not of points, a force field
+            or mass has a damping of its own or acts on a mapped state, or forces act from outside.
+    """
+    loop.outer.refuse("derivatives of a step")
+    by_velocity = loop._data.get("solveVelocityConstraintFirst")
+    if by_velocity is not None and by_velocity.get():
+        raise loop.fault(
+            "has solveVelocityConstraintFirst=True: derivatives are known of the step without it."
+        )
+    system.solver.check_differentiable()
+    for state in system.states:
+        if state.kind.name != "Vec3":
+            raise state.fault(
+                "has bodies or joints: derivatives of a step are known for states of points alone."
+            )
+    for field in system.force_fields:
+        if any(field is other for other in besides):
+            continue
+        field.check_differentiable()
+        if field.rayleighStiffness.get():
+            raise field.fault("has a rayleighStiffness of its own: give it to the integrator.")
+        _check_independent(field, system)
+    for mass in system.masses:
+        mass.check_differentiable()
+        if mass.separateGravity.get() or mass.rayleighMass.get():
+            raise mass.fault(
+                "has separateGravity or a rayleighMass of its own: leave them out, and give the "
+                "damping to the integrator."
+            )
+        _check_independent(mass, system)
+    for projection in system.projective:
+        projection.check_differentiable()
+    for node in loop.root.walk():
+        for constraint in node.of("constraint"):
+            constraint.check_differentiable()
+
+
+def _check_independent(entry: Contribution, system: MechanicalSystem) -> None:
+    if id(entry.state) not in system.offset:
+        raise entry.fault(
+            f"acts on {entry.state.describe()}, which follows another state: put it on the state "
+            "that drives."
+        )

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.behavior.cable import Cable
-from sofa_softctl.runtime.behavior.cavity import Cavity
+from sofa_softctl.runtime.behavior.roles import Cable, Cavity
 from sofa_softctl.runtime.derivatives.drives import Drives
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 

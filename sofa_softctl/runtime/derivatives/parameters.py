@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.elasticity import (
+from sofa_softctl.runtime.behavior.mechanics import Mass
+from sofa_softctl.runtime.behavior.roles import (
     ElasticForceField,
     HyperelasticForceField,
     SolidForceField,
 )
-from sofa_softctl.runtime.behavior.mechanics import Mass
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative

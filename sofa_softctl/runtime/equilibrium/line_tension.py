@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.cable import Cable
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
+from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry, segment_stiffness
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import MapError, SceneError
-from sofa_softctl.runtime.behavior.cable import Cable
+from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.equilibrium.curvature import curvature

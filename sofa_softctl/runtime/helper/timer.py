@@ -1,4 +1,4 @@
-"""SofaRuntime.Timer: time of named steps [ms].
+"""SofaRuntime.Timer: time of named steps [ms]; and the clock of a step's phases.
 
 A timer that is enabled and begun records the steps within it: those of a script (`stepBegin`,
 `stepEnd`) and the phases of Sofa.Simulation.animate.
@@ -113,10 +113,39 @@ def clear() -> None:
         table.clear()
 
 
-def phase(name: str, seconds: float) -> None:
+def phase_ended(name: str, seconds: float) -> None:
     """Called by an animation loop: a phase of the step ended, which took that long."""
     for timer in running.values():
         timer.begin(name)
         step = timer.open[-1][1]
         step["start_time"] = max(step["start_time"] - 1e3 * seconds, 0.0)
         timer.end()
+
+
+class Clock:
+    """Adds up the seconds of each phase; `lap` ends the phase that ran until now."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.steps = 0
+        self.now = perf_counter
+        """What gives the time [s]; `time.process_time` counts CPU time instead."""
+        self._last = self.now()
+
+    def start(self) -> None:
+        """Begin a step."""
+        self.steps += 1
+        self._last = self.now()
+
+    def lap(self, phase: str) -> None:
+        """End a phase."""
+        now = self.now()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
+        if running:
+            phase_ended(phase, now - self._last)
+        self._last = now
+
+    def clear(self) -> None:
+        """Forget all phases."""
+        self.seconds.clear()
+        self.steps = 0

@@ -7,9 +7,9 @@ __all__, __getattr__, __dir__ = public(
     {
         "checks": ["check_mesh", "check_tetrahedra", "require_tetrahedra", "volumes"],
         "description": ["MeshDescription", "describe"],
+        "faces": ["with_subelements"],
         "mesh": ["Mesh"],
         "read": ["read_mesh"],
         "rotation": ["rotation_zyx"],
-        "subelements": ["with_subelements"],
     },
 )

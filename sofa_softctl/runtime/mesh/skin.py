@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.runtime.mesh.checks import volumes
+from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES, TRIANGLE_EDGES
 from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.subelements import TETRAHEDRON_TRIANGLES, TRIANGLE_EDGES
 
 OPPOSITE = (3, 2, 1, 0)
 """The corner of a tetrahedron that each of its TETRAHEDRON_TRIANGLES leaves out."""

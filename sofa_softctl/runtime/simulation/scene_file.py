@@ -11,7 +11,7 @@ from typing import Any
 from sofa_softctl._internal.suggestions import files_like
 from sofa_softctl._internal.user_module import import_file
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.scene_folder import from_its_folder, in_folder
+from sofa_softctl.runtime.helper.repository import from_its_folder, in_folder
 
 PYTHON = (".py", ".pyscn", ".py3", ".py3scn")
 XML = (".scn", ".xml")

@@ -2,7 +2,7 @@
 
 As SOFA reads them: objects and nodes are made in the order of the file, unnamed objects are called
 by their class and a number, `<include href="..."/>` puts in the content of another file, as does an
-element whose class no component has, such as `<BoxConstraint>`: see `xml_shorthands`.
+element whose class no component has, such as `<BoxConstraint>`: see `parts_of`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import Any
 from xml.parsers import expat
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.node import DEEPEST, Node
-from sofa_softctl.runtime.helper.repository import path_near
-from sofa_softctl.runtime.helper.scene_folder import in_folder
+from sofa_softctl.runtime.helper.repository import in_folder, path_near
 from sofa_softctl.runtime.helper.source_line import at_line, describe
 from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.simulation.xml_shorthands import Parts, file_of, parts_of
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(rb"<\w(?:[^\"'<>]|\"[^\"]*\"|'[^']*')*>")
@@ -282,3 +281,42 @@ def _fill(node: Any, element: Element) -> None:
                     node.addObject(child.kind, name=name, **_values(child))
             if child.kind == "Node":
                 _fill(below, child)
+
+
+# An element that stands for several components, such as <BoxConstraint>, is a file in SOFA: one of
+# class X that no component has is <include> of Objects/X.xml.
+
+Parts = dict[str, dict[str, str]]
+"""Values of each component by its class; of the element's attributes those count that are here."""
+
+_IMPLICIT: Parts = {
+    "EulerImplicitSolver": {"rayleighStiffness": "0.1", "rayleighMass": "0.1", "vdamping": "0"},
+    "CGLinearSolver": {"iterations": "25", "tolerance": "1e-5", "threshold": "1e-5"},
+}
+_FIXED: Parts = {"FixedProjectiveConstraint": {"indices": "@[-1].indices"}}
+KNOWN: dict[str, Parts] = {
+    "BoxConstraint": {
+        "BoxROI": {"name": "box_roi", "box": "0 0 0 1 1 1", "drawBoxes": "0"},
+        **_FIXED,
+    },
+    "PlaneConstraint": {
+        "PlaneROI": {"name": "box_roi", "plane": "-4 3 0 1 2 1 0 0 1 2", "drawSize": "0"},
+        **_FIXED,
+    },
+    "CGImplicit": _IMPLICIT,
+    "CGImplicitSolver": _IMPLICIT,
+}
+"""Those of SOFA's own files that its examples use, for when no SOFA is there."""
+
+
+def file_of(kind: str, scene: Path) -> Path | None:
+    """The file that an element of that class includes, beside the scene or where the data are."""
+    if not kind.isidentifier() or factory.find(kind) is not None:
+        return None
+    found = path_near(f"Objects/{kind}.xml", scene)
+    return found if found.is_file() else None
+
+
+def parts_of(kind: str) -> Parts:
+    """The components that an element of that class stands for; none where it is one."""
+    return {} if factory.find(kind) is not None else KNOWN.get(kind, {})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.mesh import Mesh
-from sofa_softctl.runtime.mesh.quality import (
+from sofa_softctl.runtime.mesh.description import (
     aspect_ratio,
     dihedral_angles,
     edge_lengths,

@@ -7,16 +7,16 @@ so that the originals are found before it.
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
-import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
 LIBRARIES = ("softrobots", "splib3", "stlib3")
-"""Names at the top level; what is in them is found through their folders."""
+"""Names at the top level."""
 _FOLDER = Path(__file__).parent
 
 
@@ -27,16 +27,104 @@ def install() -> None:
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the libraries in this package."""
+    """Finds the libraries in this package.
+
+    Its packages have an empty `__path__`: Python would take folders without `__init__.py` for
+    packages before it asks this finder. A `path` with folders is that of an original.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    ) -> ModuleSpec | None:
         """See importlib.abc.MetaPathFinder."""
-        del path, target
-        if fullname not in LIBRARIES:
+        del target
+        if path or fullname.partition(".")[0] not in LIBRARIES:
             return None
-        folder = _FOLDER / fullname
-        return importlib.util.spec_from_file_location(
-            fullname, folder / "__init__.py", submodule_search_locations=[str(folder)]
-        )
+        if fullname in PACKAGES:
+            spec = ModuleSpec(fullname, _PackageLoader(), origin=__file__, is_package=True)
+            spec.has_location = True  # `__file__` is this one
+            return spec
+        *packages, _ = fullname.split(".")
+        found = PathFinder.find_spec(fullname, [str(_FOLDER.joinpath(*packages))])
+        if found is not None and found.submodule_search_locations is not None:
+            found.submodule_search_locations = []
+        return found
+
+
+class _PackageLoader(importlib.abc.Loader):
+    """Fills a package of the table."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__doc__ = "Part of a library of SOFA's users, answered by sofa_softctl."
+        entries = [entry.partition(":") for entry in PACKAGES[module.__name__]]
+        for home, _, name in entries:
+            if name:
+                content = getattr(importlib.import_module(f"{module.__name__}.{home}"), name)
+                setattr(module, name, content)
+        if entries:
+            module.__all__ = [name or home for home, _, name in entries]  # type: ignore[attr-defined]
+
+
+PACKAGES = {
+    "softrobots": ["actuators", "inverse", "parts", "sensors"],
+    "softrobots.actuators": ["cable:PullingCable", "pneumatic:PneumaticCavity"],
+    "softrobots.inverse.actuators": ["cable:PullingCable", "pneumatic:PneumaticCavity"],
+    "softrobots.inverse.effectors": [
+        "effectorGoal:EffectorGoal",
+        "positionEffector:PositionEffector",
+        "volumeEffector:VolumeEffector",
+    ],
+    "softrobots.parts": ["bunny", "finger"],
+    "softrobots.parts.bunny": ["Bunny:Bunny"],
+    "softrobots.parts.finger": ["finger:Finger"],
+    "softrobots.sensors": ["pneumaticSensor:PneumaticSensor", "stringsensor:StringSensor"],
+    "splib3": [],
+    "splib3.animation": [
+        "animate:AnimationManager",
+        "animate:AnimationManagerController",
+        "animate:animate",
+        "easing",
+    ],
+    "splib3.constants": ["Key", "KeyCode"],
+    "splib3.debug": ["drawing:DebugManager", "drawing:drawLine", "drawing:drawText"],
+    "splib3.interface": ["serialport:getDevicePort"],
+    "splib3.loader": ["by_suffix:addLoader"],
+    "splib3.loaders": ["files:getLoadingLocation", "files:loadPointListFromFile"],
+    "splib3.scenegraph": ["paths:find", "paths:get", "paths:getLinkPath"],
+    "splib3.topology": [],
+    "stlib3": [],
+    "stlib3.components": ["oriented_box:addOrientedBoxRoi"],
+    "stlib3.physics": ["collision", "constraints", "deformable", "mixedmaterial", "rigid"],
+    "stlib3.physics.collision": ["collision:CollisionMesh"],
+    "stlib3.physics.constraints": [
+        "fixedbox:FixedBox",
+        "partiallyfixedbox:PartiallyFixedBox",
+        "subTopology:SubTopology",
+    ],
+    "stlib3.physics.deformable": ["elasticmaterialobject:ElasticMaterialObject"],
+    "stlib3.physics.mixedmaterial": ["rigidification:Rigidify"],
+    "stlib3.physics.rigid": [
+        "RigidObject:RigidObject",
+        "shapes:Cube",
+        "shapes:Floor",
+        "shapes:Sphere",
+    ],
+    "stlib3.scene": [
+        "contactheader:ContactHeader",
+        "interaction:Interaction",
+        "mainheader:MainHeader",
+        "node:Node",
+        "scene:Scene",
+        "wrapper:Wrapper",
+    ],
+    "stlib3.solver": ["defaultsolver:DefaultSolver"],
+    "stlib3.tools": ["box_filter:BoxFilter"],
+    "stlib3.visuals": ["visualmodel:VisualModel"],
+}
+"""Packages that bring nothing of their own, and what each offers of its modules.
+
+"module:name" is imported with the package, a module without name when it is used.
+"""

@@ -2,16 +2,244 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
+from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
-from sofa_softctl.runtime.core.data.types import Choice, Int, Reals
+from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Choice,
+    Int,
+    Real,
+    Reals,
+    Vector,
+    Vectors,
+)
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
     row_parameters,
 )
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.constraint.cable_areas import Surface
+
+
+class CableModel(Cable):
+    """An inextensible cable without friction through points of a state: one row.
+
+    delta = L0 - L, positive when the cable is pulled in; lambda > 0 is tension. `force` and the
+    limits on it are lambda: dt times the tension in second order, the tension in first order.
+
+    With method sphere or geodesic each point's pull is spread over the nodes of `surfaceTopology`
+    nearer than its radius, straight or along edges; the length still is that through the points.
+
+    Source: SoftRobots' CableModel. Departures: where the areas of points overlap pulls add up
+    (there the later one counts), and without a pull point each of two points has an area of its
+    own (there both have the shares of the first).
+    """
+
+    cableLength = Real(0.0, "Length at the start of the last step.", read_only=True)
+    method = Choice(
+        "point",
+        "Where it pulls: at its points, or on areas of a surface around them.",
+        choices=("point", "sphere", "geodesic"),
+    )
+    centers = Vectors(
+        3, [], "Points beside the surface, for 'indices' the vertices next to them.", unit="length"
+    )
+    radii = Reals([], "Radius of each area, or one for all.", unit="length")
+    surfaceTopology = LinkType("The surface; by default the topology of the node.", kind="topology")
+    force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
+    displacement = Real(0.0, "Length pulled in.", unit="length", read_only=True)
+    minForce = Real(0.0, "Least lambda; unset, the cable can push.", unit="lambda of force")
+    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
+    eqForce = Real(0.0, "Imposed lambda (equalities).", unit="lambda of force")
+    eqDisp = Real(0.0, "Imposed displacement (equalities).", unit="length")
+    maxPositiveDisp = Real(0.0, "Greatest length pulled in.", unit="length")
+    maxNegativeDisp = Real(0.0, "Greatest length let out.", unit="length")
+    maxDispVariation = Real(0.0, "Greatest change of displacement a step.", unit="length")
+    drawPullPoint = Bool(True, "Draw the pull point.")
+    drawPoints = Bool(True, "Draw the points.")
+    drawPulledAreas = Bool(False, "Draw the areas.")
+    color = Vector(4, [0.4, 0.4, 0.4, 1.0], "Color of the cable.")
+
+    def init(self) -> None:
+        """Check the points and measure the length at rest.
+
+        Raises:
+            SceneError: a point does not exist, or too few points.
+        """
+        self._spreads = self.method.get() != "point"
+        self._place_centers()
+        self._check_points()
+        if not self.cableInitialLength.isSet():
+            rest = self.state._data["rest_position"].get()
+            self.cableInitialLength.set(self._measure(rest))
+        self.cableLength.set(self.cableInitialLength.get())
+
+    def _check_points(self) -> None:
+        points = self.indices.get()
+        if not len(points):
+            raise self.fault("needs at least one point in 'indices'.")
+        self.checked(points)
+        if not self.hasPullPoint.get() and len(points) < 2:
+            raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
+        self.directions = np.zeros((len(points), 3))
+        self._points_seen = self.indices.getCounter()
+        self._spread()
+
+    def _place_centers(self) -> None:
+        """Centres lead to the vertices next to them."""
+        if not self._spreads or not len(centers := self.centers.get()):
+            return
+        found = self._surface().nearest(centers)
+        if self.indices.isSet() and not np.array_equal(self.indices.get(), found):
+            problem = "has 'centers' and 'indices': leave out 'indices', the centers count."
+            complain(self, self.fault(problem))
+        self.indices.set(found)
+
+    def _surface(self) -> Surface:
+        topology: Any = self._links["surfaceTopology"].getLinkedBase()
+        if topology is None:
+            topology = topology_of(self._context)
+        if topology is None:
+            raise self.fault(
+                f"needs a surface for method '{self.method.get()}': add a MeshTopology with "
+                "triangles to its node, or lead 'surfaceTopology' to one."
+            )
+        topology.make_ready()
+        x = topology._data["position"].get()
+        x = x if len(x) else self.state._data["position"].get()
+        triangles = topology.elements("triangles")
+        if not len(triangles):
+            raise self.fault(
+                f"needs triangles for method '{self.method.get()}', but {topology.describe()} "
+                "has none."
+            )
+        if len(x) > self.state.count:
+            raise self.fault(
+                f"needs one node for each vertex of its surface: {topology.describe()} has "
+                f"{len(x)} vertices, {self.state.describe()} {self.state.count} nodes."
+            )
+        from sofa_softctl.runtime.components.constraint.cable_areas import Surface
+
+        return Surface(x, topology.elements("edges"), triangles)
+
+    def _spread(self) -> None:
+        """Find the nodes on which each point pulls, and their shares."""
+        points = self.indices.get()
+        self._owner, self._nodes = np.arange(len(points)), points
+        self._shares = np.ones((len(points), 1))
+        if self._spreads:
+            from sofa_softctl.runtime.components.constraint.cable_areas import area_around
+            from sofa_softctl.runtime.components.radii import radii_for
+
+            surface, radii = self._surface(), radii_for(self, len(points), "points")
+            if points.max() >= len(surface.x):
+                raise self.fault(
+                    f"has 'indices' up to {points.max()}, but its surface has {len(surface.x)} "
+                    "vertices."
+                )
+            if len(self.centers.get()) and not np.isin(points, surface.triangles).all():
+                raise self.fault("has a center whose nearest vertex belongs to no triangle.")
+            places, centers = self.state._data["position"].get()[points], self.centers.get()
+            areas = [
+                area_around(
+                    surface,
+                    int(points[k]),
+                    float(radii[k]),
+                    along=self.method.get() == "geodesic",
+                    origin=places[k],
+                    center=centers[k] if len(centers) == len(points) else None,
+                )
+                for k in range(len(points))
+            ]
+            for k, (inside, _) in enumerate(areas):
+                if not len(inside):
+                    problem = (
+                        f"does not pull at its point {k}: no node is within the radius of "
+                        f"{radii[k]:g}."
+                    )
+                    complain(self, self.fault(problem))
+            self._owner = np.repeat(np.arange(len(points)), [len(inside) for inside, _ in areas])
+            self._nodes = np.concatenate([inside for inside, _ in areas])
+            self._shares = np.concatenate([shares for _, shares in areas])[:, None]
+        self._row = np.zeros(len(self._nodes), dtype=np.int64)
+
+    def reinit(self) -> None:
+        """Check the points again."""
+        self.init()
+
+    def reset(self) -> None:
+        """Back to the state after init."""
+        self.cableLength.set(self.cableInitialLength.get())
+        self.force.set(0.0)
+        self.displacement.set(0.0)
+
+    def _measure(self, x: np.ndarray) -> float:
+        return cable_geometry(
+            x, self.indices.get(), self.pullPoint.get(), self.hasPullPoint.get(), self.directions
+        )
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        if self.indices.getCounter() != self._points_seen:  # the kernel checks no bounds
+            self._check_points()
+        self.cableLength.set(self._measure(self.state._data["position"].get()))
+        return self._row, self._nodes, self._pulls()
+
+    def _pulls(self) -> np.ndarray:
+        """Direction of the pull on each of its nodes, shape (k, 3)."""
+        if not self._spreads:
+            return self.directions
+        return self.directions[self._owner] * self._shares
+
+    def free_motion(self) -> float:
+        """J (x_free - x): how much shorter it is after the free motion."""
+        state = self.state._data
+        motion = state["free_position"].get()[self._nodes] - state["position"].get()[self._nodes]
+        return float(np.vdot(self._pulls(), motion))
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        gap = self.cableInitialLength.get() - self.cableLength.get()
+        return np.array([self.free_motion() + gap])
+
+    def check_differentiable(self) -> None:
+        """See Cable.
+
+        Raises:
+            SceneError: it pulls on areas.
+        """
+        if self._spreads:
+            raise self.fault(
+                f"pulls on areas, by method '{self.method.get()}': derivatives and equilibria are "
+                "known of cables that pull at their points, method 'point'."
+            )
+
+    @property
+    def only_pulls(self) -> bool:
+        """See Cable: minForce says so."""
+        return self.minForce.isSet() and self.minForce.get() >= 0.0
+
+    def limit(self, name: str, unset: float) -> float:
+        """A limit that a scene may leave unset."""
+        data = self._data[name]
+        return data.get() if data.isSet() else unset
+
+    def displacement_limits(self) -> tuple[float, float]:
+        """Least and greatest displacement in this step, the rate limit not included."""
+        return (
+            -self.limit("maxNegativeDisp", np.inf),
+            self.limit("maxPositiveDisp", np.inf),
+        )
 
 
 class CableConstraint(CableModel):

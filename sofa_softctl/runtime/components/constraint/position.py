@@ -2,16 +2,125 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
-from sofa_softctl.runtime.components.constraint.position_model import PositionModel
-from sofa_softctl.runtime.core.data.types import Choice, Int, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Int, Integers, Real, Reals
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
     row_parameters,
 )
+
+
+class PositionModel(LagrangianConstraint):
+    """One row for each node and each used direction: w_j d_j . x.
+
+    A point has three directions, a joint one, a body six of six numbers: the first three along an
+    axis, the last three about it, each half made of length one.
+
+    Source: SoftRobots' PositionModel.
+    """
+
+    acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
+
+    indices = Integers([0], "Nodes.")
+    directions = Derivs([], "Directions; the axes by default, made of length one.")
+    useDirections = Bools((3, 6, 1), [1, 1, 1], "Which directions count.")
+    weight = Reals([1.0, 1.0, 1.0], "Factor of each direction's row.")
+    delta = Reals([], "Distance of each row in the last step.", unit="length", read_only=True)
+
+    def init(self) -> None:
+        """Check nodes, directions and weights.
+
+        Raises:
+            SceneError: a node does not exist, or the directions are not three.
+        """
+        nodes = self._nodes()
+        if not len(nodes):
+            raise self.fault("needs at least one node in 'indices'.")
+        self.checked(nodes)
+        used = self._used_directions()
+        weights = self._weights()
+        chosen = weights[used, None] * self._directions(used)[used]  # (used, deriv_size)
+        self.row_directions = np.tile(chosen, (len(nodes), 1))
+        self.row_nodes = np.repeat(nodes, int(used.sum()))
+        self.row_numbers = np.arange(len(self.row_nodes))
+        self.share_rows()
+
+    def share_rows(self) -> None:
+        """Take over rows, nodes and directions for `build`."""
+        kind = self.state.kind
+        self._entries = kind.entries(self.row_numbers, self.row_nodes, self.row_directions)
+
+    def _used_directions(self) -> np.ndarray:
+        used, width = self.useDirections.get(), self.state.deriv_size
+        if self.useDirections.isSet() and len(used) != width:
+            raise self.fault(
+                f"has {len(used)} 'useDirections', but a node of {self.state.describe()} "
+                f"({self.state.getTemplateName()}) has {width}."
+            )
+        if len(used) != width or not used.any():
+            used = np.ones(width, dtype=bool)
+            self.useDirections.set(used)
+        return used
+
+    def _weights(self) -> np.ndarray:
+        weights, width = self.weight.get(), self.state.deriv_size
+        if len(weights) != width:
+            weights = np.full(width, weights[0] if len(weights) else 1.0)
+            self.weight.set(weights)
+        return weights
+
+    def _directions(self, used: np.ndarray) -> np.ndarray:
+        """The directions, each half of a body's made of length one, shape (w, w)."""
+        directions, width = self.directions.get(), self.state.deriv_size
+        if not len(directions):
+            directions = np.eye(width)
+        if directions.shape != (width, width):
+            names = {3: "three", 6: "six", 1: "one"}
+            raise self.fault(f"needs {names[width]} directions, got {len(directions)}.")
+        if not directions.any(axis=1)[used].all():
+            raise self.fault("has a direction of length zero.")
+        halves = directions.reshape(width, -1, min(width, 3))
+        lengths = np.linalg.norm(halves, axis=2, keepdims=True)
+        directions = (halves / np.where(lengths == 0.0, 1.0, lengths)).reshape(width, width)
+        self.directions.set(directions)
+        return directions
+
+    def _nodes(self) -> np.ndarray:
+        return self.indices.get()
+
+    def reinit(self) -> None:
+        """Check again."""
+        self.init()
+
+    @property
+    def row_count(self) -> int:
+        """See LagrangianConstraint."""
+        return len(self.row_nodes)
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        return self._entries
+
+    def along(self, vectors: np.ndarray) -> np.ndarray:
+        """Component of each row's vector along its direction, shape (row_count,)."""
+        return np.einsum("ij,ij->i", self.row_directions, vectors)
+
+    def free_motion(self) -> np.ndarray:
+        """J (x_free - x) of each row."""
+        state = self.state._data
+        free, start = state["free_position"].get(), state["position"].get()
+        nodes = self.row_nodes
+        return self.along(self.state.kind.difference(free[nodes], start[nodes]))
+
+    def positions(self) -> np.ndarray:
+        """Position of each row's node at the start of the step, shape (row_count, coord_size)."""
+        return self.state._data["position"].get()[self.row_nodes]
 
 
 class PositionConstraint(PositionModel):

@@ -3,17 +3,182 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.behavior.roles import Cavity
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
-from sofa_softctl.runtime.components.constraint.surface_pressure_model import SurfacePressureModel
-from sofa_softctl.runtime.core.data.types import Choice, Int, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
     row_parameters,
 )
+from sofa_softctl.runtime.kernels.constraint.volume import enclosed_volume, volume_gradient
+
+_OPEN = 1e-6
+"""Sum of the areas along their normals, relative to the area, from which a surface is open."""
+
+
+class SurfacePressureModel(Cavity):
+    """A pressure on a surface, and the volume inside: one row.
+
+    delta = V - V0, positive when the cavity grows; lambda > 0 is over-pressure along the normals.
+    Row: the area of each node along its normal, dV/dx of a closed surface of triangles.
+    `pressure` and the limits on it are lambda: dt times the pressure in second order, the pressure
+    in first order. Volumes are volumes, whatever dt is. `cavityVolume` is that at the start of the
+    last step; of an open surface it means nothing, while the pressure still acts.
+
+    Source: SoftRobots' SurfacePressureModel.
+    """
+
+    cavityVolume = Real(
+        1.0, "Volume at the start of the last step.", unit="length^3", read_only=True
+    )
+    pressure = Real(0.0, "lambda of the last step.", unit="lambda of pressure", read_only=True)
+    volumeGrowth = Real(0.0, "Growth of the volume since init.", unit="length^3", read_only=True)
+    minPressure = Real(
+        0.0, "Least lambda; unset, the cavity can be drained.", unit="lambda of pressure"
+    )
+    maxPressure = Real(0.0, "Greatest lambda.", unit="lambda of pressure")
+    maxPressureVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of pressure")
+    eqPressure = Real(0.0, "Imposed lambda (equalities).", unit="lambda of pressure")
+    minVolumeGrowth = Real(0.0, "Least growth, negative for less volume.", unit="length^3")
+    maxVolumeGrowth = Real(0.0, "Greatest growth of the volume.", unit="length^3")
+    maxVolumeGrowthVariation = Real(0.0, "Greatest change of growth a step.", unit="length^3")
+    eqVolumeGrowth = Real(0.0, "Imposed growth (equalities).", unit="length^3")
+    drawPressure = Bool(False, "Draw the pressure.")
+    drawScale = Real(0.1, "Scale of the drawing.")
+
+    def init(self) -> None:
+        """Take the topology's surface when none is given, check it, and measure the volume.
+
+        Raises:
+            SceneError: no surface, or one with a vertex that does not exist.
+        """
+        if not len(self.triangles.get()) and not len(self.quads.get()):
+            self._take_topology()
+        if self.state.count:  # an IdentityMapping that comes later may bring the nodes
+            self._check_surface()
+            self._measure_start()
+
+    def bwdInit(self) -> None:
+        """Check and measure again: a mapping may have brought or moved the nodes since."""
+        self._check_surface()
+        self._measure_start()
+        self._check_winding()
+
+    def reinit(self) -> None:
+        """Check the surface again; the initial volume stays."""
+        self._check_surface()
+
+    def reset(self) -> None:
+        """Back to the state after init."""
+        self.cavityVolume.set(self.initialCavityVolume.get())
+        self.pressure.set(0.0)
+        self.volumeGrowth.set(0.0)
+
+    def _take_topology(self) -> None:
+        found: Any = None if self._context is None else self._context.find_upward("topology")
+        if found is not None:
+            self.triangles.set(found.elements("triangles").copy())
+            self.quads.set(found.elements("quads").copy())
+        if found is None or not len(self.triangles.get()) + len(self.quads.get()):
+            raise self.fault(
+                "has no surface: give 'triangles' or 'quads', or add a MeshTopology with them to "
+                "its node."
+            )
+
+    def _check_surface(self) -> None:
+        count = self.state.count
+        for name in ("triangles", "quads"):
+            elements = self._data[name].get()
+            if len(elements) and (elements.min() < 0 or elements.max() >= count):
+                wrong = elements.max() if elements.max() >= count else elements.min()
+                raise self.fault(
+                    f"has '{name}' with vertex {wrong}, but {self.state.describe()} has {count} "
+                    "nodes."
+                )
+        triangles, quads = self.triangles.get(), self.quads.get()
+        every = np.concatenate([triangles.ravel(), quads.ravel()])
+        self._nodes, places = np.unique(every, return_inverse=True)
+        self._local = (
+            places[: triangles.size].reshape(-1, 3),
+            places[triangles.size :].reshape(-1, 4),
+        )
+        self._row = np.zeros(len(self._nodes), dtype=np.int64)
+        self.directions = np.zeros((len(self._nodes), 3))
+        self._surface_seen = self._counters()
+
+    def _counters(self) -> tuple[int, int]:
+        return self.triangles.getCounter(), self.quads.getCounter()
+
+    def _signed_volume(self) -> float:
+        x = self.state._data["position"].get()
+        return enclosed_volume(x, self.triangles.get(), self.quads.get())
+
+    def _measure_start(self) -> None:
+        volume = abs(self._signed_volume())
+        self.initialCavityVolume.set(volume)
+        self.cavityVolume.set(volume)
+
+    def _set_directions(self) -> None:
+        x = self.state._data["position"].get()
+        sign = -1.0 if self.flipNormal.get() else 1.0
+        volume_gradient(x, self._nodes, *self._local, sign, self.directions)
+
+    def _check_winding(self) -> None:
+        """Warn where a pressure would shrink a closed cavity: its |V| grows against the row."""
+        self._set_directions()
+        total = np.linalg.norm(self.directions, axis=1).sum()
+        is_closed = np.linalg.norm(self.directions.sum(axis=0)) <= _OPEN * total
+        volume = self._signed_volume() * (-1.0 if self.flipNormal.get() else 1.0)
+        if is_closed and volume < 0.0:
+            message.warning(
+                self,
+                "The normals of the closed surface point inwards: a positive pressure empties the "
+                "cavity, and volumeGrowth has the wrong sign for the solver. Set flipNormal="
+                f"{not self.flipNormal.get()}.",
+            )
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        if self._counters() != self._surface_seen:  # the kernels check no bounds
+            self._check_surface()
+        self._set_directions()
+        self.cavityVolume.set(abs(self._signed_volume()))
+        return self._row, self._nodes, self.directions
+
+    def free_growth(self) -> float:
+        """J (x_free - x): growth of the volume in the free motion."""
+        state = self.state._data
+        motion = state["free_position"].get()[self._nodes] - state["position"].get()[self._nodes]
+        return float(np.vdot(self.directions, motion))
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        growth = self.cavityVolume.get() - self.initialCavityVolume.get()
+        return np.array([self.free_growth() + growth])
+
+    @property
+    def only_inflates(self) -> bool:
+        """See Cavity: minPressure says so."""
+        return self.minPressure.isSet() and self.minPressure.get() >= 0.0
+
+    def limit(self, name: str, unset: float) -> float:
+        """A limit that a scene may leave unset."""
+        data = self._data[name]
+        return data.get() if data.isSet() else unset
+
+    def pressure_limits(self) -> tuple[float, float]:
+        """Least and greatest lambda, the limit on its change not included."""
+        return self.limit("minPressure", -math.inf), self.limit("maxPressure", math.inf)
+
+    def growth_limits(self) -> tuple[float, float]:
+        """Least and greatest growth, the limit on its change not included."""
+        return self.limit("minVolumeGrowth", -math.inf), self.limit("maxVolumeGrowth", math.inf)
 
 
 class SurfacePressureConstraint(SurfacePressureModel):

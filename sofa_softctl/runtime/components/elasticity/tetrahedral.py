@@ -36,7 +36,7 @@ class TetrahedralForceField(ForceField):
         elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
         if self.cuts_hexahedra and not len(elements):
             from sofa_softctl.runtime.components.topology.grid import cells_across
-            from sofa_softctl.runtime.components.topology.hexa_to_tetra import (
+            from sofa_softctl.runtime.components.topology.mappings import (
                 mirrored,
                 six_tetrahedra,
             )

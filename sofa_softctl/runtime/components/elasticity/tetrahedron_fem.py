@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.elasticity import ElasticForceField
 from sofa_softctl.runtime.behavior.mechanics import Pairs
+from sofa_softctl.runtime.behavior.roles import ElasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
 from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity

@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Real, Vector, Vectors
 from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.mesh.normals import unit_vectors
+from sofa_softctl.runtime.mesh.faces import unit_vectors
 
 _MOST = 10**7
 """Vertices."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.engine.base import Engine
-from sofa_softctl.runtime.components.topology.hexa_to_tetra import six_tetrahedra
+from sofa_softctl.runtime.components.topology.mappings import six_tetrahedra
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Integers, Vector, Vectors
+from sofa_softctl.runtime.mesh.faces import vertex_normals
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
-from sofa_softctl.runtime.mesh.normals import vertex_normals
 
 
 class GenerateGrid(Engine):

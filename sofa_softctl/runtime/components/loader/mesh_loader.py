@@ -19,11 +19,10 @@ from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Text, Text
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.mesh.faces import attached, vertex_normals, with_subelements
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
-from sofa_softctl.runtime.mesh.normals import vertex_normals
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
-from sofa_softctl.runtime.mesh.subelements import attached, with_subelements
 
 _splits: ContextVar[int] = ContextVar("_splits", default=0)
 

@@ -1,14 +1,18 @@
-"""Base class of mappings that copy nodes."""
+"""Mappings that copy nodes: all of them, some, or some of several states."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
+from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class CopyMapping(Mapping):
@@ -85,3 +89,107 @@ class CopyMapping(Mapping):
         cols = (source.deriv_size * copied[:, None] + axes).ravel()
         shape = (3 * self.child.block_count, 3 * source.block_count)
         return sparse.coo_array((np.ones(len(rows)), (rows, cols)), shape=shape).tocsr()
+
+
+class IdentityMapping(CopyMapping):
+    """The follower gets the driver's size and positions; of bodies also points, their centres."""
+
+    def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Give the follower the driver's size."""
+        self.child.resize(self.parent._data["position"].get())
+        numbers = np.arange(self.parent.count)
+        return [(numbers, numbers)]
+
+
+class SubsetMapping(CopyMapping):
+    """The follower's nodes are the driver's `indices`, `first` to `last`, or the nearest."""
+
+    drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
+
+    indices = Integers([], "Driving node of each node.")
+    first = Int(-1, "First driving node, when there are no indices.")
+    last = Int(-1, "Last driving node, when there are no indices.")
+    radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
+    handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
+    ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
+    resizeToModel = Bool(False, "Unused.")
+    topology = LinkType("Unused: the mesh does not change.")
+
+    def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Find the driving node of each node.
+
+        Raises:
+            SceneError: a node does not exist, or none is near enough.
+        """
+        parent, child = self.parent, self.child
+        numbers = self.indices.get()
+        if not len(numbers) and self.first.get() >= 0:
+            numbers = np.arange(self.first.get(), self.last.get() + 1)
+        if not len(numbers):
+            numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
+        if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
+            raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
+        self.child.resize(parent._data["position"].get()[numbers])
+        return [(np.arange(len(numbers)), numbers)]
+
+    def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        squares = ((wanted[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+        nearest = squares.argmin(axis=1)
+        far = np.sqrt(squares.min(axis=1)) > self.radius.get()
+        if far.any():
+            raise self.fault(
+                f"finds no driving node within {self.radius.get():g} of {int(far.sum())} nodes, "
+                f"first node {int(np.flatnonzero(far)[0])}. Give 'indices' or a larger 'radius'."
+            )
+        return nearest
+
+
+class SubsetMultiMapping(CopyMapping):
+    """Node i of the follower is node b of driver a, with (a, b) pair i of `indexPairs`.
+
+    All drivers must be below one time integrator.
+    """
+
+    indexPairs = Integers([], "Number of the driver and of its node, for each node.")
+    input = LinkType("States that drive, separated by blanks.", kind="state", many=True)
+
+    @cached_property
+    def drivers(self) -> list[MechanicalState]:
+        """See Mapping."""
+        found: list[MechanicalState] = self._links["input"].getLinkedBases()
+        if not found:
+            raise self.fault(
+                "needs 'input', the states that drive it, such as input='@../dofs @/rigid/dofs'."
+            )
+        return found
+
+    @property
+    def parent(self) -> MechanicalState:  # type: ignore[override]
+        """The first of its drivers."""
+        return self.drivers[0]
+
+    def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Read the pairs.
+
+        Raises:
+            SceneError: they are no pairs, or name a driver or node that does not exist.
+        """
+        pairs = self.indexPairs.get()
+        if not len(pairs) or len(pairs) % 2:
+            raise self.fault(
+                f"has {len(pairs)} numbers in 'indexPairs': give two for each node, the number of "
+                "its driver and that of the driver's node."
+            )
+        pairs = pairs.reshape(-1, 2)
+        counts = np.array([driver.count for driver in self.drivers])
+        wrong = (pairs[:, 0] < 0) | (pairs[:, 0] >= len(counts)) | (pairs[:, 1] < 0)
+        wrong[~wrong] = pairs[~wrong, 1] >= counts[pairs[~wrong, 0]]
+        if wrong.any():
+            driver, node = pairs[wrong][0]
+            raise self.fault(
+                f"names node {node} of driver {driver} in 'indexPairs'; its drivers have "
+                f"{', '.join(map(str, counts))} nodes."
+            )
+        self.child.resize(np.tile(self.child.kind.identity, (len(pairs), 1)))
+        groups = [np.flatnonzero(pairs[:, 0] == number) for number in range(len(counts))]
+        return [(nodes, pairs[nodes, 1]) for nodes in groups]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
-from sofa_softctl.runtime.components.projective.keys import Span, between, span_at
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Derivs, Int, Real, Reals
 from sofa_softctl.runtime.kernels.mapping import rigid
+from sofa_softctl.runtime.mesh.rotation import quaternion_zyx
 
 
 class LinearMovementProjectiveConstraint(NodeConstraint):
@@ -141,3 +141,38 @@ class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstrai
         assert self._x0 is not None
         for axis in np.flatnonzero(self._directions()):
             position[nodes, axis] = self._x0[nodes, axis] + movement[axis]
+
+
+class Span(NamedTuple):
+    """Two times that follow each other, and the values there."""
+
+    start: float
+    end: float
+    first: np.ndarray
+    last: np.ndarray
+
+
+def span_at(time: float, times: np.ndarray, values: np.ndarray) -> Span | None:
+    """Where a time lies; None before the first and from the last on."""
+    if not len(times) or not times[0] <= time < times[-1]:
+        return None
+    k = int(np.searchsorted(times, time, side="right")) - 1
+    return Span(float(times[k]), float(times[k + 1]), values[k], values[k + 1])
+
+
+def between(first: np.ndarray, last: np.ndarray, t: float) -> np.ndarray:
+    """The rotation between two others, angles [rad] about x, y, z as Rz Ry Rx; a quaternion (4,).
+
+    As in SOFA the middle is taken, whatever t is, where they are closer than 0.002 rad.
+    """
+    a, b = quaternion_zyx(np.degrees(first)), quaternion_zyx(np.degrees(last))
+    cosine = float(a @ b)
+    if abs(cosine) >= 1.0:
+        return a
+    half = np.arccos(cosine)
+    sine = np.sqrt(1.0 - cosine * cosine)
+    if abs(sine) < 0.001:
+        middle: np.ndarray = 0.5 * a + 0.5 * b
+        return middle
+    found: np.ndarray = a * (np.sin((1.0 - t) * half) / sine) + b * (np.sin(t * half) / sine)
+    return found

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
-from sofa_softctl.runtime.components.constraint.cable_model import CableModel
-from sofa_softctl.runtime.components.constraint.position_model import PositionModel
+from sofa_softctl.runtime.components.constraint.cable import CableModel
+from sofa_softctl.runtime.components.constraint.position import PositionModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
 
 

@@ -1,11 +1,16 @@
-"""Base class of actuators that push nodes along a direction."""
+"""Actuators that push nodes along a direction."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
-from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class DirectedActuator(LagrangianConstraint):
@@ -57,3 +62,148 @@ class DirectedActuator(LagrangianConstraint):
         """A limit that a scene may leave unset."""
         data = self._data[name]
         return data.get() if data.isSet() else unset
+
+
+class ForcePointActuator(DirectedActuator):
+    """A force on nodes, the same on each: along a direction, or free in all of them.
+
+    With a direction one row; without (or with zeros) one row for each direction of a node: three
+    forces, for bodies also three moments. delta is the motion that the force makes in the step.
+
+    Source: SoftRobots.Inverse's ForcePointActuator.
+    """
+
+    inverse_role = InverseRole.ACTUATOR
+
+    maxForceVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of force")
+    penalty = Real(1e-3, "Not supported: the solver's epsilon weighs the energy of all actuators.")
+    force = Reals(
+        [], "lambda of the last step, of each row.", unit="lambda of force", read_only=True
+    )
+    displacement = Real(0.0, "Motion of the first row in the last step.", read_only=True)
+    showForce = Bool(False, "Draw the force.")
+    visuScale = Real(0.1, "Size of what is drawn.")
+
+    def init(self) -> None:
+        """Find nodes and directions."""
+        nodes, given = self.find_nodes(), self.find_direction()
+        length = np.linalg.norm(given)
+        rows = np.eye(len(given)) if length < 1e-10 else given[None] / length
+        count = len(rows)
+        self._row_count = count
+        self._entries = self.state.kind.entries(
+            np.repeat(np.arange(count), len(nodes)),
+            np.tile(nodes, count),
+            np.repeat(rows, len(nodes), axis=0),
+        )
+        self.force.set(np.full(count, self.initForce.get()))
+        if self.penalty.isSet():
+            message.warning(
+                self,
+                f"{describe(self._where)}: 'penalty' of {self.describe()} has no effect here: the "
+                "epsilon of QPInverseProblemSolver weighs the energy of all actuators.",
+            )
+
+    @property
+    def row_count(self) -> int:
+        """See LagrangianConstraint."""
+        return self._row_count
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        return self._entries
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint: without the force there is no motion that it makes."""
+        return np.zeros(self.row_count)
+
+    def limits(self) -> dict[str, Any]:
+        """Bounds of this step, by the names of InverseProblem."""
+        least, most = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
+        return {
+            "effort_min": least,
+            "effort_max": most,
+            "effort_previous": np.clip(self.force.get(), least, most),
+            "effort_rate": self.limit("maxForceVariation", math.inf),
+        }
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and the motion."""
+        self.force.set(lam.copy())
+        self.displacement.set(float(delta[0]))
+
+
+class SlidingActuator(DirectedActuator):
+    """Moves nodes together along a direction: one row, whose lambda is their total force.
+
+    delta is the mean way of the nodes from their rest positions along the direction, positive that
+    way. Both halves of a body's direction are made of length one: a screw adds way and angle.
+
+    Source: SoftRobots.Inverse's SlidingActuator, which looks at the first node's way only.
+    """
+
+    inverse_role = InverseRole.ACTUATOR
+
+    maxPositiveDisp = Real(0.0, "Greatest way along the direction.", unit="length")
+    maxNegativeDisp = Real(0.0, "Greatest way against the direction.", unit="length")
+    maxDispVariation = Real(0.0, "Greatest change of the displacement a step.", unit="length")
+    initDisplacement = Real(0.0, "Displacement before the first step.", unit="length")
+    accumulateDisp = Bool(False, "Add up the displacements of all steps.")
+    force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
+    displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
+    showDirection = Bool(False, "Draw the direction.")
+    showVisuScale = Real(0.001, "Size of what is drawn.")
+
+    row_count = 1
+
+    def init(self) -> None:
+        """Find nodes and direction."""
+        self.nodes, given = self.find_nodes(), self.find_direction()
+        if not given.any():
+            given = np.eye(len(given))[0]
+        halves = given.reshape(-1, 3)
+        lengths = np.linalg.norm(halves, axis=1, keepdims=True)
+        self.unit = (halves / np.where(lengths == 0.0, 1.0, lengths)).ravel()
+        self.direction.set(self.unit.copy())
+        count = len(self.nodes)
+        shares = np.tile(self.unit / count, (count, 1))
+        row = np.zeros(count, dtype=np.int64)
+        self._entries = self.state.kind.entries(row, self.nodes, shares)
+        self.force.set(self.initForce.get())
+        self.displacement.set(self.initDisplacement.get())
+
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See LagrangianConstraint."""
+        return self._entries
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        state, kind = self.state._data, self.state.kind
+        x, free, rest = (
+            state[name].get()[self.nodes] for name in ("position", "free_position", "rest_position")
+        )
+        ways = kind.difference(free, x) + kind.difference(x, rest)
+        return np.array([ways.mean(axis=0) @ self.unit])
+
+    def limits(self) -> dict[str, float]:
+        """Bounds of this step, by the names of InverseProblem."""
+        low = -self.limit("maxNegativeDisp", math.inf)
+        high = self.limit("maxPositiveDisp", math.inf)
+        previous = self.displacement.get()
+        if self.accumulateDisp.get():  # delta is then this step's part
+            low, high = low - min(previous, 0.0), high - max(previous, 0.0)
+            previous = 0.0
+        return {
+            "effort_min": self.limit("minForce", -math.inf),
+            "effort_max": self.limit("maxForce", math.inf),
+            "displacement_min": low,
+            "displacement_max": high,
+            "displacement_previous": previous,
+            "displacement_rate": self.limit("maxDispVariation", math.inf),
+        }
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over lambda and what it made of the displacement."""
+        self.force.set(float(lam[0]))
+        before = self.displacement.get() if self.accumulateDisp.get() else 0.0
+        self.displacement.set(before + float(delta[0]))

@@ -1,11 +1,15 @@
-"""PositionEffector and BarycentricCenterEffector."""
+"""Effectors: points, centers, volumes and cable lengths that have goals."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from sofa_softctl.runtime.behavior.constraint import InverseRole
-from sofa_softctl.runtime.components.constraint.position_model import PositionModel
+from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
+from sofa_softctl.runtime.components.constraint.cable import CableModel
+from sofa_softctl.runtime.components.constraint.position import PositionModel
+from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Coords, Real, Vectors
 
@@ -132,3 +136,93 @@ class BarycentricCenterEffector(PositionEffector):
         gap = (self.targets() - self.goals())[0]
         unit = self.row_directions[: self._used] * self.state.count
         return unit @ (motion + gap)
+
+
+def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
+    """The goal, brought as near to `now` as maxShiftToTarget and maxSpeed demand.
+
+    Departure from SoftRobots.Inverse: there maxSpeed holds for positions only.
+    """
+    assert effector._context is not None
+    data, reach = effector._data, math.inf
+    if data["limitShiftToTarget"].get():
+        reach = data["maxShiftToTarget"].get()
+    if data["maxSpeed"].isSet():
+        reach = min(reach, data["maxSpeed"].get() * effector._context._data["dt"].get())
+    return min(max(goal, now - reach), now + reach)
+
+
+class VolumeEffector(SurfacePressureModel):
+    """The volume shall reach desiredVolume: delta = V - desiredVolume.
+
+    `volumeGrowth` is delta of the last step, the volume that is left to the goal, as in
+    SoftRobots.Inverse.
+    """
+
+    inverse_role = InverseRole.EFFECTOR
+
+    desiredVolume = Real(0.0, "Goal; the initial volume by default.", unit="length^3")
+    limitShiftToTarget = Bool(False, "Bring the goal nearer than maxShiftToTarget.")
+    maxShiftToTarget = Real(1.0, "Greatest distance to the goal.", unit="length^3")
+    maxSpeed = Real(0.0, "Greatest speed towards the goal.", unit="length^3/time")
+
+    def bwdInit(self) -> None:
+        """See SurfacePressureModel; the goal is the initial volume when the scene gives none."""
+        super().bwdInit()
+        if not self.desiredVolume.isSet():
+            self.desiredVolume.set(self.initialCavityVolume.get())
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        volume = self.cavityVolume.get()
+        goal = near_goal(self, self.desiredVolume.get(), volume)
+        return np.array([self.free_growth() + volume - goal])
+
+    def limits(self) -> dict[str, float]:
+        """None."""
+        return {}
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over the distance to the goal."""
+        self.volumeGrowth.set(float(delta[0]))
+
+
+class CableEffector(CableModel):
+    """The length shall reach desiredLength: delta = desiredLength - L.
+
+    `displacement` is delta of the last step. Departure from SoftRobots.Inverse, which takes 0:
+    without a goal the length shall stay what it was.
+    """
+
+    inverse_role = InverseRole.EFFECTOR
+
+    desiredLength = Real(0.0, "Goal; the initial length by default.", unit="length")
+    limitShiftToTarget = Bool(False, "Bring the goal nearer than maxShiftToTarget.")
+    maxShiftToTarget = Real(1.0, "Greatest distance to the goal.", unit="length")
+    maxSpeed = Real(0.0, "Greatest speed towards the goal.", unit="length/time")
+
+    def init(self) -> None:
+        """Measure the first length, and aim at it when the scene gives no goal."""
+        super().init()
+        if not self.desiredLength.isSet():
+            self.desiredLength.set(self.cableInitialLength.get())
+
+    def violation(self) -> np.ndarray:
+        """See LagrangianConstraint."""
+        length = self.cableLength.get()
+        goal = near_goal(self, self.desiredLength.get(), length)
+        return np.array([self.free_motion() + goal - length])
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over the distance to the goal."""
+        self.displacement.set(float(delta[0]))
+
+
+class CableSensor(CableModel):
+    """A cable whose length is measured; it has a row, but takes no part in the problem."""
+
+    inverse_role = InverseRole.SENSOR
+
+    def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Take over how much shorter it is at the end of the step, to first order."""
+        self.displacement.set(float(delta[0]))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
-from sofa_softctl.runtime.components.constraint.joint_model import JointModel
+from sofa_softctl.runtime.components.constraint.joint import JointModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
-from sofa_softctl.runtime.components.constraint.surface_pressure_model import SurfacePressureModel
+from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
 
 

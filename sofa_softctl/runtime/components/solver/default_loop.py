@@ -1,11 +1,12 @@
-"""DefaultAnimationLoop: no Lagrangian constraints."""
+"""Animation loops without Lagrangian constraints."""
 
 from __future__ import annotations
 
-from sofa_softctl.runtime.core.data.types import Bool
+from sofa_softctl.runtime.core.data.types import Bool, Int
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
+from sofa_softctl.runtime.simulation.system import place_follower
 
 
 class DefaultAnimationLoop(SteppingLoop):
@@ -33,3 +34,54 @@ class DefaultAnimationLoop(SteppingLoop):
             system.solver.integrate(h)
         self.clock.lap("free motion")
         self.end(h)
+
+
+class MultiStepAnimationLoop(SteppingLoop):
+    """Divides a step into `collisionSteps` times `integrationSteps` parts.
+
+    Contacts are sought at the start of each of the former. Controllers see the whole step. As in
+    SOFA the time that passes is that of one search's integrations, so less than the step where
+    there are several.
+    """
+
+    aliases = ("MultiStepMasterSolver",)
+    integrates = True
+
+    computeBoundingBox = Bool(True, "Unused: boxes are computed when somebody asks.")
+    collisionSteps = Int(1, "Times that contacts are sought in a step.")
+    integrationSteps = Int(1, "Integrations after each.")
+
+    def step(self, h: float) -> None:
+        """See AnimationLoop."""
+        searches, integrations = self.collisionSteps.get(), self.integrationSteps.get()
+        if searches < 1 or integrations < 1:
+            raise self.fault(
+                "takes 1 or more in 'collisionSteps' and 'integrationSteps', got "
+                f"{searches} and {integrations}."
+            )
+        time = self.root._data["time"]
+        start, part = time.get(), h / (searches * integrations)
+        self.begin(h)
+        for _ in range(searches):
+            self.collide()
+            for k in range(integrations):
+                self._integrate(part)
+                time.set(start + (k + 1) * part)
+                self.root.inherit()
+        time.set(start + integrations * part - h)  # `end` adds h
+        self.end(h)
+
+    def settle(self) -> None:
+        """See SteppingLoop: done after each integration."""
+        for mapping in self.unmoved_mappings:
+            place_follower(mapping)
+
+    def _integrate(self, part: float) -> None:
+        self.root.send(Event("IntegrateBeginEvent"))
+        self.outer.act()
+        for system in self.systems:
+            system.update_fixed()
+            system.solver.integrate(part)
+            system.settle()
+        self.outer.clear()
+        self.root.send(Event("IntegrateEndEvent"))

@@ -1,4 +1,7 @@
-"""Linear systems: where SOFA keeps the matrix of a linear solver, for scripts to look at."""
+"""Linear systems: where SOFA keeps the matrix of a linear solver, for scripts to look at.
+
+Besides, orderings and projections, which our linear solvers have inside.
+"""
 
 from __future__ import annotations
 
@@ -158,3 +161,32 @@ class CompositeLinearSystem(MatrixFreeSystem):
 
     linearSystems = LinkType("Systems that hold the matrix, or parts of it.", many=True)
     solverLinearSystem = LinkType("The one that is solved.")
+
+
+class OrderingMethod(Component):
+    """Order in which a direct solver takes the rows; ours chooses it itself, rounding apart."""
+
+
+class AMDOrderingMethod(OrderingMethod):
+    """Approximate minimum degree; accepted, without effect."""
+
+
+class COLAMDOrderingMethod(OrderingMethod):
+    """Approximate minimum degree of columns; accepted, without effect."""
+
+
+class NaturalOrderingMethod(OrderingMethod):
+    """Rows as they come; accepted, without effect."""
+
+
+class ConstantSparsityProjectionMethod(Component):
+    """How to carry mapped matrices to the independent states; accepted, without effect."""
+
+    mechanicalStates = LinkType("Unused.", many=True)
+    parallelProduct = Bool(True, "Unused.")
+
+
+class MatrixProjectionMethod(Component):
+    """How to carry mapped matrices to the independent states; accepted, without effect."""
+
+    mechanicalStates = LinkType("Unused.", many=True)

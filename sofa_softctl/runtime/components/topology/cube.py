@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.components.topology.limits import with_limits
+from sofa_softctl.runtime.components.topology.grid import with_limits
 from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Vector
 

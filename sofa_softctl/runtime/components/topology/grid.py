@@ -1,4 +1,4 @@
-"""Base class of grid topologies: vertices in rows along three directions."""
+"""Grids: vertices in rows along three directions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.components.topology.made import MadeTopology
+from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_TRIANGLE, unique_parts
-from sofa_softctl.runtime.core.data.types import Bool, Integers
+from sofa_softctl.runtime.core.data.reading import attribute
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 from sofa_softctl.runtime.helper.strictness import complain
 
 
@@ -129,3 +130,124 @@ def _cells(number: np.ndarray, corners: Sequence[tuple[int, ...]]) -> np.ndarray
         for corner in corners
     ]
     return np.stack([part.ravel() for part in parts], axis=1)
+
+
+_ENDS = {"min": ("xmin", "ymin", "zmin"), "max": ("xmax", "ymax", "zmax")}
+
+
+def with_limits(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with `min` and `max` in place of xmin, ymin, ... zmax.
+
+    These count where all are given. SOFA reads them with single precision, and multiplies them by
+    `scale`.
+    """
+    found = dict(values)
+    scale = found.pop("scale", None)
+    ends = {end: [found.pop(name, None) for name in names] for end, names in _ENDS.items()}
+    if all(value is not None for row in ends.values() for value in row):
+        factor = attribute(1.0 if scale is None else scale)
+        for end, row in ends.items():
+            found[end] = [attribute(value) * factor for value in row]
+    return found
+
+
+class RegularGridTopology(GridTopology):
+    """A box from min to max. Where n is 1 it is flat: in the middle along x and y, at min along z.
+
+    With `cellWidth` SOFA makes n of it, but keeps the size of the cells that the n of the scene
+    gives; so does this class.
+    """
+
+    min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length")
+    max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length")
+    p0 = Vector(3, [0.0, 0.0, 0.0], "First vertex; by default the corner at min.", unit="length")
+    cellWidth = Real(0.0, "Makes n, as the box divided by it; unused at 0.", unit="length")
+
+    def assign(self, values: Mapping[str, Any]) -> None:
+        """See Base; the corners may be given as xmin, ymin, ... zmax."""
+        super().assign(with_limits(values))
+
+    def make(self) -> None:
+        """See GridTopology."""
+        low, high = self.min.get(), self.max.get()
+        n = self.n.get() if self.n.get().shape == (3,) else self.resolution()
+        self._size = (high - low) / np.maximum(n - 1, 1)
+        if not self.p0.isSet():
+            middle = (n <= 1) & [True, True, False]
+            self.p0.set(np.where(middle, 0.5 * (low + high), low))
+        if self.cellWidth.get():
+            self.n.set(np.ceil((high - low) / self.cellWidth.get()).astype(np.int64) + 1)
+        super().make()
+
+    def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cell of each point, or the nearest one, and the coordinates there, 0 to 1 inside.
+
+        Args:
+            points: Shape (k, 3); the grid must have cells along all three directions.
+        """
+        steps = (points - self.p0.get()) / self._size
+        n = self.n.get()
+        first = np.clip(np.floor(steps), 0, n - 2).astype(np.int64)
+        i, j, k = first.T
+        return i + (n[0] - 1) * (j + (n[1] - 1) * k), steps - first
+
+    def points(self, steps: np.ndarray) -> np.ndarray:
+        """See GridTopology."""
+        return self.p0.get() + self._size * steps
+
+
+class CylinderGridTopology(GridTopology):
+    """A cylinder along an axis; squares around the axis become circles."""
+
+    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the first disc.", unit="length")
+    axis = Vector(3, [0.0, 0.0, 1.0], "Direction of the cylinder.")
+    radius = Real(1.0, "Radius of the cylinder.", unit="length")
+    length = Real(1.0, "Length along the axis.", unit="length")
+
+    def points(self, steps: np.ndarray) -> np.ndarray:
+        """See GridTopology."""
+        n, radius = self.n.get(), self.radius.get()
+        square = steps[:, :2] * 2.0 * radius / _intervals(n[:2]) - radius
+        places = np.zeros((len(steps), 3))
+        places[:, :2] = _rounded(square)
+        if n[2] > 1:
+            places[:, 2] = steps[:, 2] * self.length.get() / (n[2] - 1)
+        return self.center.get() + places @ _frame(self.axis.get())
+
+
+class SphereGridTopology(GridTopology):
+    """A ball; cubes around the centre become spheres."""
+
+    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the ball.", unit="length")
+    axis = Vector(3, [0.0, 0.0, 1.0], "Third direction of the grid.")
+    radius = Real(1.0, "Radius of the ball.", unit="length")
+
+    def points(self, steps: np.ndarray) -> np.ndarray:
+        """See GridTopology."""
+        radius = self.radius.get()
+        cube = steps * 2.0 * radius / _intervals(self.n.get()) - radius
+        return self.center.get() + _rounded(cube) @ _frame(self.axis.get())
+
+
+def _intervals(n: np.ndarray) -> np.ndarray:
+    """Cells along each direction; 1 where there is none, where SOFA divides by 0."""
+    return np.maximum(n - 1, 1)
+
+
+def _rounded(places: np.ndarray) -> np.ndarray:
+    """Places (n, d) moved along the ray from the origin: as far as their largest coordinate."""
+    lengths = np.linalg.norm(places, axis=1)
+    reach = np.abs(places).max(axis=1)
+    factors = np.where(lengths > 1e-7, reach / np.where(lengths > 1e-7, lengths, 1.0), 1.0)
+    return places * factors[:, None]
+
+
+def _frame(axis: np.ndarray) -> np.ndarray:
+    """Directions of a grid as rows, the third along the axis."""
+    z = axis / np.linalg.norm(axis)
+    x = np.array([1.0, 0.0, 0.0])
+    if np.linalg.norm(z - x) < 1e-6:
+        x = np.array([0.0, 1.0, 0.0])
+    y = np.cross(z, x)
+    x = np.cross(y, z)
+    return np.array([x / np.linalg.norm(x), y / np.linalg.norm(y), z])

@@ -1,4 +1,4 @@
-"""MeshTopology."""
+"""MeshTopology, and the base of topologies that make their meshes."""
 
 from __future__ import annotations
 
@@ -46,3 +46,28 @@ class MeshTopology(Topology):
         elements = [self._data[kind].get() for kind in ELEMENTS]
         used = max((int(entry.max()) + 1 for entry in elements if len(entry)), default=len(points))
         return points if self.filename.get() else points[:used]
+
+
+class MadeTopology(MeshTopology):
+    """Makes vertices and elements once, when somebody first needs them, and derives no others."""
+
+    _made = False
+
+    def make_ready(self) -> None:
+        """See Topology."""
+        if not self._made:
+            self._made = True
+            for data in self._data.values():
+                data.follow_link(must=True)
+            self.make()
+
+    def make(self) -> None:
+        """Make vertices and elements."""
+
+    def derive(self) -> None:
+        """See Topology: it has what it made."""
+
+    def elements(self, kind: str) -> np.ndarray:
+        """See Topology: it has what it made."""
+        found: np.ndarray = self._data[kind].get()
+        return found

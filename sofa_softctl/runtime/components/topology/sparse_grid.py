@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.loader.by_ending import loaded
-from sofa_softctl.runtime.components.topology.made import MadeTopology
+from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Text, Vector
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize

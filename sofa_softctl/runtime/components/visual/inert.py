@@ -1,11 +1,19 @@
-"""Components that are accepted and checked but have no effect without a display."""
+"""Components that are accepted and checked but have no effect without a display.
+
+`inert.toml` declares most of them; a class is made when its name is first asked for.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
 
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Bool
+from sofa_softctl.runtime.core.data import types
+from sofa_softctl.runtime.core.data.types import Bool, DataType
+from sofa_softctl.runtime.core.link import LinkType
 
 
 class Inert(Component):
@@ -18,3 +26,38 @@ class Drawn(Inert):
     """What only a GUI draws."""
 
     enable = Bool(True, "Draw it.")
+
+
+def __getattr__(name: str) -> type[Inert]:
+    if name.startswith("_") or name not in _tables():  # imports ask for __path__
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    table = _tables()[name]
+    base = table.get("base", "Inert")
+    members: dict[str, Any] = {"__doc__": table["doc"], "__module__": __name__}
+    if "aliases" in table:
+        members["aliases"] = tuple(table["aliases"])
+    members |= {name: _declared(**data) for name, data in table.items() if isinstance(data, dict)}
+    made = type(name, (globals().get(base) or __getattr__(base),), members)
+    return globals().setdefault(name, made)
+
+
+@cache
+def _tables() -> dict[str, dict[str, Any]]:
+    """The file's tables by name, and one for each copy."""
+    with Path(__file__).with_suffix(".toml").open("rb") as file:
+        tables = tomllib.load(file)
+    copies = {
+        copy: {"doc": table["doc"], "base": name}
+        for name, table in tables.items()
+        for copy in table.get("copies", ())
+    }
+    return tables | copies
+
+
+def _declared(help: str, **options: Any) -> DataType | LinkType:
+    """A Data, or a link, as the file declares it."""
+    if "Link" in options:
+        return LinkType(help)
+    (kind,) = (name for name in options if name in types.__all__)
+    declared: DataType = getattr(types, kind)(default=options.pop(kind), help=help, **options)
+    return declared

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.behavior.drawn import DrawnModel
+from sofa_softctl.runtime.behavior.roles import DrawnModel
 from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.core.data import reading
@@ -195,6 +195,14 @@ class OglModel(VisualModel):
     )
     sfactor = Choice("GL_SRC_ALPHA", "Unused.", choices=_FACTORS)
     dfactor = Choice("GL_ONE_MINUS_SRC_ALPHA", "Unused.", choices=_FACTORS)
+
+
+class OglShaderVisualModel(OglModel):
+    """A surface that is drawn with a shader."""
+
+    aliases = ()
+
+    shader = LinkType("Unused.")
 
 
 class MergeVisualModels(OglModel):

@@ -13,15 +13,18 @@ def said(done):
 
 def test_every_module_of_the_libraries_can_be_imported(fresh):
     code = """
-        import sofa_softctl, importlib, pkgutil
-        for library in ("softrobots", "splib3", "stlib3"):
-            folder = importlib.import_module(library).__path__
-            for entry in pkgutil.walk_packages(folder, library + "."):
-                module = importlib.import_module(entry.name)
-                for name in getattr(module, "__all__", ()):
-                    if not hasattr(module, name):  # a module that stands in __all__
-                        importlib.import_module(f"{entry.name}.{name}")
-                print(entry.name)
+        import sofa_softctl, importlib
+        from sofa_softctl.runtime.bindings.stlib import finder
+
+        here = finder._FOLDER
+        files = [file.relative_to(here).with_suffix("").parts for file in here.glob("*/**/*.py")]
+        for name in {*finder.PACKAGES, *(".".join(parts) for parts in files)}:
+            name = name.removesuffix(".__init__")
+            module = importlib.import_module(name)
+            for entry in getattr(module, "__all__", ()):
+                if not hasattr(module, entry):  # a module that stands in __all__
+                    importlib.import_module(f"{name}.{entry}")
+            print(name)
     """
     found = said(fresh(code, **EMBEDDED))
     assert {"stlib3.scene.mainheader", "splib3.numerics.quat", "softrobots.actuators"} <= set(found)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.core.controller import Controller
+from sofa_softctl.runtime.core.scripted import Controller
 
 PULL_POINTS = np.array([[3.0, 1.0, 0.0], [0.0, 4.0, 1.0], [1.0, 1.0, 5.0]])
 VALUES = np.array([0.1, 0.2, -0.05])

@@ -11,7 +11,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components import SerialPortBridgeGeneric
-from sofa_softctl.runtime.core.controller import Controller
+from sofa_softctl.runtime.core.scripted import Controller
 from sofa_softctl.runtime.simulation import simulation
 from sofa_softctl.testing import check_component
 

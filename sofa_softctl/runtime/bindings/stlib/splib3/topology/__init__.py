@@ -1,1 +1,0 @@
-"""Meshes of cavities: points sorted along an axis, circles of a cylinder, closed ends."""

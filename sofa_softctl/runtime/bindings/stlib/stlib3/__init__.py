@@ -1,1 +1,0 @@
-"""Parts of scenes: headers, solvers, deformable and rigid objects, constraints, visual models."""

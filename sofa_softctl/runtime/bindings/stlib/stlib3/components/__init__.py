@@ -1,5 +1,0 @@
-"""Components with more convenient parameters."""
-
-from stlib3.components.oriented_box import addOrientedBoxRoi
-
-__all__ = ["addOrientedBoxRoi"]

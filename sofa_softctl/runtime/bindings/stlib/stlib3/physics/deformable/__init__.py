@@ -1,5 +1,0 @@
-"""Deformable objects."""
-
-from stlib3.physics.deformable.elasticmaterialobject import ElasticMaterialObject
-
-__all__ = ["ElasticMaterialObject"]

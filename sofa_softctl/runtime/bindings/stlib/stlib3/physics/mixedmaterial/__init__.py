@@ -1,5 +1,0 @@
-"""Objects that are rigid in part."""
-
-from stlib3.physics.mixedmaterial.rigidification import Rigidify
-
-__all__ = ["Rigidify"]

@@ -1,5 +1,0 @@
-"""Time integration."""
-
-from stlib3.solver.defaultsolver import DefaultSolver
-
-__all__ = ["DefaultSolver"]

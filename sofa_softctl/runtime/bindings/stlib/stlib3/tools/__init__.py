@@ -1,5 +1,0 @@
-"""Choosing parts of objects."""
-
-from stlib3.tools.box_filter import BoxFilter
-
-__all__ = ["BoxFilter"]

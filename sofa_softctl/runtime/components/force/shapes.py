@@ -1,0 +1,230 @@
+"""Penalty forces that keep nodes outside, or inside, of a shape."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sofa_softctl.runtime.components.force.blocks import BlockForceField
+from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text, Vector
+from sofa_softctl.runtime.helper.strictness import complain
+
+
+class ShapeForceField(BlockForceField):
+    """Forces on those nodes that are on the wrong side of a shape."""
+
+    stiffness = Real(500.0, "Force by depth.", unit="force/length")
+    damping = Real(5.0, "Damping: force against the velocity, by velocity and depth.")
+
+    def init(self) -> None:
+        """Declare a stiffness block of each node."""
+        nodes = np.arange(self.state.count) * (self.state.deriv_size // 3)
+        self.set_pairs(nodes, nodes)
+
+    def points(self) -> np.ndarray:
+        """Places of the nodes, shape (n, 3)."""
+        return self.state._data["position"].get()[:, :3]
+
+    def velocities(self) -> np.ndarray:
+        """Velocities of these places, shape (n, 3)."""
+        return self.state._data["velocity"].get()[:, :3]
+
+    def apply(self, force: np.ndarray, nodes: np.ndarray, added: np.ndarray, K: np.ndarray) -> None:
+        """Add forces (k, 3) to nodes (k,); their stiffness -df/dx has shape (k, 3, 3)."""
+        force[nodes, :3] += added
+        rows = nodes * (self.state.deriv_size // 3)
+        self.set_blocks(rows, rows, K)
+
+    def in_range(self, given: np.ndarray) -> np.ndarray:
+        """Nodes from the first to the last of a localRange; all where it says -1."""
+        count, (first, last) = self.state.count, given.astype(int)
+        nodes = np.zeros(count, dtype=bool)
+        nodes[max(first, 0) : last + 1 if 0 <= last < count - 1 else count] = True
+        return nodes
+
+    def not_negative(self, name: str, instead: float) -> None:
+        """Replace a negative number, as SOFA does."""
+        data = self._data[name]
+        if data.get() < 0.0:
+            complain(
+                self,
+                self.fault(
+                    f"takes a '{name}' of 0 or more, got {data.get():g}; {instead:g} is taken."
+                ),
+            )
+            data.set(instead)
+
+
+LOCAL_RANGE = "First and last node that are looked at; all by default."
+
+
+def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a b^T of each row, shape (k, 3, 3)."""
+    return a[:, :, None] * b[:, None, :]
+
+
+class PlaneForceField(ShapeForceField):
+    """f = -stiffness (n . x - d) n on nodes below the plane n . x = d, or with `bilateral` on all.
+
+    Besides, a force of damping times depth against the velocity. n is taken as given, also where
+    its length is not 1. With maxForce the force is shortened to that length; its stiffness is not.
+    """
+
+    acts_on = ("Vec3", "Rigid3")
+
+    normal = Vector(3, [0.0, 1.0, 0.0], "Normal n of the plane.")
+    d = Real(0.0, "Distance of the plane from the origin along n.", unit="length")
+    maxForce = Real(0.0, "Greatest force; 0 for any.", unit="force")
+    bilateral = Bool(False, "Act on both sides.")
+    localRange = Vector(2, [-1, -1], LOCAL_RANGE)
+    showPlane = Bool(False, "Draw the plane.")
+    planeColor = Color([0.0, 0.5, 0.2, 1.0], "Color of the drawn plane.")
+    showPlaneSize = Real(10.0, "Size of the drawn plane.", unit="length")
+
+    def init(self) -> None:
+        """Check the numbers."""
+        super().init()
+        self.not_negative("stiffness", 500.0)
+        self.not_negative("damping", 5.0)
+        self.not_negative("maxForce", 0.0)
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        n, k = self.normal.get(), self.stiffness.get()
+        depth = self.points() @ n - self.d.get()
+        inside = self.in_range(self.localRange.get())
+        if not self.bilateral.get():
+            inside &= depth < 0.0
+        nodes = np.flatnonzero(inside)
+        depth = depth[nodes, None]
+        added = n * (-k * depth) - self.velocities()[nodes] * (-self.damping.get() * depth)
+        if (most := self.maxForce.get()) > 0.0:
+            length = np.linalg.norm(added, axis=1, keepdims=True)
+            added = np.where(length > most, added * (most / np.maximum(length, 1e-300)), added)
+        self.apply(force, nodes, added, np.tile(k * np.outer(n, n), (len(nodes), 1, 1)))
+
+
+class SphereForceField(ShapeForceField):
+    """f = -stiffness (|x - c| - r) (x - c) / |x - c| on nodes within the sphere.
+
+    With `bilateral` on all nodes. Besides, a force of damping times depth against the velocity.
+    """
+
+    center = Vector(3, [0.0, 0.0, 0.0], "Centre c.", unit="length")
+    radius = Real(1.0, "Radius r.", unit="length")
+    bilateral = Bool(False, "Act on both sides.")
+    localRange = Vector(2, [-1, -1], LOCAL_RANGE)
+    color = Color([0.0, 0.0, 1.0, 1.0], "Color of the drawn sphere.")
+    contacts = Text("", "Unused.", linkable=False)
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        r, k = self.radius.get(), self.stiffness.get()
+        offset = self.points() - self.center.get()
+        squared = (offset * offset).sum(axis=1)
+        inside = self.in_range(self.localRange.get())
+        if not self.bilateral.get():
+            inside &= squared < r * r
+        nodes = np.flatnonzero(inside & (squared > 0.0))  # SOFA's force at the centre is NaN
+        length = np.sqrt(squared[nodes])[:, None]
+        depth, normal = length - r, offset[nodes] / length
+        added = offset[nodes] * (-k * depth / length)
+        added -= self.velocities()[nodes] * (-self.damping.get() * depth)
+        part = (r / length)[:, :, None]
+        K = k * (part * outer(normal, normal) + (1.0 - part) * np.eye(3))
+        self.apply(force, nodes, added, K)
+
+
+class EllipsoidForceField(ShapeForceField):
+    """A force on nodes inside an ellipsoid, outward; with a negative stiffness outside, inward.
+
+    With u = x - c, v = |u / r| - 1 and g = u / r^2 by coordinates: f = -|stiffness| v g / |g| where
+    v stiffness < 0, and a force of damping times |v| against the velocity. The stiffness that the
+    step uses is SOFA's, which is not quite the derivative and not symmetric: a direct solver takes
+    its symmetric part, SOFA's takes a triangle of it, which depends on the order of elimination.
+    """
+
+    center = Vector(3, [0.0, 0.0, 0.0], "Centre c.", unit="length")
+    vradius = Vector(3, [0.0, 0.0, 0.0], "Half axes r.", unit="length")
+    stiffness = Real(500.0, "Force by v: positive acts outward, negative inward.", unit="force")
+    color = Color([0.0, 0.5, 1.0, 1.0], "Color of the drawn ellipsoid.")
+    contacts = Text("", "Unused.", linkable=False)
+
+    def init(self) -> None:
+        """Check the half axes.
+
+        Raises:
+            SceneError: one of them is not positive.
+        """
+        super().init()
+        if not (self.vradius.get() > 0.0).all():
+            raise self.fault(f"needs positive half axes 'vradius', got {self.vradius.get()}.")
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        inverse, k = 1.0 / self.vradius.get() ** 2, self.stiffness.get()
+        offset = self.points() - self.center.get()
+        squared = (offset * offset * inverse).sum(axis=1)
+        nodes = np.flatnonzero((squared - 1.0) * k < 0.0)
+        norm = np.sqrt(squared[nodes])[:, None]
+        v, gradient, k = norm - 1.0, offset[nodes] * inverse, abs(k)
+        length = np.linalg.norm(gradient, axis=1, keepdims=True)
+        added = gradient * (-k * v / length)
+        added -= self.velocities()[nodes] * (self.damping.get() * abs(v))
+        K = outer(gradient, gradient * (k / (norm * length) + (k * v / length**2) * inverse))
+        K += (k * v / length * inverse)[:, :, None] * np.eye(3)
+        self.apply(force, nodes, added, K)
+
+
+class ConicalForceField(ShapeForceField):
+    """A force back into the cone on nodes outside of it; its apex is coneCenter.
+
+    Nodes farther from the apex than coneHeight is long: toward the apex, stiffness times the excess
+    distance. Nodes beside the cone: toward the nearest point of its side. Nodes behind the apex:
+    toward the apex. The step's stiffness is that along the direction of the force only.
+    """
+
+    coneCenter = Vector(3, [0.0, 0.0, 0.0], "Apex of the cone.", unit="length")
+    coneHeight = Vector(
+        3, [0.0, 0.0, 0.0], "From the apex to the center of the base.", unit="length"
+    )
+    coneAngle = Real(10.0, "Angle between axis and side.", unit="degree")
+    color = Color([0.0, 0.0, 1.0, 1.0], "Color of the drawn cone.")
+
+    def init(self) -> None:
+        """Check the cone.
+
+        Raises:
+            SceneError: it has no height.
+        """
+        super().init()
+        if not self.coneHeight.get().any():
+            raise self.fault("needs a 'coneHeight' that is not zero.")
+
+    def add_force(self, force: np.ndarray) -> None:
+        """See ForceField."""
+        height = float(np.linalg.norm(self.coneHeight.get()))
+        axis, half = self.coneHeight.get() / height, np.radians(self.coneAngle.get())
+        offset, v = self.points() - self.coneCenter.get(), self.velocities()
+        distance = np.linalg.norm(offset, axis=1)
+        along = offset @ axis
+        with np.errstate(invalid="ignore", divide="ignore"):
+            angle = np.arccos(np.clip(along / distance, -1.0, 1.0))
+        nodes = np.flatnonzero((distance > height) | (angle > half))
+        forces, directions = np.zeros((len(nodes), 3)), np.zeros((len(nodes), 3))
+        k, c = self.stiffness.get(), self.damping.get()
+        for i, node in enumerate(nodes):
+            p, r = offset[node], distance[node]
+            if r > height:
+                directions[i] = p / r
+                forces[i] = directions[i] * (-k * (r - height)) + v[node] * (c * (r - height))
+                continue
+            if along[node] > 0.0:
+                side = p - along[node] * axis
+                ray = np.cos(half) * axis + np.sin(half) * side / np.linalg.norm(side)
+                back = (ray @ p) * ray - p
+            else:
+                back = -p
+            depth = float(np.linalg.norm(back))
+            directions[i] = back / depth
+            forces[i] = directions[i] * (k * depth - c * (directions[i] @ v[node]))
+        self.apply(force, nodes, forces, k * outer(directions, directions))

@@ -1,0 +1,285 @@
+"""Topological mappings: one topology filled from another, once at init."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.components.topology.grid import cells_across
+from sofa_softctl.runtime.components.topology.parts import (
+    EDGES_OF_QUAD,
+    EDGES_OF_TRIANGLE,
+    boundary_triangles,
+    faces_of_hexahedra,
+    first_of_each,
+    unique_parts,
+)
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Vector
+from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.kernels.mapping.rigid import rotated
+
+
+class TopologicalMapping(Component):
+    """Fills a topology with elements made of another's.
+
+    Vertices keep their numbers, unless a subclass says otherwise; their positions are for a
+    mapping of states to bring.
+    """
+
+    category: ClassVar[str] = "topological mapping"
+    needs: ClassVar[str] = ""
+    """Kind of elements of the input that there must be."""
+
+    input = LinkType("Topology to read; of the node above by default.", kind="topology")
+    output = LinkType("Topology to fill; the node's own by default.", kind="topology")
+
+    def init(self) -> None:
+        """Fill the output.
+
+        Raises:
+            SceneError: a topology is missing, or the input has no elements of the kind needed.
+        """
+        source, target = self.topologies()
+        if self.needs and not len(source.elements(self.needs)):
+            raise self.fault(f"finds no {self.needs} in {source.describe()}.")
+        for kind, elements in self.mapped(source).items():
+            target._data[kind].set(np.ascontiguousarray(elements))
+        target.derive()
+
+    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+        """The elements to fill in, by kind."""
+        raise NotImplementedError
+
+    def topologies(self) -> tuple[Topology, Topology]:
+        """Input and output.
+
+        Raises:
+            SceneError: one is missing.
+        """
+        source: Any = self._links["input"].getLinkedBase()
+        target: Any = self._links["output"].getLinkedBase()
+        node = self._context
+        if target is None and node is not None:
+            target = next(iter(node.of("topology")), None)
+        if source is None and node is not None and node.parents:
+            source = node.parents[0].find_upward("topology")
+        if source is None or target is None:
+            missing, place = ("input", "above") if source is None else ("output", "in")
+            raise self.fault(
+                f"has no {missing}: add a topology {place} its node, or link it with "
+                f"{missing}='@...'."
+            )
+        return source, target
+
+
+class Quad2TriangleTopologicalMapping(TopologicalMapping):
+    """Fills a topology with two triangles for each quad, whose diagonals alternate as in SOFA."""
+
+    needs: ClassVar[str] = "quads"
+
+    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+        """See TopologicalMapping.
+
+        Raises:
+            SceneError: the input is a grid along one line.
+        """
+        quads = source.elements("quads")
+        n_x, n_y = cells_across(source)
+        row = n_x or n_y
+        if not row:
+            raise self.fault(f"needs a surface, but {source.describe()} is a line.")
+        number = np.arange(len(quads))
+        odd = (number % row ^ number // row) & 1 == 1
+        triangles = quads[:, [(1, 2, 0), (3, 0, 2)]]
+        triangles[odd] = quads[odd][:, [(0, 1, 3), (2, 3, 1)]]
+        return {"triangles": triangles.reshape(-1, 3)}
+
+
+class Tetra2TriangleTopologicalMapping(TopologicalMapping):
+    """Fills a topology with the faces that belong to one tetrahedron only, in SOFA's order.
+
+    Normals point out of tetrahedra of positive volume; each triangle starts with its smallest
+    vertex. Departure from SOFA: also where the input lists triangles of its own, the faces are
+    those of the tetrahedra; SOFA stops with errors, or crashes, when that list is not complete.
+    """
+
+    needs: ClassVar[str] = "tetrahedra"
+
+    flipNormals = Bool(False, "Turn the normals round.")
+    noNewTriangles = Bool(False, "Unused: the mesh does not change.")
+    noInitialTriangles = Bool(False, "Leave the output empty.")
+
+    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+        """See TopologicalMapping."""
+        triangles = boundary_triangles(source._data["tetrahedra"].get())
+        if self.noInitialTriangles.get():
+            triangles = triangles[:0]
+        return {"triangles": triangles[:, [0, 2, 1] if self.flipNormals.get() else [0, 1, 2]]}
+
+
+class Hexa2QuadTopologicalMapping(TopologicalMapping):
+    """Fills a topology with the quads that belong to one hexahedron only, in SOFA's order.
+
+    Also where the input lists quads of its own, as a grid does, it is these that are looked at.
+    """
+
+    needs: ClassVar[str] = "hexahedra"
+
+    flipNormals = Bool(False, "Turn the normals round.")
+
+    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+        """See TopologicalMapping."""
+        quads = source.elements("quads")
+        faces, counts = faces_of_hexahedra(source._data["hexahedra"].get())
+        sides = np.sort(faces[counts == 1], axis=1)
+        outer = {tuple(side) for side in sides.tolist()}
+        chosen = [tuple(quad) in outer for quad in np.sort(quads, axis=1).tolist()]
+        quads = quads[np.array(chosen, dtype=bool)]
+        return {"quads": quads[:, ::-1] if self.flipNormals.get() else quads}
+
+
+class Triangle2EdgeTopologicalMapping(TopologicalMapping):
+    """Fills a topology with the edges that belong to one triangle only, in SOFA's order."""
+
+    needs: ClassVar[str] = "triangles"
+
+    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+        """See TopologicalMapping."""
+        triangles, edges = source.elements("triangles"), source.elements("edges")
+        sides, counts = first_of_each(triangles[:, EDGES_OF_TRIANGLE].reshape(-1, 2))
+        outer = {tuple(side) for side in np.sort(sides[counts == 1], axis=1).tolist()}
+        chosen = [tuple(edge) in outer for edge in np.sort(edges, axis=1).tolist()]
+        return {"edges": edges[np.array(chosen, dtype=bool)]}
+
+
+class Edge2QuadTopologicalMapping(TopologicalMapping):
+    """Circles of vertices around each frame, in its second and third direction, and quads between.
+
+    Vertex j of the circle around frame i has the number i N + j; the state beside the output gets
+    them as its positions. For ellipses `radius` is the extent along the cross product of the focal
+    axis and the first direction, `radiusFocal` that along the focal axis.
+    """
+
+    needs: ClassVar[str] = "edges"
+
+    nbPointsOnEachCircle = Int(0, "Vertices of each circle.")
+    radius = Real(1.0, "Radius of the circles.", unit="length")
+    radiusFocal = Real(0.0, "Radius along the focal axis; a circle at 0.", unit="length")
+    focalAxis = Vector(3, [0.0, 0.0, 1.0], "Axis of ellipses, in each frame.")
+    edgeList = Integers([], "Edges to surround; all by default.")
+    flipNormals = Bool(False, "Turn the quads over.")
+    toQuadContainer = LinkType("Unused: the output holds the quads.")
+    toQuadModifier = LinkType("Unused: the mesh does not change.")
+
+    def init(self) -> None:
+        """Fill the output, and the state beside it.
+
+        Raises:
+            SceneError: there is no radius, less than one vertex a circle, or no frames.
+        """
+        if not (self.radius.isSet() or self.radiusFocal.isSet()) or self.radius.get() <= 0.0:
+            raise self.fault(f"needs a positive 'radius', got {self.radius.get():g}.")
+        if self.nbPointsOnEachCircle.get() < 1:
+            raise self.fault(
+                "needs 'nbPointsOnEachCircle' from 1 on, got "
+                f"{self.nbPointsOnEachCircle.get()}; 10 makes round tubes."
+            )
+        super().init()
+        source, target = self.topologies()
+        states = [] if target._context is None else target._context.of("state")
+        if states:
+            self._place(source, states[0])
+
+    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+        """See TopologicalMapping."""
+        count = self.nbPointsOnEachCircle.get()
+        edges, chosen = source.elements("edges"), self.edgeList.get()
+        edges = edges[chosen] if len(chosen) else edges
+        j = np.arange(count)
+        first, second = (edges[:, [end]] * count for end in (0, 1))
+        after = (j + 1) % count
+        quads = np.stack([first + j, second + j, second + after, first + after], axis=2)
+        if self.flipNormals.get():
+            # SOFA begins with the last vertex, but with the first where edges are chosen
+            quads = quads[:, :, [0, 3, 2, 1] if len(chosen) else [3, 2, 1, 0]]
+        quads = quads.reshape(-1, 4)
+        return {"quads": quads, "edges": unique_parts(quads, EDGES_OF_QUAD)}
+
+    def _place(self, source: Topology, state: Any) -> None:
+        """Give the state its positions: the circles around the frames of now."""
+        frames = None if source._context is None else source._context.find_upward("state")
+        if frames is None or frames._data["position"].get().shape[1] != 7:
+            raise self.fault(
+                f"needs frames beside {source.describe()}: a MechanicalObject with "
+                "template='Rigid3'."
+            )
+        poses = frames._data["position"].get()
+        radius, focal = self.radius.get(), self.radiusFocal.get()
+        y, z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+        if focal > 0.0:
+            z = self.focalAxis.get() / np.linalg.norm(self.focalAxis.get())
+            y = np.cross(z, [1.0, 0.0, 0.0])
+        count = self.nbPointsOnEachCircle.get()
+        angles = 2.0 * np.arange(count) * np.pi / count
+        circle = radius * np.outer(np.cos(angles), y)
+        circle += (focal if focal > 0.0 else radius) * np.outer(np.sin(angles), z)
+        turned = rotated(np.repeat(poses[:, 3:], count, axis=0), np.tile(circle, (len(poses), 1)))
+        places = np.repeat(poses[:, :3], count, axis=0) + turned
+        state.resize(places)
+        state._data["position"].set(places)
+
+
+PARTS = [(0, 5, 1, 6), (0, 1, 3, 6), (1, 3, 6, 2), (6, 3, 0, 7), (6, 7, 0, 5), (7, 5, 4, 0)]
+"""SOFA's six tetrahedra of a hexahedron."""
+_SWAPS = ([1, 0, 3, 2, 5, 4, 7, 6], [3, 2, 1, 0, 7, 6, 5, 4], [4, 5, 6, 7, 0, 1, 2, 3])
+"""The hexahedron mirrored along its first, second and third direction."""
+
+
+def six_tetrahedra(hexahedra: np.ndarray) -> np.ndarray:
+    """Six tetrahedra of each hexahedron, one after the other, shape (6 m, 4)."""
+    return hexahedra[:, PARTS].reshape(-1, 4)
+
+
+def mirrored(hexahedra: np.ndarray, across: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Hexahedra mirrored so that neighbours in a grid are cut the same way on their common side.
+
+    Each along a direction where its number is even along the first, or odd along the others.
+
+    Args:
+        hexahedra: Shape (m, 8), in the order of a grid.
+        across: Cells of the grid along its first two directions.
+
+    Returns:
+        The hexahedra, shape (m, 8), and which are turned inside out, bool (m,).
+    """
+    number = np.arange(len(hexahedra))
+    n_x, n_y = max(across[0], 1), max(across[1], 1)
+    odd = [number % n_x % 2 == 0, number // n_x % n_y % 2 == 1, number // (n_x * n_y) % 2 == 1]
+    cells, turned = hexahedra.copy(), np.zeros(len(hexahedra), dtype=bool)
+    for mirror, which in zip(_SWAPS, odd, strict=True):
+        cells[which] = cells[which][:, mirror]
+        turned ^= which
+    return cells, turned
+
+
+class Hexa2TetraTopologicalMapping(TopologicalMapping):
+    """Fills a topology with six tetrahedra for each hexahedron, in SOFA's order."""
+
+    needs: ClassVar[str] = "hexahedra"
+
+    swapping = Bool(False, "Mirror every other cell, so that no side is favoured.")
+
+    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+        """See TopologicalMapping."""
+        hexahedra = source._data["hexahedra"].get()
+        found = six_tetrahedra(hexahedra)
+        if self.swapping.get():
+            cells, turned = mirrored(hexahedra, cells_across(source))
+            found = six_tetrahedra(cells)
+            turned = np.repeat(turned, len(PARTS))
+            found[turned] = found[turned][:, [0, 1, 3, 2]]
+        none = np.empty((0, 3), dtype=np.int64)
+        return {"edges": none[:, :2], "triangles": none, "tetrahedra": found}
