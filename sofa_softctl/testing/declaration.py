@@ -22,6 +22,8 @@ STRANGE: tuple[Any, ...] = (
     object(), "x y", "nan", [[1, 2], [3]], 1e400, -(2**70), {}, [None], "@", "", 1j, b"1",
 )  # fmt: skip
 """What scenes give by mistake."""
+_CHECKED: set[tuple[Any, ...]] = set()
+"""Data whose errors were checked in another class, with all that a class may add to them."""
 
 
 def check_declaration(cls: type[Component]) -> None:
@@ -33,8 +35,12 @@ def check_declaration(cls: type[Component]) -> None:
     """
     check_data(cls)
     for entry in cls.data_types.values():
+        inherited = entry, cls.__init__, cls.data_changed
+        if inherited in _CHECKED:
+            continue
         for value in STRANGE:
             _check_strange(cls, entry, value)
+        _CHECKED.add(inherited)
     _check_unknown(cls)
 
 
