@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from types import TracebackType
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -22,12 +21,7 @@ class one_blas_thread:
             if count != 1:
                 library.set_num_threads(1)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         for library, count in self.threads:
             if count != 1:
                 library.set_num_threads(count)

@@ -84,10 +84,7 @@ class CompileAhead:
         if any(helper.poll() is None for helper in self._helpers):
             return
         self._predicted = frozenset(self.modules)
-        imported = filter(
-            lambda kernel: PACKAGE + kernel.module in sys.modules, predict(self.modules)
-        )
-        missing = _missing(imported)
+        missing = _missing(filter(Recorded.is_imported, predict(self.modules)))
         if len(missing) < 2:
             return
         self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))

@@ -8,7 +8,6 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -239,12 +238,7 @@ class RecordWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             self.close()
         else:

@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -359,12 +358,7 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             self.finish()
         except DeviceError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,7 +13,7 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.sampling import bridge, regular
 from sofa_softctl.identification.data.signal_checks import input_notes, sensor_notes
-from sofa_softctl.identification.data.table import TIME, Table, read_csv
+from sofa_softctl.identification.data.table import TIME, Table
 from sofa_softctl.identification.data.unit_checks import check_size
 from sofa_softctl.identification.data.units import factor
 
@@ -40,18 +39,6 @@ class Recording:
     """Notes for the user: gaps, resampling, unused columns, doubts."""
     doubts: tuple[str, ...] = ()
     """Sensors that seem to have failed, which spoils any fit."""
-
-
-def read_csv_recording(
-    path: str | os.PathLike[str],
-    inputs: Sequence[Channel],
-    channels: Sequence[Channel],
-    *,
-    rate: float | None = None,
-    planned: bool = False,
-) -> Recording:
-    """The recording in a CSV file: `assemble` of `read_csv`."""
-    return assemble(read_csv(path), inputs, channels, rate=rate, planned=planned)
 
 
 def assemble(

@@ -35,11 +35,6 @@ def complaints() -> Iterator[list[SceneError]]:
         _FOUND.reset(before)
 
 
-def is_strict() -> bool:
-    """Whether what a scene is warned of raises."""
-    return _STRICT.get()
-
-
 def complain(sender: Any, error: SceneError, then: str = "") -> None:
     """Raise a fault of a scene where it is strict; else warn of it, and go on as SOFA does.
 

@@ -10,7 +10,7 @@ from scenes.flexible_loop.problem import LoopProblem
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.files import read_mcap, read_recording
-from sofa_softctl.identification.data.recording import Recording, read_csv_recording
+from sofa_softctl.identification.data.recording import Recording, assemble
 from sofa_softctl.identification.data.table import read_csv, template
 from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.data.units import SIZES, factor, nearest
@@ -29,7 +29,7 @@ def read(tmp_path):
     def read_text(text, inputs=(DRIVE,), channels=(TIP,), **options):
         path = tmp_path / "data.csv"
         path.write_text(text, encoding="utf-8")
-        return read_csv_recording(path, inputs, channels, **options)
+        return assemble(read_csv(path), inputs, channels, **options)
 
     return read_text
 

@@ -22,16 +22,7 @@ def PneumaticSensor(
 ) -> Any:
     """Add a cavity in a deformable body whose volume is measured, and in which nothing acts.
 
-    Args:
-        surfaceMeshFileName: Its wall, a closed surface: .stl or .obj.
-        attachedAsAChildOf: Node of the body, to which a child is added.
-        attachedTo: Instead of it, a child of the body that takes the cavity; `name` is then None.
-        name: Of the child.
-        rotation: Angles about x, y and z [degree].
-        translation: [length].
-        uniformScale: Scale.
-        initialValue: Without effect.
-        valueType: Without effect.
+    Its arguments are those of `PneumaticCavity`; initialValue and valueType have no effect.
 
     Returns:
         The node of the cavity, with `SurfacePressureSensor`; None, with a message, without a node

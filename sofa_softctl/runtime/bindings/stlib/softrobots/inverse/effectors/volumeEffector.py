@@ -22,16 +22,7 @@ def VolumeEffector(
 ) -> Any:
     """Add a cavity in a deformable body that is to have a certain volume.
 
-    Args:
-        surfaceMeshFileName: Its wall, a closed surface: .stl or .obj.
-        attachedAsAChildOf: Node of the body, to which a child is added.
-        attachedTo: Instead of it, a child of the body that takes the cavity; `name` is then None.
-        name: Of the child.
-        rotation: Angles about x, y and z [degree].
-        translation: [length].
-        uniformScale: Scale.
-        initialValue: Without effect.
-        valueType: Without effect.
+    Its arguments are those of `PneumaticCavity`; initialValue and valueType have no effect.
 
     Returns:
         The node of the cavity, with `VolumeEffector`; None, with a message, without a node or a
