@@ -249,7 +249,6 @@ def test_a_file_that_cannot_be_read_is_named_with_its_fault(make, info, block, t
     assert "Traceback" not in err and len(err.splitlines()) == 1
 
 
-@pytest.mark.processes(keep=5)
 @pytest.mark.parametrize("make", WRONG, ids=lambda make: make.__name__)
 def test_a_mesh_that_cannot_be_used_is_an_error(make, info, block, tmp_path):
     make(tmp_path / "mesh.vtk", *block)

@@ -188,7 +188,6 @@ def check_refused(softctl, place, words, message, status):
     assert set(after) - set(before) <= {"built"}, "a file was made"
 
 
-@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize(("command", "options", "message"), WRONG)
 def test_a_wrong_command_line_ends_with_2_before_the_work(
     softctl, place, command, options, message
@@ -196,7 +195,6 @@ def test_a_wrong_command_line_ends_with_2_before_the_work(
     check_refused(softctl, place, [*command, *options.split()], message, 2)
 
 
-@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize(("command", "options", "message"), NOT_WRITABLE)
 def test_what_cannot_be_written_is_refused_before_the_work(
     softctl, place, command, options, message

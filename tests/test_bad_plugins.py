@@ -183,7 +183,6 @@ REGISTERED = {
 }
 
 
-@pytest.mark.processes(keep=4)
 @pytest.mark.parametrize("case", REGISTERED)
 def test_a_plugin_that_registers_what_cannot_be_is_named(softctl, plugin, case):
     code, message = REGISTERED[case]
@@ -378,7 +377,6 @@ INSTALLED = {
 }
 
 
-@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize("case", INSTALLED)
 def test_an_installed_plugin_that_cannot_be_used_says_how_to_go_on(softctl, installed, case):
     code, message = INSTALLED[case]
@@ -545,7 +543,6 @@ WRONG = {
 }
 
 
-@pytest.mark.processes(keep=3)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_solver_that_returns_no_qp_result_is_named_in_one_line(run, case):
     line, message = WRONG[case]

@@ -72,7 +72,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.processes(keep=4)
 @pytest.mark.parametrize("command", ["run", "plan"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_file_that_must_not_be_recorded_to_is_refused_before_the_scene_is_loaded(

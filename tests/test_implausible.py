@@ -282,6 +282,14 @@ def test_the_scene_itself_has_no_warning(scene, replaced, units, caplog):
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize(
+    ("replaced", "units", "message"), IMPLAUSIBLE.values(), ids=list(IMPLAUSIBLE)
+)
+def test_what_is_implausible_is_warned_of_once(scene, caplog, replaced, units, message):
+    Session(scene(units, **replaced))
+    assert sum(message in record.getMessage() for record in caplog.records) == 1
+
+
 @pytest.mark.processes(keep=3)
 @pytest.mark.parametrize(
     ("replaced", "units", "message"), IMPLAUSIBLE.values(), ids=list(IMPLAUSIBLE)

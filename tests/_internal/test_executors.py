@@ -176,6 +176,13 @@ def test_a_worker_that_is_killed_before_it_is_ready_costs_nothing(monkeypatch):
         assert future.result() == 9
 
 
+def test_a_task_that_takes_too_long_is_ended():
+    with LocalExecutor(1, seconds=0.1) as executor:
+        error = executor.submit(time.sleep, 6.0).exception(timeout=30.0)
+    assert isinstance(error, WorkerEndedError) and error.kind == "time"
+    assert str(error).startswith("it took longer than 0.1 s")
+
+
 @pytest.mark.processes
 def test_limits_of_time_and_memory_end_the_task_alone():
     with LocalExecutor(2, seconds=1.0, memory=400e6) as executor:

@@ -273,12 +273,14 @@ def test_the_command_prints_one_scene_or_a_table_and_ends_with_status_1(softctl,
     assert found["rank"][0]["scenes"] == 1
 
 
-@pytest.mark.processes
-def test_strict_counts_warnings(softctl, tmp_path):
+@pytest.mark.processes(keep=1)
+@pytest.mark.parametrize(("options", "expected"), [(["--strict"], 1), ([], 0)])
+def test_strict_counts_warnings(softctl, tmp_path, options, expected):
     path = tmp_path / "scene.py"
     path.write_text(BODY.replace("totalMass=1.0", "totalMass=1.0, colour='red'"))
-    assert softctl("check", path)[0] == 0
-    assert softctl("check", path, "--strict")[0] == 1
+    status, out, _ = softctl("check", path, *options)
+    assert status == expected
+    assert "scene.py: runs here" in out and "colour" in out
 
 
 @pytest.mark.processes

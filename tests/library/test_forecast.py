@@ -41,3 +41,10 @@ def test_tasks_that_are_left_are_forecast():
         left += sum(whole[32:])
         expected += forecast(whole[:32], 0.01).tasks[1]
     assert 0.5 < expected / left < 2.0
+
+
+def test_tasks_that_are_known_since_the_last_motion_count_as_known():
+    """One motion that knew 100 tasks in a row. If shares of unknown ones are as likely in each
+    decade from 1e-4 on, it knows the wanted number of further ones, too, in three cases of four."""
+    assert forecast([100], 0.05).motions[1] == 1.0
+    assert forecast([1], 0.05).motions[2] > 1.0

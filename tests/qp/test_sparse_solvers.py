@@ -68,6 +68,25 @@ def test_a_wrong_answer_is_rejected_and_another_solver_is_asked(register_solver)
     assert alone.residual > 1e-6
 
 
+@pytest.mark.parametrize(("off", "taken"), [(0.9e-6, True), (1.1e-6, False)])
+def test_an_answer_from_a_start_is_held_to_the_same_tolerance(register_solver, off, taken):
+    """min 1/2 x^2 - x: the residual of x near 1 is the distance from it."""
+    qp = QP(np.eye(1), -np.ones(1), np.zeros((0, 1)), np.full(1, -np.inf), np.full(1, np.inf))
+    given = []
+
+    def hasty(qp, start):
+        given.append(start)
+        x = np.ones(1) if start is None else np.array([1.0 - off])
+        return QPResult(x, np.zeros(1), "solved")
+
+    register_solver("hasty", hasty)
+    start = QPResult(np.zeros(1), np.zeros(1), "solved")
+    answer = solve_checked(qp, solvers=("hasty",), tolerance=1e-6, warm=start)
+    assert given == ([start] if taken else [start, None])
+    assert answer.result.x == (1.0 - off if taken else 1.0)
+    assert answer.residual <= 1e-6
+
+
 def test_a_solver_that_is_not_installed_is_passed_over_and_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "osqp", None)  # as if it were not
     answer = solve_sparse(random_qp(2), solvers=("osqp", "piqp"))

@@ -15,6 +15,7 @@ from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.examples.contacts import push_an_object, rod_against_a_wall
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
 from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve
 from sofa_softctl.status import Status
@@ -417,6 +418,25 @@ def test_the_search_keeps_to_its_bounds_and_says_so():
     assert exact.gap > 1e-3  # far from a proof
     best = solve(p, search=SearchOptions("exact", budget=0.0))
     assert best.law_error <= 1e-6
+
+
+def test_relaxations_that_cannot_be_solved_leave_a_search_without_a_proof(monkeypatch):
+    """All but the first, whose bound is all that is known then."""
+    p = random_problem(np.random.default_rng(11), n_c=3, friction=0.6, law=STICKING)
+    proven = solve(p, search=SearchOptions("exact"))
+    assert (proven.gap, proven.converged) == (0.0, True)
+    whole = Relaxation.solve
+
+    def first_alone(relaxation, modes, near=None):
+        if near is not None:
+            raise ArithmeticError
+        return whole(relaxation, modes, near)
+
+    monkeypatch.setattr(Relaxation, "solve", first_alone)
+    answer = solve(p, search=SearchOptions("exact"))
+    assert answer.status is Status.SOLVED and not answer.converged
+    assert answer.bound < 0.99 * proven.objective
+    assert answer.gap > 0.01
 
 
 def test_contacts_that_depend_on_each_other_change_nothing():

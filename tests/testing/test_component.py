@@ -337,7 +337,6 @@ def test_a_jacobian_of_the_first_position_is_found():
         check_component(variant(Bent))
 
 
-@pytest.mark.processes(keep=2)
 @pytest.mark.parametrize(
     ("members", "message"),
     [

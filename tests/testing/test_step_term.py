@@ -110,7 +110,6 @@ def changes_y(self, y, out, by_stiffness):
     y[:] = 0.0
 
 
-@pytest.mark.processes(keep=2)
 @pytest.mark.parametrize(
     ("members", "message"),
     [

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from sofa_softctl.bridge import play as playing
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
 from tests.bridge.scene.helpers import states_of
@@ -189,6 +190,20 @@ def test_a_recorded_motion_moves_the_robot_by_the_names_of_its_actuators(
     assert states_of(record) == ["SOFT_START", "STREAMING", "RETURNING", "RESTED"]
     assert np.nanmax(record.streams["bridge.robot.command"].values) == pytest.approx(5.0, abs=0.05)
     assert record.metadata["played"].endswith("motion.mcap")
+
+
+def test_a_motion_that_is_interrupted_is_recorded_as_such(
+    softctl, motion, robot_file, tmp_path, monkeypatch
+):
+    def interrupted(stream, motion):
+        yield 1, stream.poll()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(playing, "play", interrupted)
+    to = tmp_path / "played.mcap"
+    status, _, _ = play(softctl, motion(RAMP), robot_file(), "--dry-run", "--record", to)
+    assert status == 130
+    assert read_record(to).status == "interrupted"
 
 
 def test_a_dry_run_of_it_says_so_on_every_line(softctl, motion, robot_file, wire):

@@ -69,6 +69,20 @@ def test_a_scene_at_half_of_real_time_is_played_evenly_at_half_speed():
     assert playout.waited == pytest.approx(4.0, rel=0.05)
 
 
+@pytest.mark.parametrize("pace", [0.95, 0.8])
+def test_a_scene_is_late_by_what_it_lacks_to_nine_tenths_of_real_time(pace):
+    """In 20 s, to the four steps of the lookahead: 2 s at 0.8 of real time, nothing at 0.95."""
+    step = 0.02
+    playout = filled(Playout("linear", 4), np.arange(5) * step)
+    ahead = 5
+    for period in range(2000):
+        while (ahead - 4) * step <= pace * period * DT:
+            filled(playout, [ahead * step])
+            ahead += 1
+        playout.advance(DT)
+    assert playout.late == pytest.approx(max(0.9 - pace, 0.0) * 20.0, abs=4 * step)
+
+
 def test_without_a_reserve_the_clock_stops_at_the_newest_target_and_goes_on():
     playout = filled(Playout("linear", 0), [0.0])
     playout.advance(DT)

@@ -286,6 +286,19 @@ def test_the_first_reason_stays_first():
     assert run.supervisor.reason.endswith("; then the plug was pulled")
 
 
+def test_a_finish_ends_a_hold_and_keeps_its_reason():
+    run = Run(safety={"hold": 60.0}).step(200, sending=True)
+    run.supervisor.fault("a dead sensor")
+    run.step(40)
+    assert run.supervisor.state is S.HOLDING
+    run.supervisor.finish("the scene ended")
+    run.step(300)
+    assert run.course()[-3:] == [S.STREAMING, S.HOLDING, S.RETURNING]
+    assert run.commands[-1] == pytest.approx(np.zeros(2), abs=1e-9)
+    assert run.supervisor.reason == "a dead sensor"
+    run.assert_safe()
+
+
 def test_a_finish_before_the_first_command_moves_nothing():
     run = Run().step(5)
     run.supervisor.finish()

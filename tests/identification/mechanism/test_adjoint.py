@@ -109,6 +109,27 @@ def test_derivatives_by_inputs_are_those_of_central_differences(case, tree, rho)
         assert found.by_inputs[k, column] == pytest.approx(expected, rel=1e-5, abs=1e-9)
 
 
+def test_feedback_may_have_other_gains_in_each_step(tree, rho, drive):
+    """Derivatives by targets are those of central differences of the motion's end."""
+    turns = 1.0 + np.sin(np.arange(STEPS))
+    shared = drive._replace(gain=turns[:, None, None] * drive.gain)
+    start = starts(tree, rho)
+    motion = simulate(tree, rho, start, shared, DT)
+    by_q, none = np.zeros((STEPS + 1, 5)), np.zeros((STEPS + 1, 5))
+    by_q[-1] = [1.0, -2.0, 0.5, 3.0, -1.0]
+    slopes = adjoint.Cost(0.0, by_q, none, np.zeros(6))
+    found = adjoint.gradient(tree, rho, start, shared, motion, slopes)
+    for k, column in ((1, 0), (20, 1), (32, 0)):
+        ends = []
+        for h in (1e-4, -1e-4):
+            target = shared.target.copy()
+            target[k, column] += h
+            moved = simulate(tree, rho, start, shared._replace(target=target), DT)
+            ends.append(float(by_q[-1] @ moved.q[-1]))
+        expected = (ends[0] - ends[1]) / 2e-4
+        assert found.by_inputs[k, 2 + column] == pytest.approx(expected, rel=1e-5, abs=1e-9)
+
+
 def test_derivatives_of_multipliers_are_needed(case, tree, rho):
     """(7b) as printed, dq_k+1/dp_k = -M^-1, leaves the constraint: with it, h would change."""
     _, _, _, motion, shared = case

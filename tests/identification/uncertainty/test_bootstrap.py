@@ -40,6 +40,18 @@ def test_quantiles_of_a_linear_model_are_its_intervals(models):
     assert "of 200 refits" in page(report)
 
 
+def test_refits_weigh_data_by_the_noise_that_was_estimated(models):
+    """Declared a hundred times too large it would leave the gain to its prior, which is redrawn
+    in each refit: intervals would be as wide as that."""
+    loud = (replace(models.PLACE, deviation=100.0 * models.PLACE.deviation),)
+    gain = replace(models.GAIN, prior=Prior(2.0, 0.1))
+    one = models.lag(1, channels=loud, parameters=(models.TAU, gain))
+    found = estimate([one], estimate_noise=True)
+    trust, made = identifiability(found, [one]), bootstrap(found, [one], 60)
+    ratio = (made.high - made.low) / (trust.high - trust.low)
+    np.testing.assert_allclose(ratio, 1.0, atol=4.0 * made.sampling_error())
+
+
 @dataclass(frozen=True, eq=False)
 class Line(Experiment):
     """y = slope u; recorded u has noise, and is taken as exact."""

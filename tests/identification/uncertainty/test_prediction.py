@@ -57,6 +57,24 @@ def test_noise_of_inputs_is_in_the_band(models):
     assert np.median(band.half_width[band.at > 50]) == pytest.approx(expected, rel=0.2)
 
 
+def test_where_noisy_inputs_are_unknowns_the_noise_of_outputs_is_in_the_draws(models):
+    """Their draws are of all noise; where inputs are taken as they are, of the inputs' alone."""
+    one, other = models.lag(1, seconds=0.5), models.lag(2)
+    loud = models.PLACE.deviation
+    found = estimate([one])
+    (fit,) = [each.fit for each in validate(found, [other])]
+    trust = identifiability(found, [one])
+    drawn = np.where(np.arange(2000) % 2, 1.0, -1.0)[:, None, None]
+    effects = [loud * drawn * np.ones((1, len(picks(len(f.time))), 1)) for f in (*found.fits, fit)]
+
+    def band(unknowns):
+        made = replace(fit, unknowns=unknowns)
+        return predictions(found, trust, [one], [other], [made], effects).held_out[0]
+
+    apart, together = (band(unknowns).half_width ** 2 for unknowns in (0, 3))
+    np.testing.assert_allclose(apart - together, (1.959964 * loud) ** 2, rtol=0.01)
+
+
 @pytest.mark.parametrize("deviation", [0.0, 0.05], ids=["exact inputs", "noisy inputs"])
 def test_right_models_raise_no_alarm_even_where_few_data_were_fitted(models, deviation):
     """8 estimates from 1 s each: at a level of 1e-3 one in 125 such tests would alarm.

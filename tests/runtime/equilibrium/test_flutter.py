@@ -40,6 +40,27 @@ def test_it_is_zero_without_tension(arm):
     assert number_at(arm, np.zeros(4)) == 0.0
 
 
+def test_damping_by_the_mass_counts_over_the_step_and_the_damping_by_stiffness(arm):
+    """Beside the stiffness a step of length dt has rayleighMass / (dt + rayleighStiffness) M."""
+    u, ode = np.full(4, 0.2), arm.system.solver
+    free = number_at(arm, u)
+
+    def damped(mass, stiffness):
+        ode.rayleighMass.set(mass)
+        ode.rayleighStiffness.set(stiffness)
+        try:
+            return number_at(arm, u)
+        finally:
+            ode.rayleighMass.set(0.0)
+            ode.rayleighStiffness.set(0.0)
+
+    assert arm.dt == 0.01
+    slow = damped(2.0, 0.0)
+    assert slow < 0.9 * free
+    assert damped(6.0, 0.02) == pytest.approx(slow, rel=1e-9)
+    assert damped(0.0, 0.02) == pytest.approx(free, rel=1e-9)
+
+
 @pytest.mark.parametrize(("pull", "grows"), [(0.1, False), (0.14, False), (0.25, True)])
 def test_swings_of_the_scenes_own_steps_decay_below_one_and_grow_above(arm, pull, grows):
     """Swings after one second of pulling up, and a second later; the number is 0.6, 0.9, 1.5."""

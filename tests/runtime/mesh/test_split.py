@@ -1,5 +1,7 @@
 """Regular refinement of meshes."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,22 @@ def test_parts_have_an_eighth_of_the_volume_each_and_are_turned_as_the_whole():
     assert (whole > 0.0).any() and (whole < 0.0).any()
     eighths = np.repeat(whole[:, None] / 8.0, 8, axis=1)
     np.testing.assert_allclose(volumes(parts).reshape(-1, 8), eighths, rtol=1e-9)
+
+
+def test_the_octahedron_in_the_middle_is_cut_along_its_shortest_diagonal():
+    """Of the three between middles of opposite edges; each is the shortest one at times."""
+    cut = []
+    for points in np.random.default_rng(1).normal(size=(20, 4, 3)):
+        whole = Mesh(points, tetrahedra=[[0, 1, 2, 3]])
+        assert split_edges(whole).tolist() == list(map(list, combinations(range(4), 2)))
+        parts = split(whole)
+        diagonals = [(4, 9), (5, 8), (6, 7)]
+        edges = {tuple(sorted(pair)) for one in parts.tetrahedra for pair in combinations(one, 2)}
+        (found,) = [k for k, pair in enumerate(diagonals) if pair in edges]
+        ends = parts.positions[np.array(diagonals)]
+        assert found == np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).argmin()
+        cut.append(found)
+    assert set(cut) == {0, 1, 2}
 
 
 def test_parts_of_neighbours_meet_and_old_points_keep_their_numbers(box):

@@ -108,23 +108,26 @@ def test_failures_come_first(recorded):
 
 
 def test_tetrahedra_that_are_inside_out_are_found(tmp_path):
-    rest = np.vstack([np.zeros(3), np.eye(3)])
+    """Of two, one from 0.1 on and both from 0.2 on."""
+    one = np.vstack([np.zeros(3), np.eye(3)])
+    rest = np.vstack([one, one + 5.0])
     with RecordWriter(tmp_path / "a.mcap", {}) as writer:
-        writer.add_channel("body/dofs.position", shape=(4, 3))
+        writer.add_channel("body/dofs.position", shape=(8, 3))
         writer.attach("scene", {"gravity": np.zeros(3)})
         writer.attach(
             "bodies/body/dofs",
             {
                 "rest": rest,
-                "tetrahedra": np.array([[0, 1, 2, 3]]),
+                "tetrahedra": np.array([[0, 1, 2, 3], [4, 5, 6, 7]]),
                 "triangles": np.empty((0, 3), dtype=int),
                 "obstacle": np.array(False),
             },
         )
-        for step, z in enumerate((1.0, 0.5, -0.1)):
-            writer.write(0.1 * step, {"body/dofs.position": rest * [1.0, 1.0, z]})
+        for step, heights in enumerate(((0.5, 1.0), (-0.1, 0.5), (-0.2, -0.1))):
+            moved = rest * np.repeat([[1.0, 1.0, z] for z in heights], 4, axis=0)
+            writer.write(0.1 * step, {"body/dofs.position": moved})
     first, _ = findings_of(read_record(tmp_path / "a.mcap"))
-    assert first == ("body/dofs: 1 of 1 tetrahedra inside out, first at t = 0.2.", "bad")
+    assert first == ("body/dofs: 2 of 2 tetrahedra inside out, first at t = 0.1.", "bad")
 
 
 def test_a_recording_without_steps_has_a_page(recorded):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.simulation import simulation
+from sofa_softctl.runtime.simulation import simulation, snapshot
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 APART = CORNERS + [0.2, 0.1, 1.25]
@@ -95,6 +95,31 @@ def test_the_force_is_the_product_of_both_stiffnesses_by_depth(root, two, inside
     v = h * k * 0.2 / (1.0 + 2.0 * h * h * k * inside)
     upper = moving.above.dofs.velocity.value[CORNERS[:, 2] == 0.0, 2]
     assert upper == pytest.approx(v)
+
+
+def test_contacts_of_a_state_that_returns_push_as_they_did(root, two):
+    """Also where they were stiffer in between, and were gone."""
+    moving = two(contactStiffness=3.0, kinds=("Point",), speed=0.0)
+    moving.above.dofs.position.value = CORNERS + [0.0, 0.0, 1.1]
+    simulation.animateNSteps(root, 1)
+
+    def pushes():
+        (contact,) = root.pipeline.penalties
+        force = np.zeros((contact.contact_count, 3))
+        contact.add_force(force)
+        return force
+
+    before, kept = pushes(), snapshot.take(root)
+    moving.below.Point.contactStiffness.value = 30.0
+    simulation.animateNSteps(root, 2)
+    assert pushes()[0, 2] < 5.0 * before[0, 2] < 0.0
+    snapshot.put_back(root, kept)
+    assert (pushes() == before).all()
+    moving.above.dofs.position.value = CORNERS + [0.0, 0.0, 9.0]
+    simulation.animateNSteps(root, 1)
+    assert not root.pipeline.penalties
+    snapshot.put_back(root, kept)
+    assert (pushes() == before).all()
 
 
 def test_contacts_above_the_integrators_do_nothing_in_a_free_motion_and_say_so(root, two, told):

@@ -107,6 +107,28 @@ def test_contacts_end_when_bodies_part(root, detection, surface, flying, run):
     assert contacts(pipeline)
 
 
+def test_after_a_reset_contacts_are_found_anew(root, detection, surface, flying, run):
+    """In the order of the scene, whichever were first before, and by the present rules."""
+    pipeline = detection(root, mu=0.5)
+    places = {"one": np.zeros(3), "two": [0.3, 0.2, 1.1], "three": [-1.1, 0.25, 0.35]}
+    for name, place in places.items():
+        flying(root, name, surface, CORNERS + place, kinds=("Line",))
+    run(root)
+    root.two.dofs.position.value = CORNERS + [0.3, 0.2, 5.0]
+    run(root, 1)
+    (beside,) = pipeline.contacts
+    root.two.dofs.position.value = CORNERS + [0.3, 0.2, 1.1]
+    run(root, 1)
+    assert [contact.mu.value for contact in pipeline.contacts] == [0.5, 0.5]
+    assert pipeline.contacts[0] is beside
+    root.response.responseParams.value = "mu=0.125"
+    simulation.reset(root)
+    assert pipeline.contacts == []
+    run(root, 1)
+    assert [contact.mu.value for contact in pipeline.contacts] == [0.125, 0.125]
+    assert pipeline.contacts[1].models == beside.models
+
+
 def test_the_same_scene_gives_the_same_contacts(root, detection, surface, flying, run):
     """A reset brings back the same numbers, bit for bit."""
     pipeline = over_each_other(root, detection, surface, flying, run)

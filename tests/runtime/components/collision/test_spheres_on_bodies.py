@@ -15,7 +15,13 @@ START = [0.0, 0.0, 2.3, 0.0, 0.0, 0.0, 1.0]
 def ball(root):
     """A ball of mass 2 and moment 2 times 1.6 above a triangle, and what finds contacts."""
 
-    def make(method="MinProximityIntersection", mu=0.5, speed=(10.0, 0.0, -40.0), floor=True):
+    def make(
+        method="MinProximityIntersection",
+        mu=0.5,
+        speed=(10.0, 0.0, -40.0),
+        floor=True,
+        proximity=0.0,
+    ):
         root.addObject("FreeMotionAnimationLoop")
         root.addObject("GenericConstraintSolver", tolerance=1e-12, maxIterations=5000)
         for name in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
@@ -34,7 +40,7 @@ def ball(root):
         )
         node.addObject("UniformMass", vertexMass="2 1 [1.6 0 0,0 1.6 0,0 0 1.6]")
         node.addObject("LinearSolverConstraintCorrection")
-        node.addObject("SphereCollisionModel", radius=RADIUS)
+        node.addObject("SphereCollisionModel", radius=RADIUS, proximity=proximity)
         if floor:
             child = root.addChild("floor")
             corners = [[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [0.0, 9.0, 0.0]]
@@ -46,9 +52,11 @@ def ball(root):
     return make
 
 
-def test_friction_turns_a_ball_as_its_impulse_does_at_the_surface(ball, root):
-    """I omega = arm x m dv: the one impulse makes both, at the lowest point of the ball."""
-    dofs = ball()
+@pytest.mark.parametrize("proximity", [0.0, 0.25])
+def test_friction_turns_a_ball_as_its_impulse_does_at_the_surface(ball, root, proximity):
+    """I omega = arm x m dv: the one impulse makes both, at the lowest point of the ball, whose
+    proximity only keeps it away."""
+    dofs = ball(proximity=proximity)
     simulation.init(root)
     before = dofs.velocity.value[0].copy()
     simulation.animateNSteps(root, 1)
@@ -56,7 +64,7 @@ def test_friction_turns_a_ball_as_its_impulse_does_at_the_surface(ball, root):
     impulse = 2.0 * (after[:3] - before[:3])
     assert impulse[0] < -0.1
     assert 3.2 * after[3:] == pytest.approx(np.cross([0.0, 0.0, -RADIUS], impulse), rel=1e-9)
-    assert dofs.position.value[0, 2] == pytest.approx(RADIUS + 0.5)
+    assert dofs.position.value[0, 2] == pytest.approx(RADIUS + 0.5 + proximity)
 
 
 def test_a_ball_that_rolls_is_not_braked(ball, root):

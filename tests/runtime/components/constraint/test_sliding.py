@@ -73,6 +73,29 @@ def test_a_node_beyond_an_end_is_brought_back_to_it(rail, root, place, end):
     assert slides.row_count == 3
 
 
+@pytest.mark.parametrize(("place", "meets", "end"), [(-0.5, -0.25, 0), (4.5, 4.25, 1)])
+def test_a_rail_beyond_whose_end_a_node_is_comes_to_meet_it_with_that_end_alone(
+    root, integrated, place, meets, end
+):
+    """Of two equal masses each goes half of the way; nothing joins the rail's other end to them."""
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", tolerance=1e-14)
+    given = {"point": [[place, 0, 0]], "rail": [[0, 0, 0], [4, 0, 0]]}
+    for name, places in given.items():
+        node = integrated(root, name, places)
+        node.addObject("UniformMass", vertexMass=1.0)
+        node.addObject("LinearSolverConstraintCorrection")
+    root.addObject(
+        "SlidingLagrangianConstraint", object1="@/point/dofs", object2="@/rail/dofs", axis_2=1
+    )
+    simulation.init(root)
+    simulation.animateNSteps(root, 1)
+    expected = [0.0, 4.0]
+    expected[end] = meets
+    assert root.point.dofs.position.value[0] == pytest.approx([meets, 0.0, 0.0], abs=1e-12)
+    assert root.rail.dofs.position.value[:, 0] == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_node_beyond_an_end_may_go_back_by_itself(rail, root):
     """The end only pushes."""
     dofs, slides = rail([-0.001, 0.0, 0.0])

@@ -26,6 +26,21 @@ def test_small_changes_are_handed_on_and_jumps_are_made_up_in_growing_steps(root
     assert limiter.output.value.tolist() == [0.0, 5.0]
 
 
+def test_after_a_reset_a_jump_begins_anew(root):
+    """In the midst of a jump, whose next step would go 2 / 4 of the way."""
+    limiter = root.addObject("DataVariationLimiter", input=[0.0], maxJump=0.1, nbStep=4)
+    simulation.init(root)
+    limiter.input.value = [1.0]
+    simulation.animateNSteps(root, 2)
+    assert limiter.output.value.tolist() == [0.25]
+    simulation.reset(root)
+    limiter.input.value = [1.0]
+    simulation.animateNSteps(root, 1)
+    assert limiter.output.value.tolist() == [0.0]
+    simulation.animateNSteps(root, 1)
+    assert limiter.output.value.tolist() == [0.25]
+
+
 def test_jumps_of_vectors_are_distances(root):
     limiter = root.addObject(
         "DataVariationLimiter", template="Vec3d", input=[[0, 0, 0], [1, 1, 1]], maxJump=1.0

@@ -38,6 +38,20 @@ def test_a_box_has_the_mass_and_inertia_of_the_textbook(root, shift, kind):
     assert engine.inertiaMatrix.value == pytest.approx(BOX, abs=1e-12)
 
 
+def test_how_a_surface_is_divided_changes_nothing(root):
+    """One side as a fan of triangles, so that the mean of the corners is not the centre."""
+    a, b, c, d = QUADS[1]
+    way = np.linspace(0.0, 1.0, 6)[1:, None]
+    more = CORNERS[a] + way * (CORNERS[b] - CORNERS[a])  # on an edge, up to its end
+    fan = [[d, a, 8], *([d, 7 + k, 8 + k] for k in range(1, 5)), [d, 12, c]]
+    faces = [t for k, (e, f, g, h) in enumerate(QUADS) if k != 1 for t in ([e, f, g], [e, g, h])]
+    positions = np.concatenate([CORNERS, more]) * SIDES
+    none = np.empty((0, 4), int)
+    engine = add(root, position=positions, triangles=[*faces, *fan], quads=none)
+    assert engine.massCenter.value == pytest.approx(SIDES / 2.0, rel=1e-12)
+    assert engine.inertiaMatrix.value == pytest.approx(BOX, abs=1e-12)
+
+
 def test_a_tetrahedron_has_sofas_numbers(root):
     """Printed by SOFA v25.06 for this surface."""
     points = [[0, 0, 0], [3, 0, 0], [0, 2, 0], [0.5, 0.3, 4]]

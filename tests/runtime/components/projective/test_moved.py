@@ -125,3 +125,32 @@ def test_a_moved_node_is_not_differentiated(body, root):
     loop = simulation.loop_of(root)
     with pytest.raises(SceneError, match="whose derivative is not known; it is known of Fixed"):
         check_step(loop, loop.systems[0])
+
+
+def test_points_that_are_attached_both_ways_share_a_weighted_part_of_their_forces(root, integrated):
+    """Each gets half the weight of what the other has more: here 0.25 * 0.5 and 0.25 * 0.8."""
+    one, two = (integrated(root, name, POINTS) for name in ("one", "two"))
+    attached = root.addObject(
+        "AttachProjectiveConstraint",
+        object1=one.dofs.getLinkPath(),
+        object2=two.dofs.getLinkPath(),
+        indices1=[0, 3],
+        indices2=[2, 1],
+        twoWay=True,
+        responseFactor=0.25,
+        velocityFactor=0.75,
+        positionFactor=0.5,
+        constraintFactor=[1.0, 1.6],
+    )
+    for node in (one, two):
+        node.addObject("UniformMass", vertexMass=1.0)
+    simulation.init(root)
+    before = {id(one.dofs): POINTS.copy(), id(two.dofs): 10.0 * POINTS}
+    after = {key: force.copy() for key, force in before.items()}
+    attached.project_response(lambda state: after[id(state)])
+    first, second = before[id(one.dofs)], before[id(two.dofs)]
+    step = (second[[2, 1]] - first[[0, 3]]) * [[0.125], [0.2]]
+    first[[0, 3]] += step
+    second[[2, 1]] -= step
+    assert after[id(one.dofs)] == pytest.approx(first)
+    assert after[id(two.dofs)] == pytest.approx(second)

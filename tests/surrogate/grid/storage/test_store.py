@@ -58,8 +58,10 @@ def test_models_in_one_file_do_not_mix(path):
         assert_same(fish.get(u), sample(2))
         assert arm.get(np.ones(2)) is None
         assert (len(arm), len(fish)) == (1, 2)
+        arm.failed(np.ones(2), "it breaks")
         assert fish.forget_failed() == 1
-        assert (len(arm), len(fish)) == (1, 1)
+        assert (len(arm), len(fish)) == (2, 1)
+        assert arm.get(np.ones(2)) == "it breaks"
 
 
 def test_failed_points_keep_their_message_until_they_are_answered(path):
