@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.options import BackendName, Plugin, Quiet, Set
+from sofa_softctl.cli.options import BackendName, Plugin, Quiet, Set, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
 from sofa_softctl.errors import SoftctlError, UsageError
@@ -41,7 +41,8 @@ def warmup(
         if set_ or plugin:
             raise UsageError("--set and --plugin are for scenes: name one, 'softctl warmup SCENE'.")
         try:
-            ready, new, total = AHEAD.compile_all()
+            with stopping("What was compiled is kept: the same command goes on with it."):
+                ready, new, total = AHEAD.compile_all()
         except OSError as error:
             raise SoftctlError(
                 f"Compiled kernels cannot be kept in {CACHE.folder} ({error.strerror or error}). "

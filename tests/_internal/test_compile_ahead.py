@@ -146,6 +146,16 @@ def warmup(folder, *arguments):
     return done.returncode, done.stderr
 
 
+def test_a_warmup_that_is_stopped_says_what_is_kept(softctl, monkeypatch):
+    def stop():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compile_ahead.AHEAD, "compile_all", stop)
+    status, _, err = softctl("warmup")
+    assert status == 130
+    assert err == "Stopped. What was compiled is kept: the same command goes on with it.\n"
+
+
 FALLING = """
 def createScene(root):
     root.addObject("DefaultAnimationLoop")
