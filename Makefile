@@ -7,6 +7,19 @@ export PYTHONDONTWRITEBYTECODE :=
 # A test process a core: threads of BLAS would wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
 
+# Scripts name the folder that they were installed in: those of a copied clone run the other one.
+define scripts_work
+python=$$(sed -n '1s/^#!//p' $(BIN)/softctl); test "$${python%/*}" -ef $(BIN) && test -x "$$python" \
+  || test "$$python" = /bin/sh && echo yes
+endef
+ifneq ($(wildcard $(BIN)/softctl),)
+ifneq ($(MAKECMDGOALS),clean)
+ifneq ($(shell $(scripts_work)),yes)
+$(error .venv was made in another folder, or its Python is gone. Remove it, 'rm -rf .venv', and start again)
+endif
+endif
+endif
+
 .PHONY: demo test test-all test-rounding lint docs clean
 
 demo: .venv/.demo

@@ -4,7 +4,7 @@ python -m benchmarks.arm_library identify           the reduced model, and its m
 python -m benchmarks.arm_library measure [LIBRARY]  errors with and without correction
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -165,9 +165,14 @@ def show(table: dict, name: str, found: tuple, text: str = "") -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["identify"]:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("identify")
+    commands.add_parser("measure").add_argument("library", nargs="?", default=SCENE.LIBRARY)
+    given = parser.parse_args()
+    if given.command == "identify":
         identify()
-    elif sys.argv[1:2] == ["measure"] and len(sys.argv) <= 3:
-        measure(*(sys.argv[2:] or [SCENE.LIBRARY]))
     else:
-        sys.exit(__doc__)
+        measure(given.library)

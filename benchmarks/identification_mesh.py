@@ -11,6 +11,8 @@ Paper: none.
 Run it in the folder of this repository; it takes some minutes.
 """
 
+import argparse
+
 import numpy as np
 
 from benchmarks.intervals.mismatch import MISMATCHED
@@ -38,4 +40,7 @@ def main():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     main()

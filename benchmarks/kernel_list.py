@@ -6,6 +6,7 @@ callees first. To be run after kernels, or scenes, have changed: python -m bench
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -122,5 +123,10 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--watch"]:
         watch(sys.argv[2], sys.argv[3:])
     else:
-        names = sys.argv[1:] or [f"scenes/{f.name}" for f in sorted((ROOT / "scenes").glob("*.py"))]
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("scene", nargs="*", help="instead of all of scenes/")
+        every = [f"scenes/{f.name}" for f in sorted((ROOT / "scenes").glob("*.py"))]
+        names = parser.parse_args().scene or every
+        for missing in (name for name in names if not (ROOT / name).is_file()):
+            parser.error(f"there is no scene '{missing}' in {ROOT}: the list stays as it was.")
         write(record([["run", name, "--steps", str(STEPS)] for name in names]))

@@ -7,7 +7,7 @@ For each library, the scene is run with the objects in their usual places and in
 the robot that is planned for and for softer and stiffer springs. It takes five minutes.
 """
 
-import sys
+import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -71,11 +71,14 @@ def measure(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        sys.exit(__doc__)
-    if sys.argv[1:]:
-        Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
-        measure(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", help="keep the libraries here")
+    kept = parser.parse_args().folder
+    if kept:
+        kept.mkdir(parents=True, exist_ok=True)
+        measure(kept)
     else:
         with TemporaryDirectory() as folder:
             measure(Path(folder))

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 VARIABLE = "SOFTCTL_COMPILE_PROCESSES"
-"""Environment variable: number of helpers; by default one for each further core, at most 3.
+"""Environment variable: number of helpers, at most one for each core; by default one for each
+further core, at most 3.
 
 0: none, and nothing is predicted or announced, as in tests and in helpers.
 """
@@ -85,7 +86,7 @@ class CompileAhead:
             return
         self._predicted = frozenset(self.modules)
         missing = _missing(filter(Recorded.is_imported, predict(self.modules)))
-        if len(missing) < 2:
+        if len(missing) < 2 or not _can_keep():  # nobody would find what helpers compile
             return
         self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
         atexit.register(self._stop)
@@ -93,16 +94,20 @@ class CompileAhead:
             with contextlib.suppress(OSError):
                 self._helpers.append(start_helper(list(missing.values())[::-1]))
 
-    def compile_all(self) -> tuple[int, int]:
-        """Compile every recorded kernel on all cores; return how many were missing, and all.
+    def compile_all(self) -> tuple[int, int, int]:
+        """Compile every recorded kernel on all cores; return how many are ready, new, and all.
 
         Ends when they are there, or when nothing more can be compiled; Ctrl-C ends it early.
+
+        Raises:
+            OSError: Kernels are missing, and the folder cannot take them.
         """
         from sofa_softctl._internal.kernel_cache import CACHE
 
         recorded = _list()["kernels"]
         missing = _missing(recorded)
         if missing:
+            CACHE.check()
             self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
             count = len(os.sched_getaffinity(0))
             self._helpers = [start_helper(list(missing.values())) for _ in range(count)]
@@ -111,7 +116,8 @@ class CompileAhead:
                     helper.wait()
             finally:
                 self._stop()
-        return sum(CACHE.has(name) for name in missing), len(recorded)
+        compiled = sum(CACHE.has(name) for name in missing)
+        return len(recorded) - len(missing) + compiled, compiled, len(recorded)
 
     def _stop(self) -> None:
         for helper in self._helpers:
@@ -185,12 +191,28 @@ def _list() -> Any:
     return content
 
 
+def _can_keep() -> bool:
+    from sofa_softctl._internal.kernel_cache import CACHE
+
+    try:
+        CACHE.check()
+    except OSError:
+        return False
+    return True
+
+
 def _helper_count() -> int:
-    if os.environ.get(VARIABLE, "").isdigit():
-        return int(os.environ[VARIABLE])
+    cores = len(os.sched_getaffinity(0))
+    number = os.environ.get(VARIABLE, "").strip()
+    if number.isdecimal():
+        return min(int(number), cores)
+    if number:
+        from sofa_softctl._internal.kernel_cache import say
+
+        say(f"{VARIABLE} is '{number}', expected a whole number from 0: it is not used.")
     if not os.path.basename(sys.executable).startswith("python"):  # such as runSofa
         return 0
-    return min(len(os.sched_getaffinity(0)) - 1, HELPERS_MAX)
+    return min(cores - 1, HELPERS_MAX)
 
 
 AHEAD = CompileAhead()

@@ -20,6 +20,7 @@ import os
 import pickle
 import platform
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -43,15 +44,17 @@ UNUSED_MAX = 90 * 86400.0
 """Time after which a file that was not used is removed [s]."""
 DAY = 86400.0
 """Precision of the time of last use, and least time between two removals of old files [s]."""
-_MAGIC = b"softctl kernel 3\n"
+_MAGIC = b"softctl kernel 4\n"
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
 
 
 def default_folder() -> Path:
     """Return the user's folder of compiled kernels: SOFTCTL_KERNEL_CACHE, or below ~/.cache."""
     if folder := os.environ.get(VARIABLE):
-        return Path(folder).absolute()
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        return Path(os.path.expanduser(folder)).absolute()  # no shell reads an ENV of a Dockerfile
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(home):  # invalid by the XDG specification: to be ignored
+        home = os.path.join(os.path.expanduser("~"), ".cache")
     return Path(home) / "sofa-softctl" / "kernels"
 
 
@@ -60,7 +63,8 @@ class KernelCache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._is_usable = True
+        self.is_usable = True
+        """False after a kernel could not be kept."""
         self._locked: set[str] = set()
 
     def load(
@@ -95,15 +99,15 @@ class KernelCache:
         if result.lifted or result.library.has_dynamic_globals:  # it holds addresses
             return
         content = dumps((links, *_reduce(result)))
-        if self._is_usable:
+        if self.is_usable:
             try:
                 self._make_folder()
                 _write(self._of_this_machine() / f"{name}.kernel", content)
                 self._remove_unused()
                 return
             except OSError as error:
-                self._is_usable = False
-                _say(
+                self.is_usable = False
+                say(
                     f"compiled kernels cannot be kept in {self.folder} ({_reason(error)}): later "
                     f"runs compile them again. Set {VARIABLE} to a folder that can be written."
                 )
@@ -116,7 +120,7 @@ class KernelCache:
 
         A system without locks (some network disks) compiles twice instead.
         """
-        file = self._open_lock(name) if self._is_usable and name not in self._locked else None
+        file = self._open_lock(name) if self.is_usable and name not in self._locked else None
         if file is None:
             yield
             return
@@ -149,8 +153,9 @@ class KernelCache:
             pass
 
     def has(self, name: str) -> bool:
-        """Return True if the folder holds the kernel."""
-        return (self._of_this_machine() / f"{name}.kernel").exists()
+        """Return True if the folder holds the kernel, and may be read."""
+        folder = self._of_this_machine()
+        return (folder / f"{name}.kernel").exists() and _is_trusted(folder)
 
     def _of_this_machine(self) -> Path:
         return self.folder / _machine()
@@ -238,26 +243,28 @@ def _machine() -> str:
     versions = (platform.python_implementation(), sys.version_info[:3], numba.__version__)
     packages = (llvmlite.__version__, np.__version__)
     codegen: Any = cpu_target.target_context.codegen()
-    content = (versions, packages, flags, debug, codegen.magic_tuple())
+    content = (_MAGIC, versions, packages, flags, debug, codegen.magic_tuple())
     digest = hashlib.sha256(repr(content).encode()).hexdigest()[:16]
     python = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return f"python-{python}-numba-{numba.__version__}-{digest}"
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a file, or None if it is missing or damaged."""
+    """Return the content of a file, or None if it is missing, damaged, or not to be trusted."""
     try:
         with open(path, "rb") as file:
             content = file.read()
-            last_use = os.fstat(file.fileno()).st_mtime
+            status = os.fstat(file.fileno())
     except OSError:
         return None
-    if time.time() - last_use > DAY:
+    if not _only_we_wrote(status):
+        return None
+    if time.time() - status.st_mtime > DAY:
         with contextlib.suppress(OSError):  # a folder that can only be read
             os.utime(path)
     start = len(_MAGIC) + _CHECKSUM_SIZE
     payload = content[start:]
-    if content[:start] != _MAGIC + hashlib.sha256(payload).digest():
+    if content[:start] != _MAGIC + _checksum(path.name, payload):
         return None
     return payload
 
@@ -267,7 +274,7 @@ def _write(path: Path, payload: bytes) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with open(handle, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+            file.write(_MAGIC + _checksum(path.name, payload) + payload)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -275,13 +282,24 @@ def _write(path: Path, payload: bytes) -> None:
         raise
 
 
+def _checksum(file_name: str, payload: bytes) -> bytes:
+    """Return the checksum of a file, which another kernel's or processor's does not have."""
+    digest = hashlib.sha256(f"{_machine()}/{file_name}\n".encode())
+    digest.update(payload)
+    return digest.digest()
+
+
 def _is_trusted(folder: Path) -> bool:
     """Return True if only this user or root can have written the folder: it holds pickles."""
     try:
-        status = folder.stat()
+        return _only_we_wrote(folder.stat())
     except OSError:
         return False
-    return status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022
+
+
+def _only_we_wrote(status: os.stat_result) -> bool:
+    others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid in (0, os.geteuid()) and not others_write
 
 
 def _fallback() -> Path | None:
@@ -309,7 +327,7 @@ def _reason(error: OSError) -> str:
 
 
 @functools.cache
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """Print a line once, on the error stream, where it does not mix with results."""
     print(f"sofa_softctl: {text}", file=sys.stderr)
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.options import BackendName, Plugin, Quiet, Set
+from sofa_softctl.cli.options import BackendName, Plugin, Quiet, Set, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
+from sofa_softctl.errors import SoftctlError, UsageError
 
 
 @app.command(
@@ -34,15 +35,32 @@ def warmup(
     what the scenes of this package call is compiled; kernels that are there already are kept.
     """
     from sofa_softctl._internal.compile_ahead import AHEAD
+    from sofa_softctl._internal.kernel_cache import CACHE, VARIABLE
 
     if not scenes:
-        compiled, total = AHEAD.compile_all()
+        if set_ or plugin:
+            raise UsageError("--set and --plugin are for scenes: name one, 'softctl warmup SCENE'.")
+        try:
+            with stopping("What was compiled is kept: the same command goes on with it."):
+                ready, new, total = AHEAD.compile_all()
+        except OSError as error:
+            raise SoftctlError(
+                f"Compiled kernels cannot be kept in {CACHE.folder} ({error.strerror or error}). "
+                f"Set {VARIABLE} to a folder that can be written."
+            ) from error
+        if ready < total:
+            raise SoftctlError(
+                f"{ready} of {total} kernels are ready, {new} of them new; runs compile the others "
+                f"when they need them. Is there space in {CACHE.folder}?"
+            )
         if not quiet:
-            typer.echo(f"{total} kernels are ready, {compiled} of them new.")
+            typer.echo(f"{total} kernels are ready, {new} of them new.")
         return
     load_plugins(plugin, backend)
     for scene in scenes:
         with exit_is_an_error(scene), open_session(scene, backend, set_, quiet=True) as session:
             session.step()
+        if not CACHE.is_usable:  # which has said why
+            raise SoftctlError(f"{scene}: it runs, but its kernels are not kept.")
         if not quiet:
             typer.echo(f"{scene}: ready.")

@@ -1,5 +1,6 @@
 import importlib
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ from numba import types
 from sofa_softctl._internal import compile_ahead
 from sofa_softctl._internal.cached_kernel import CachedKernel
 from sofa_softctl._internal.compile_ahead import PACKAGE, Recorded, predict, start_helper
+from sofa_softctl._internal.kernel_cache import KernelCache
 from sofa_softctl._internal.kernel_types import decode, encode
 from tests._internal.kernel_scripts import finish, start
 
@@ -112,3 +114,79 @@ def test_warmup_makes_scenes_ready_and_says_what_cannot_be_loaded(softctl, tmp_p
     assert status == 1
     assert "There is no scene file" in err
     assert sys.exc_info()[0] is None
+
+
+@pytest.mark.processes
+def test_warmup_fails_where_kernels_cannot_be_kept(tmp_path):
+    """In a process of its own: the cache of this one is that of the tests."""
+    folder = tmp_path / "file"
+    folder.write_text("")
+    status, errors = warmup(folder)
+    assert status == 1
+    assert errors.startswith(f"Error: Compiled kernels cannot be kept in {folder} (Not a directory")
+    (tmp_path / "scene.py").write_text(FALLING)
+    status, errors = warmup(folder, tmp_path / "scene.py")
+    assert status == 1
+    assert "it runs, but its kernels are not kept." in errors
+    status, errors = warmup(folder, "--set", "a=1")
+    assert (status, "--set and --plugin are for scenes" in errors) == (2, True)
+
+
+def warmup(folder, *arguments):
+    """Exit status and error stream of `softctl warmup` with this cache."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from sofa_softctl.cli.app import main; main()"]
+        + ["warmup", *map(str, arguments)],
+        env={**os.environ, "SOFTCTL_KERNEL_CACHE": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_warmup_that_is_stopped_says_what_is_kept(softctl, monkeypatch):
+    def stop():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compile_ahead.AHEAD, "compile_all", stop)
+    status, _, err = softctl("warmup")
+    assert status == 130
+    assert err == "Stopped. What was compiled is kept: the same command goes on with it.\n"
+
+
+FALLING = """
+def createScene(root):
+    root.addObject("DefaultAnimationLoop")
+    point = root.addChild("point")
+    point.addObject("EulerImplicitSolver")
+    point.addObject("SparseLDLSolver")
+    point.addObject("MechanicalObject", position=[[0, 0, 0]])
+    point.addObject("UniformMass", totalMass=1.0)
+"""
+
+
+@pytest.mark.parametrize("number", ["-1", "abc", "1.5", "\u00b2"])
+def test_a_number_of_helpers_that_is_none_is_said_and_not_used(monkeypatch, capsys, number):
+    monkeypatch.delenv(compile_ahead.VARIABLE, raising=False)
+    default = compile_ahead._helper_count()
+    monkeypatch.setenv(compile_ahead.VARIABLE, number)
+    assert compile_ahead._helper_count() == default
+    assert f"is '{number}', expected a whole number from 0" in capsys.readouterr().err
+
+
+def test_helpers_are_no_more_than_cores(monkeypatch):
+    monkeypatch.setenv(compile_ahead.VARIABLE, "1000")
+    assert compile_ahead._helper_count() == len(os.sched_getaffinity(0))
+
+
+def test_a_kernel_in_a_folder_that_is_not_read_is_missing(tmp_path):
+    """Otherwise `softctl warmup` called kernels ready that every run compiles."""
+    cache = KernelCache(tmp_path)
+    cache.check()
+    [folder] = tmp_path.iterdir()
+    (folder / "a.kernel").write_bytes(b"")
+    assert cache.has("a")
+    folder.chmod(0o777)
+    assert not cache.has("a")

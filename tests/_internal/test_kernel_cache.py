@@ -210,6 +210,31 @@ def test_a_damaged_file_is_compiled_again(cache, script, tmp_path, damage):
     assert run(script, **cache) == ["42.0", "0"]
 
 
+def test_a_file_of_another_kernel_is_not_taken_for_this_one(cache, tmp_path):
+    """Types and checksums of both are right: only the name in the checksum tells them apart."""
+    script = tmp_path / "two.py"
+    script.write_text(TWO)
+    assert run(script, **cache) == ["8.0", "15.0"]
+    first, second = kernels(tmp_path / "cache")
+    first.write_bytes(second.read_bytes())
+    assert run(script, **cache) == ["8.0", "15.0"]
+
+
+TWO = """
+from sofa_softctl._internal.jit import njit
+
+@njit
+def total(a, b):
+    return a + b
+
+@njit
+def product(a, b):
+    return a * b
+
+print(total(3.0, 5.0), product(3.0, 5.0))
+"""
+
+
 def test_a_folder_that_is_a_file_is_said_once_and_children_share_what_is_compiled(cache, tmp_path):
     (tmp_path / "cache").write_text("")
     parent = tmp_path / "parent.py"
@@ -254,6 +279,31 @@ def test_a_folder_that_others_can_write_is_not_trusted(cache, script, tmp_path):
     words, errors = finish(start(script, **cache))
     assert words == ["42.0", "1"]
     assert "others can write it, or it belongs to another user" in errors
+
+
+def test_a_file_that_others_can_write_is_not_trusted(cache, script, tmp_path):
+    run(script, **cache)
+    [file] = kernels(tmp_path / "cache")
+    file.chmod(0o666)
+    assert run(script, **cache) == ["42.0", "1"]
+    assert not kernels(tmp_path / "cache")[0].stat().st_mode & 0o022
+    assert run(script, **cache) == ["42.0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"SOFTCTL_KERNEL_CACHE": "~/kept"}, "kept"),
+        ({"XDG_CACHE_HOME": "relative"}, ".cache/sofa-softctl/kernels"),
+        ({}, ".cache/sofa-softctl/kernels"),
+    ],
+)
+def test_the_folder_is_the_same_from_every_working_folder(tmp_path, monkeypatch, given, expected):
+    for name in ("SOFTCTL_KERNEL_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": str(tmp_path), **given}.items():
+        monkeypatch.setenv(name, value)
+    assert kernel_cache.default_folder() == tmp_path / expected
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder to another user")

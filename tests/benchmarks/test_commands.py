@@ -80,6 +80,23 @@ def test_it_is_refused_before_the_work(run_benchmark, place, status, name, optio
     assert [path.name for path in place.iterdir()] == ["folder.png"]
 
 
+@pytest.mark.parametrize(
+    "name", ["arm_library", "identification_mesh", "kernel_list", "pick_place"]
+)
+def test_help_is_shown_and_nothing_begun(place, name):
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", "--help"],
+        env={**os.environ, "PYTHONPATH": str(FOLDER.parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: ")
+    assert [path.name for path in place.iterdir()] == ["folder.png"]
+
+
 @pytest.mark.parametrize("kind", [kind for kind in CONTENTS if kind != "empty"])
 @pytest.mark.parametrize(
     ("name", "messages"),
