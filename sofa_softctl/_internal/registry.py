@@ -132,7 +132,7 @@ class Registry(Generic[Entry]):
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Undo at the end what is added within it."""
-        tables = self._added, self._plugins, self._checked
+        tables: tuple[dict[str, Any], ...] = (self._added, self._plugins, self._checked)
         before = [dict(table) for table in tables]
         try:
             yield
