@@ -86,7 +86,11 @@ class CompileAhead:
             return
         self._predicted = frozenset(self.modules)
         missing = _missing(filter(Recorded.is_imported, predict(self.modules)))
-        if len(missing) < 2 or not _can_keep():  # nobody would find what helpers compile
+        if len(missing) < 2:
+            return
+        try:
+            CACHE.check()
+        except OSError:  # nobody would find what helpers compile
             return
         self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
         atexit.register(self._stop)
@@ -189,16 +193,6 @@ def _list() -> Any:
         return {"scenes": [], "kernels": []}
     content["kernels"] = [Recorded(*row) for row in content["kernels"]]
     return content
-
-
-def _can_keep() -> bool:
-    from sofa_softctl._internal.kernel_cache import CACHE
-
-    try:
-        CACHE.check()
-    except OSError:
-        return False
-    return True
 
 
 def _helper_count() -> int:

@@ -1,4 +1,4 @@
-"""Suggestions for unknown names."""
+"""Words of messages: suggestions for unknown names, sentences."""
 
 from __future__ import annotations
 
@@ -47,3 +47,9 @@ def some(names: Sequence[str], *, near: str = "", most: int = 8) -> str:
     close = nearest(near, names, most) if near else []
     first = [*close, *(name for name in names if name not in close)][:most]
     return f"{', '.join(first)} and {len(names) - most} more"
+
+
+def sentence(text: str) -> str:
+    """The text with a full stop at its end."""
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."

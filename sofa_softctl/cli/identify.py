@@ -174,7 +174,7 @@ def identify(
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
     from sofa_softctl._internal.executors.workers import check_workers, files_sent
     from sofa_softctl._internal.executors.workers import workers as processes
-    from sofa_softctl._internal.sentences import sentence
+    from sofa_softctl._internal.suggestions import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
     from sofa_softctl.identification.data.recording import check_different
     from sofa_softctl.identification.design.design import design_motion

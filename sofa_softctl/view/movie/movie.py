@@ -22,7 +22,6 @@ from sofa_softctl.view.movie.encoding import (
     palette_of,
     write_gif,
     write_mp4,
-    write_picture,
 )
 from sofa_softctl.view.movie.stage import open_stage
 
@@ -74,31 +73,6 @@ def save_movie(
             write_gif(name, pictures, palette_of(sample), delays_of(len(frames), frame_rate))
         else:
             write_mp4(name, pictures, frame_rate)
-
-
-def save_still(
-    animation: Animation,
-    path: str | Path,
-    frame: int = -1,
-    *,
-    size: tuple[int, int] = (960, 720),
-    title: str = "",
-) -> None:
-    """Write one frame as a picture (.png).
-
-    Raises:
-        SoftctlError: another suffix, a missing extra, or nothing to render with.
-        ValueError: an animation that cannot be shown, or no such frame.
-    """
-    path = Path(path)
-    if path.suffix != ".png":
-        raise SoftctlError(f"A still needs a name in .png, got '{path}'.")
-    _check_animation(animation)
-    count = len(animation.time)
-    if not -count <= frame < count:
-        raise ValueError(f"There is no frame {frame}: the animation has {count}.")
-    with open_stage(animation, size, title) as stage, replacing(path) as name:
-        write_picture(name, stage.picture(frame % count))
 
 
 def check_suffix(path: Path) -> None:

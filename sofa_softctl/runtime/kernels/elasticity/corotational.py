@@ -52,7 +52,7 @@ def _determinant(m: np.ndarray) -> float:
 
 
 @njit
-def _cofactors(m: np.ndarray, out: np.ndarray) -> None:
+def cofactors(m: np.ndarray, out: np.ndarray) -> None:
     """out = det(m) inv(m)^T."""
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -71,7 +71,7 @@ def polar_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> bool:
         for j in range(3):
             q[i, j] = m[i, j]
     for _ in range(100):
-        _cofactors(q, work)
+        cofactors(q, work)
         det = q[0, 0] * work[0, 0] + q[0, 1] * work[0, 1] + q[0, 2] * work[0, 2]
         if det == 0.0:
             return False
@@ -174,7 +174,7 @@ def _proper_frame(
     nothing done, for all other elements. `rest` and `work` are (3, 3) for intermediate results.
     """
     _edges(x0, element, rest)
-    _cofactors(rest, work)
+    cofactors(rest, work)
     det0 = _determinant(rest)
     if not _determinant(edges) / det0 < 1e-6:  # NaN is left to the polar decomposition
         return False

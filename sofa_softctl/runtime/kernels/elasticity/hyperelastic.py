@@ -26,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
+from sofa_softctl.runtime.kernels.elasticity.corotational import cofactors
 
 ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN, ARRUDA_BOYCE = 0, 1, 2, 3, 4
 
@@ -131,16 +132,6 @@ def _slopes_of_chains(mu: float, bulk: float, I1: float, J: float, w: np.ndarray
 
 
 @njit
-def _cofactors(m: np.ndarray, out: np.ndarray) -> None:
-    """out = det(m) inv(m)^T."""
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        for p in range(3):
-            q, r = (p + 1) % 3, (p + 2) % 3
-            out[i, p] = m[j, q] * m[k, r] - m[j, r] * m[k, q]
-
-
-@njit
 def _deformation(x: np.ndarray, element: np.ndarray, g: np.ndarray, F: np.ndarray) -> None:
     """F = sum_a x_a g_a^T, from edges so that far from the origin nothing cancels."""
     for i in range(3):
@@ -154,7 +145,7 @@ def _deformation(x: np.ndarray, element: np.ndarray, g: np.ndarray, F: np.ndarra
 @njit
 def _invariants(F: np.ndarray, cof: np.ndarray) -> tuple[float, float, float]:
     """I1, I2 and J; I2 = tr(C)^2/2 - tr(C^2)/2 is the squared norm of the cofactors."""
-    _cofactors(F, cof)
+    cofactors(F, cof)
     I1 = I2 = 0.0
     for i in range(3):
         for j in range(3):
@@ -237,7 +228,7 @@ def add_force(
     cof, second, P = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     for e in range(elements.shape[0]):
         F, w = deformations[e], slopes[e]
-        _cofactors(F, cof)
+        cofactors(F, cof)
         _second(F, second)
         for i in range(3):
             for j in range(3):
@@ -292,7 +283,7 @@ def add_product(
     for e in range(elements.shape[0]):
         F, w = deformations[e], slopes[e]
         _deformation(v, elements[e], gradients[e], D)
-        _cofactors(F, cof)
+        cofactors(F, cof)
         _second(F, second)
         I1 = d1 = d2 = dJ = 0.0  # I1, and the changes of I1 / 2, I2 / 2 and J
         for i in range(3):
@@ -359,7 +350,7 @@ def add_matrix(
         W1, W2, WJ = factor * slopes[e, 0], factor * slopes[e, 1], factor * slopes[e, 2]
         W11, W1J = factor * slopes[e, 3], factor * slopes[e, 4]
         W2J, WJJ = factor * slopes[e, 5], factor * slopes[e, 6]
-        _cofactors(F, cof)
+        cofactors(F, cof)
         _second(F, second)
         I1 = 0.0
         for i in range(3):

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl._internal.jit import njit
+from sofa_softctl.runtime.kernels.elasticity.corotational import cofactors
 
 INVARIANTS = 7
 """Numbers of an element by which its share of y . r is linear in the slopes W1 to WJJ."""
@@ -46,16 +47,6 @@ def _take_off(P: np.ndarray, element: np.ndarray, g: np.ndarray, out: np.ndarray
         t = element[a]
         for i in range(3):
             out[t, i] -= P[i, 0] * g[a, 0] + P[i, 1] * g[a, 1] + P[i, 2] * g[a, 2]
-
-
-@njit
-def _cofactors(m: np.ndarray, out: np.ndarray) -> None:
-    """out = det(m) inv(m)^T."""
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        for p in range(3):
-            q, r = (p + 1) % 3, (p + 2) % 3
-            out[i, p] = m[j, q] * m[k, r] - m[j, r] * m[k, q]
 
 
 @njit
@@ -157,7 +148,7 @@ def tensors(
     for e in range(deformations.shape[0]):
         F, D, w, A = deformations[e], rates[e], slopes[e], out[e]
         W1, W2, WJ, W11, W1J, W2J, WJJ = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
-        _cofactors(F, cof)
+        cofactors(F, cof)
         _cofactors_change(F, D, dcof)
         _squares(F, C, B)
         _squares_change(F, D, dC, dB)
@@ -268,7 +259,7 @@ def invariants(
     for e in range(elements.shape[0]):
         F, D, t = deformations[e], rates[e], out[e]
         _gradient(y, elements[e], g[e], Y)
-        _cofactors(F, cof)
+        cofactors(F, cof)
         _cofactors_change(F, D, dcof)
         _squares(F, C, B)
         _squares_change(F, D, dC, dB)
@@ -308,7 +299,7 @@ def add_residual(
     P = np.empty((3, 3))
     for e in range(elements.shape[0]):
         F, D, w = deformations[e], rates[e], slopes[e]
-        _cofactors(F, cof)
+        cofactors(F, cof)
         _cofactors_change(F, D, dcof)
         _squares(F, C, B)
         _squares_change(F, D, dC, dB)

@@ -52,11 +52,6 @@ def weights(xi: np.ndarray) -> np.ndarray:
     return kernels.weights(_contiguous(xi))[..., 0]
 
 
-def weight_gradients(xi: np.ndarray) -> np.ndarray:
-    """First derivatives of `weights` by xi, shape (m, 2^d, 1 + d, d)."""
-    return kernels.weights(_contiguous(xi))[..., 1:]
-
-
 def weight_hessians(xi: np.ndarray) -> np.ndarray:
     """Second derivatives of `weights` by xi, shape (m, 2^d, 1 + d, d, d)."""
     return kernels.weight_hessians(_contiguous(xi))
