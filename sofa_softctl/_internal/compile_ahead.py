@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 VARIABLE = "SOFTCTL_COMPILE_PROCESSES"
-"""Environment variable: number of helpers, at most one for each core; by default one for each
-further core, at most 3.
+"""Environment variable: number of helpers; by default one for each further core, at most 3.
 
 0: none, and nothing is predicted or announced, as in tests and in helpers.
 """
@@ -61,8 +60,7 @@ class Recorded(NamedTuple):
 
     def name_in_cache(self) -> str:
         """Return the name of its file."""
-        name: str = self.kernel().name_in_cache(self.types())
-        return name
+        return str(self.kernel().name_in_cache(self.types()))
 
 
 class CompileAhead:
