@@ -38,6 +38,7 @@ def test_a_kernel_is_compiled_once_for_all_processes_and_clones(cache, script, t
     assert run(clone, **cache) == ["42.0", "0"]
 
 
+@pytest.mark.processes(keep=2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -147,6 +148,7 @@ with event.install_recorder("numba:compile") as compiles:
 """
 
 
+@pytest.mark.processes(keep=1)
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_kernel_from_the_cache_is_copied_into_a_new_caller(cache, tmp_path, lost):
     """Whatever it links to is found, too; also if its file is gone meanwhile."""
@@ -190,6 +192,7 @@ def test_processes_that_start_at_once_compile_each_kernel_once(cache, script):
     assert sorted(count for _, count in results) == ["0"] * 5 + ["1"]
 
 
+@pytest.mark.processes
 def test_a_kernel_for_another_processor_is_another_kernel(cache, script, tmp_path):
     assert run(script, **cache) == ["42.0", "1"]
     for name in ("generic", "x86-64-v2"):
@@ -198,6 +201,7 @@ def test_a_kernel_for_another_processor_is_another_kernel(cache, script, tmp_pat
     assert run(script, **cache) == ["42.0", "0"]
 
 
+@pytest.mark.processes(keep=1)
 @pytest.mark.parametrize("damage", [b"", b"\x80", "half", "flipped"])
 def test_a_damaged_file_is_compiled_again(cache, script, tmp_path, damage):
     run(script, **cache)

@@ -149,6 +149,7 @@ def test_an_experiment_without_an_adjoint_is_refused(models):
         descend([one])
 
 
+@pytest.mark.study
 def test_the_loop_goes_there_as_well():
     """Twelve links at 5 ms, without noise, from 6 to 12 s: the loop is pushed aside and bent."""
     whole = record(links=12, dt=5e-3, duration=12.0, noise=Noise(0.0, 0.0))

@@ -119,6 +119,7 @@ def anew(monkeypatch):
     sys.modules.update(before)  # classes that other tests hold stay those of the scene
 
 
+@pytest.mark.processes
 def test_the_folders_beside_a_problem_travel_with_it(kills, project, dask, softctl, tmp_path, anew):
     """A package that the scene imports, and one that the problem's file is part of."""
     pytest.importorskip("casadi")

@@ -108,6 +108,7 @@ def test_the_payloads_weight_acts_on_the_arm(scene):
     assert aside == pytest.approx(rest[1], abs=0.5)
 
 
+@pytest.mark.soak
 def test_the_library_beside_the_scene_is_of_its_problem(scene):
     """Tolerances, ranges and plant; formulas to the last digit of a step, as their instructions may
     be ordered otherwise by another CasADi. At most 1 % of tasks fail: of 60, more than 3 in two of

@@ -106,6 +106,7 @@ def test_from_a_library_all_objects_are_placed_without_waiting(small_library):
     assert lead.duration.value[0] == pytest.approx(6 * 1.5, abs=0.011)
 
 
+@pytest.mark.soak
 def test_what_will_be_out_of_reach_is_not_grasped(small_library):
     """The second object lies 0.1 m from where it should: the hand stays open, and the robot stops
     with one object placed."""

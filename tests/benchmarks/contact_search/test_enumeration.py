@@ -36,6 +36,7 @@ def excess(m, effort, force):
     return 0.5 * float(over @ over)
 
 
+@pytest.mark.study(keep=1)
 @pytest.mark.parametrize("known", contact_problems(), ids=lambda p: p.name)
 def test_problems_solved_by_hand_have_their_answers(known):
     """1e-6: the gap that is asked for."""

@@ -61,6 +61,7 @@ def test_strokes_are_the_planners_steps(study):
         assert np.abs(dynamics.residual(steps)).max() < 1e-7
 
 
+@pytest.mark.soak
 def test_torques_of_a_gait_make_it_again_up_to_the_edge_of_the_map(study):
     """Newton's method begins beyond the edge, at 1.2 rad, where hinges turn back just before it."""
     dynamics = study.dynamics
