@@ -7,6 +7,9 @@ export PYTHONDONTWRITEBYTECODE :=
 # A test process a core: threads of BLAS would wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
 
+# A worker more than cores: some tests wait for clocks and other processes.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 # Scripts name the folder that they were installed in: those of a copied clone run the other one.
 define scripts_work
 python=$$(sed -n '1s/^#!//p' $(BIN)/softctl); test "$${python%/*}" -ef $(BIN) && test -x "$$python" \
@@ -27,11 +30,11 @@ demo: .venv/.demo
 
 # Every promise, each by its sharpest quick test; some minutes.
 test: .venv/.dev
-	$(BIN)/pytest -n auto --dist worksteal -m quick
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m quick
 
 # Everything, with the times of the slowest; half an hour.
 test-all: .venv/.dev
-	$(BIN)/pytest -n auto --dist worksteal --durations=25
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=25
 
 # Under other BLAS kernels, processors, threads and rest shapes: about an hour on one core.
 test-rounding: .venv/.dev
