@@ -116,8 +116,7 @@ LAYERS = """
 import sys
 sys.path.insert(0, "tests")
 import test_layers
-for module in filter(None, test_layers.modules()):
-    test_layers.test_a_module_imports_from_lower_layers_only(module)
+test_layers.test_modules_import_from_lower_layers_only()
 test_layers.test_circles_stay_within_the_folders_where_they_belong()
 test_layers.test_controllers_never_import_the_runtime()
 """
