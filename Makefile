@@ -32,7 +32,7 @@ demo: .venv/.demo
 test: .venv/.dev
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m quick
 
-# Everything, with the times of the slowest; half an hour.
+# Everything, with the times of the slowest; twenty minutes.
 test-all: .venv/.dev
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=25
 
