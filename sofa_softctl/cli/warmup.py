@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.options import BackendName, Plugin, Quiet, Set, stopping
+from sofa_softctl.cli.options import Plugin, Quiet, Set, stopping
 from sofa_softctl.cli.root import app
 from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
 from sofa_softctl.errors import SoftctlError, UsageError
@@ -25,7 +25,6 @@ def warmup(
         typer.Argument(metavar="[SCENE]...", help="Scenes to load and step once.", show_default=""),
     ] = None,
     set_: Set = None,
-    backend: BackendName = "embedded",
     plugin: Plugin = None,
     quiet: Quiet = False,
 ) -> None:
@@ -56,9 +55,9 @@ def warmup(
         if not quiet:
             typer.echo(f"{total} kernels are ready, {new} of them new.")
         return
-    load_plugins(plugin, backend)
+    load_plugins(plugin, "embedded")
     for scene in scenes:
-        with exit_is_an_error(scene), open_session(scene, backend, set_, quiet=True) as session:
+        with exit_is_an_error(scene), open_session(scene, "embedded", set_, quiet=True) as session:
             session.step()
         if not CACHE.is_usable:  # which has said why
             raise SoftctlError(f"{scene}: it runs, but its kernels are not kept.")
