@@ -131,7 +131,7 @@ def largest_distance(s: Statement, effort: np.ndarray, force: np.ndarray) -> flo
 
 @njit(inner=True)
 def slides(kind: np.ndarray) -> bool:
-    """Whether any contact slides."""
+    """Return True if a contact slides."""
     for c in range(len(kind)):
         if kind[c] == SLIDING:
             return True

@@ -189,7 +189,7 @@ def solve_piece(
 
 
 class _State(NamedTuple):
-    """What a piece's result keeps of a point."""
+    """Part of a point that a piece's result keeps."""
 
     effort: np.ndarray
     force: np.ndarray

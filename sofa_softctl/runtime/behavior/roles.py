@@ -30,7 +30,7 @@ class Cable(LagrangianConstraint):
 
     @property
     def only_pulls(self) -> bool:
-        """Whether it goes slack where it would have to push."""
+        """True if it goes slack instead of pushing."""
         raise NotImplementedError
 
     def check_differentiable(self) -> None:
@@ -56,7 +56,7 @@ class Cavity(LagrangianConstraint):
 
     @property
     def only_inflates(self) -> bool:
-        """Whether it has no pressure where it would have to suck."""
+        """True if its pressure is zero instead of negative."""
         raise NotImplementedError
 
     def check_differentiable(self) -> None:

@@ -120,7 +120,7 @@ def _nothing_shown(*arguments: Any, **values: Any) -> None:
 
 
 def imgui() -> dict[str, Any]:
-    """What Sofa.ImGui holds."""
+    """Return the content of the module Sofa.ImGui."""
     return {
         **{name: Window(name) for name in WINDOWS},
         "getRobotConnectionToggle": lambda: _connection,
@@ -147,5 +147,5 @@ _told: set[str] = set()
 
 
 def sofa_gl() -> dict[str, Any]:
-    """What Sofa.SofaGL holds."""
+    """Return the content of the module Sofa.SofaGL."""
     return {"draw": draw, "glewInit": _nothing_shown}
