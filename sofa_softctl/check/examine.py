@@ -65,6 +65,8 @@ def examine(
                 for _ in range(steps):
                     session.step()
                     check.steps += 1
+                session.condition.check(session.time)
+                check.warnings += [finding.text for finding in session.condition.findings()]
                 check.rows = _rows(session.root)
         except BaseException as error:
             _end(check, error)

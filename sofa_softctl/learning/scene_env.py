@@ -214,6 +214,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                 for _ in range(limits.hold):
                     self.actuation.advance()
                     session.step()
+            session.condition.raise_if_inverted(session.time)
             episode.decisions += 1
             self._last = self._observed()
         except (DivergedError, SimulationError) as error:

@@ -43,10 +43,18 @@ def root_of(node: Any) -> Any:
 
 def box_size(node: Any) -> float:
     """Largest side of the box around all states of a node and those below [length]; 0: none."""
+    return float(np.ptp(box_of(node), axis=0).max())
+
+
+def box_of(node: Any) -> np.ndarray:
+    """Smallest and largest corner of all states of a node and those below [length], shape (2, 3).
+
+    Zeros if there are none.
+    """
     points = [
         np.asarray(state.position.value)[:, :3]
         for child in nodes_of(node)
         if (state := own_state(child)) is not None and np.shape(state.position.value)[1] >= 3
     ]
-    found = np.concatenate([np.empty((0, 3)), *points])
-    return float(np.ptp(found, axis=0).max()) if len(found) else 0.0
+    x = np.concatenate([np.empty((0, 3)), *points])
+    return np.array([x.min(axis=0), x.max(axis=0)]) if len(x) else np.zeros((2, 3))

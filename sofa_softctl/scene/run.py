@@ -13,6 +13,7 @@ import numpy as np
 from sofa_softctl._internal.interrupt import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
 from sofa_softctl.record.file import INTERRUPTED
+from sofa_softctl.scene.condition import Finding
 from sofa_softctl.scene.provenance import provenance
 from sofa_softctl.scene.report import History, Summary
 from sofa_softctl.scene.session import Session
@@ -40,6 +41,8 @@ class RunSummary:
     """Wall time of each phase, mean over the steps after the first, which compiles [ms]."""
     controllers: dict[str, Summary] = field(default_factory=dict)
     """What controllers say, by their paths; see `SceneController.summary`."""
+    findings: list[Finding] = field(default_factory=list)
+    """What is wrong with bodies at the end; see `scene.condition`."""
     units: dict[str, str] = field(default_factory=dict)
     """Units of length, time and force; the words themselves where the scene declares none."""
     interrupted: bool = False
@@ -56,8 +59,13 @@ class RunSummary:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst of the controllers' verdicts; None where none has a goal to judge by."""
+        """The worst of the controllers' verdicts; None where none has a goal to judge by.
+
+        NOT_REACHED if a body is not in a condition to judge by, such as turned inside out.
+        """
         verdicts = [getattr(said, "verdict", None) for said in self.controllers.values()]
+        if any(finding.is_failure for finding in self.findings):
+            verdicts.append(Verdict.NOT_REACHED)
         return Verdict.worst(verdict for verdict in verdicts if verdict is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,6 +73,7 @@ class RunSummary:
         return asdict(self) | {
             "verdict": None if self.verdict is None else self.verdict.name,
             "inverse": [asdict(said) for said in self.inverse],
+            "findings": [finding._asdict() for finding in self.findings],
         }
 
 
@@ -144,6 +153,7 @@ def run(
 
     Raises:
         KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
+        DivergedError: The state became NaN or infinite, or a body exploded.
     """
     watcher = Watcher(session)
     seconds = []
@@ -165,6 +175,7 @@ def run(
         if not seconds or len(seconds) < session.step_count - begin:  # pressed twice
             raise
         stopped = stopped_by(error)
+    session.condition.check(session.time)
     if close:
         closed = _closed(session)
         stopped = stopped or closed
@@ -190,6 +201,7 @@ def run(
             for one, history in histories
             if (said := one.summary(history)) is not None
         },
+        findings=session.condition.findings(),
         units={name: symbol(session.units, name) for name in ("length", "time", "force")},
         interrupted=bool(stopped),
         stopped_by=stopped,

@@ -20,6 +20,7 @@ from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.cleanup import clean_up, is_interrupt
+from sofa_softctl.scene.condition import Condition
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.gathered import gathered_warnings
@@ -93,6 +94,7 @@ class Session:
         animate = partial(self._simulation.animate, self.root)
         self._animate: Callable[[float], None] = self._sofa.animate if self._sofa else animate
         self.step_count = 0
+        self.condition = Condition(self.root, self.time)
         self._writer: RecordWriter | None = None
         self._channels: list[DataChannel] = []
         self._streaming: list[Any] = []
@@ -139,7 +141,7 @@ class Session:
 
         Raises:
             SceneError: The session is closed.
-            DivergedError: The state became NaN or infinite.
+            DivergedError: The state became NaN or infinite, or a body exploded.
             RecordError: The recording cannot be written any more.
             Exception: Whatever the scene's own code raises. Errors end a recording, which is kept,
                 and get the step and the recording as notes.
@@ -156,6 +158,7 @@ class Session:
         start = self.time
         try:
             self._animate(self.dt)
+            self.condition.step(self.time)
         except Exception as error:
             number, end = self.step_count + 1, start + self.dt
             error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
@@ -176,6 +179,7 @@ class Session:
                 if hasattr(controller, "reset"):
                     controller.reset()
         self.step_count = 0
+        self.condition.restart(self.time)
 
     def snapshot(self) -> Snapshot:
         """The present state, to which `restore` can return; embedded backend only."""
@@ -189,6 +193,7 @@ class Session:
         _snapshot_module().put_back(self.root, snapshot.values)
         self.end_recording()
         self.step_count = snapshot.step
+        self.condition.restart(self.time)
 
     def _need_embedded(self, what: str) -> None:
         if self.backend.name != "embedded":

@@ -118,6 +118,10 @@ def _done(task: Task, keep: _Keep, output: Output, watch: Watch | None) -> Row:
         given = {"session": session, "summary": summary, "record": record}
         row: Row = {"measures": measured(scenario.measures, given)}
         row |= _verdict(scenario, row["measures"], summary.verdict)
+        if summary.findings:
+            row["reason"] = " ".join(finding.text for finding in summary.findings)
+        if any(finding.is_failure for finding in summary.findings):
+            row["verdict"] = Verdict.NOT_REACHED.name
         row |= {"steps": summary.steps, "time": summary.time, "ms_per_step": summary.ms_per_step}
         if (
             recording

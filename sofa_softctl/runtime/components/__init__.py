@@ -13,8 +13,8 @@ __all__, __getattr__, __dir__ = public(
             LineCollisionModel PointCollisionModel SphereCollisionModel TriangleCollisionModel
         """.split(),
         "collision.pipeline": """
-            BVHNarrowPhase BruteForceBroadPhase CollisionPipeline ParallelBVHNarrowPhase
-            ParallelBruteForceBroadPhase
+            BVHNarrowPhase BruteForceBroadPhase BruteForceDetection CollisionPipeline
+            ParallelBVHNarrowPhase ParallelBruteForceBroadPhase
         """.split(),
         "collision.response": ["CollisionResponse", "RuleBasedContactManager"],
         "constraint.bilateral": """

@@ -12,7 +12,6 @@ ALIASES = {
     "AttachConstraint": "AttachProjectiveConstraint",
     "BilateralInteractionConstraint": "BilateralLagrangianConstraint",
     "BlockGaussSeidelConstraintSolver": "GenericConstraintSolver",
-    "BruteForceDetection": "BruteForceBroadPhase",
     "ColorMap": "OglColorMap",
     "DefaultContactManager": "CollisionResponse",
     "DefaultPipeline": "CollisionPipeline",

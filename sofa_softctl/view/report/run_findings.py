@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record
+from sofa_softctl.scene.condition import inverted, volumes
 from sofa_softctl.scene.geometry import geometry_in
 from sofa_softctl.status import Status
 from sofa_softctl.view.terminal.numbers import counted
@@ -53,10 +54,10 @@ def _inverted(record: Record) -> Iterator[tuple[str, str]]:
     for body in bodies:
         if not len(body.tetrahedra):
             continue
-        rest = _volumes(body.rest, body.tetrahedra)
+        orientations = np.sign(volumes(body.rest, body.tetrahedra))
         positions = record.channels[f"{body.name}.position"]
         counts = np.array(
-            [int((_volumes(x[:, :3], body.tetrahedra) * rest <= 0.0).sum()) for x in positions]
+            [int(inverted(x[:, :3], body.tetrahedra, orientations).sum()) for x in positions]
         )
         if counts.any():
             first = record.time[int(np.argmax(counts > 0))]
@@ -89,8 +90,3 @@ def _errors(record: Record) -> Iterator[tuple[str, str]]:
         at = record.time[int(np.argmax(worst))]
         text = f"{name}: {worst[-1]:.4g}{unit} at the end, at most {worst.max():.4g}{unit}"
         yield f"{text}, at t = {at:.4g}.", "good" if worst[-1] <= 0.1 * worst.max() else "look"
-
-
-def _volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.linalg.det(x[elements[:, 1:]] - x[elements[:, :1]])
-    return found

@@ -95,7 +95,6 @@ OLD_NAMES = {
     "TetrahedronFEM": "TetrahedronFEMForceField",
     "MeshObjLoader": "MeshOBJLoader",
     "DefaultPipeline": "CollisionPipeline",
-    "BruteForceDetection": "BruteForceBroadPhase",
     "DefaultContactManager": "CollisionResponse",
     "Mesh": "MeshTopology",
 }

@@ -25,6 +25,14 @@ WIDER = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 SAME = 1e-8
 """Sum of squared distances below which two contacts of a pair of models are one, as in SOFA."""
 
+PARTS = {
+    "broad phase": "BruteForceBroadPhase",
+    "narrow phase": "BVHNarrowPhase",
+    "intersection method": "LocalMinDistance",
+    "collision response": "CollisionResponse",
+}
+"""Parts of a pipeline by their category, and the component to add for each."""
+
 Pair = tuple[CollisionModel, CollisionModel]
 _CHAIN = {(3, 1): 0, (1, 1): 2}
 """Edges between nodes of neighbours, by corners of the elements; 1 for others."""
@@ -34,7 +42,6 @@ class BruteForceBroadPhase(Component):
     """Which models are near each other: their boxes, each against each."""
 
     category: ClassVar[str] = "broad phase"
-    aliases: ClassVar[tuple[str, ...]] = ("BruteForceDetection",)
 
     box = Vector(6, [0.0] * 6, "Models outside are left out; without volume: none is.")
 
@@ -43,6 +50,16 @@ class BVHNarrowPhase(Component):
     """Which of their elements are: boxes, sorted and swept along an axis."""
 
     category: ClassVar[str] = "narrow phase"
+
+
+class BruteForceDetection(Component):
+    """Old name of two components, which it adds to its node, as SOFA v25.06 does."""
+
+    def added(self) -> None:
+        """Add a BruteForceBroadPhase and a BVHNarrowPhase."""
+        assert self._context is not None
+        for name in ("BruteForceBroadPhase", "BVHNarrowPhase"):
+            self._context.addObject(name)
 
 
 class CollisionPipeline(ContactDetection):
@@ -71,15 +88,23 @@ class CollisionPipeline(ContactDetection):
         self._checked = False
         self._untested = UntestedPairs()
 
+    def init(self) -> None:
+        """Warn of parts that are missing."""
+        assert self._context is not None
+        missing = self._missing_parts()
+        if missing and any(node.of("collision model") for node in self._context.getRoot().walk()):
+            message.warning(
+                self,
+                f"{self.describe()} finds no contacts, since its node has no "
+                f"{' and no '.join(missing)}. Add {', '.join(PARTS[part] for part in missing)}.",
+            )
+
     def _part(self, category: str) -> Any:
         assert self._context is not None
         return next(iter(self._context.of(category)), None)
 
-    @property
-    def complete(self) -> bool:
-        """Whether there is all that it takes to find contacts."""
-        parts = ("broad phase", "narrow phase", "intersection method", "collision response")
-        return all(self._part(category) is not None for category in parts)
+    def _missing_parts(self) -> list[str]:
+        return [category for category in PARTS if self._part(category) is None]
 
     def prepare(self) -> None:
         """Find the models of the graph."""
@@ -90,7 +115,7 @@ class CollisionPipeline(ContactDetection):
             for model in node.of("collision model")
             if isinstance(model, CollisionModel)
         ]
-        if not self.complete:
+        if self._missing_parts():
             found = []
         for model in found:
             model.prepare()

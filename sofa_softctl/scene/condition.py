@@ -1,0 +1,256 @@
+"""Condition of a scene's bodies while it runs: torn apart, turned inside out, gone.
+
+A finite element model goes on with numbers that mean nothing once elements are inverted or a body
+has exploded, so such a run must not count as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.errors import DivergedError
+from sofa_softctl.scene.body import box_of
+from sofa_softctl.scene.geometry import elements_of
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of
+
+
+@dataclass(frozen=True)
+class ConditionSettings:
+    """Numbers of `Condition`."""
+
+    steps_between_checks: int = 10
+    """Steps between two checks, which keeps their cost below a hundredth of a step [-]."""
+    growth_max: float = 100.0
+    """Size of a body by its size at the start, above which the run has diverged [-]."""
+    fall_tolerance: float = 0.2
+    """Difference between a body's acceleration and gravity, by gravity, up to which it falls [-]."""
+    distance_max: float = 10.0
+    """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
+
+
+class Finding(NamedTuple):
+    """A sentence about a body."""
+
+    text: str
+    """What happened to which body, when, and what to do."""
+    is_failure: bool
+    """The motion is not that of the robot, so the run must not count as good."""
+
+
+@dataclass
+class _WatchedBody:
+    """A body, and what was seen of it so far."""
+
+    body: Body
+    size: float
+    """Size at the start [length]."""
+    elements: dict[str, np.ndarray]
+    """Vertex numbers of its elements by kind."""
+    orientations: dict[str, np.ndarray]
+    """Signs of the elements' volumes at rest by kind."""
+    inverted_count: int = 0
+    """Inverted elements at the last check."""
+    inverted_count_max: int = 0
+    first_inverted: float = 0.0
+    """Time of the first check with inverted elements [time]."""
+    outside_since: float | None = None
+    """Time since when it is outside the scene's box of the start [time]; None: it is inside."""
+    time: float = 0.0
+    """Time of the last check [time]."""
+    velocity: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
+    """Mean velocity at the last check [length/time], shape (3,)."""
+    acceleration: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
+    """Mean acceleration between the last two checks [length/time^2], shape (3,)."""
+
+    @property
+    def name(self) -> str:
+        return str(self.body.node.getPathName())
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions [length], shape (n, 3)."""
+        return np.asarray(self.body.state.position.value, dtype=float)[:, :3]
+
+
+class Condition:
+    """Condition of the moving bodies of a scene; checked every few steps, and at its end.
+
+    Args:
+        root: Root of an initialised scene, on either backend.
+        time: Present time [time].
+        settings: Numbers.
+    """
+
+    def __init__(
+        self, root: Any, time: float = 0.0, settings: ConditionSettings | None = None
+    ) -> None:
+        self._settings = settings or ConditionSettings()
+        self._gravity = np.asarray(root.gravity.value, dtype=float)
+        self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
+        self._box = box_of(root)
+        self.restart(time)
+
+    def restart(self, time: float) -> None:
+        """Forget what was seen; sizes and places of the start stay those to compare with."""
+        self._bodies = [replace(watched, time=time) for watched in self._start]
+        self._steps = 0
+
+    def step(self, time: float) -> None:
+        """Check the bodies after a step, if it is time to.
+
+        Raises:
+            DivergedError: See `check`.
+        """
+        self._steps += 1
+        if self._steps % self._settings.steps_between_checks == 0:
+            self.check(time)
+
+    def check(self, time: float) -> None:
+        """Check the bodies now.
+
+        Raises:
+            DivergedError: A body with elements has become far larger than it was at the start.
+        """
+        for watched in self._bodies:
+            if time <= watched.time:
+                continue
+            x = watched.positions
+            self._check_size(watched, x, time)
+            _count_inverted(watched, x, time)
+            self._check_place(watched, x, time)
+
+    def raise_if_inverted(self, time: float) -> None:
+        """Check the bodies now; episodes of learning end where they are not fit to learn from.
+
+        Raises:
+            DivergedError: See `check`, or a body has inverted elements.
+        """
+        self.check(time)
+        for finding in self.findings():
+            if finding.is_failure:
+                raise DivergedError(finding.text)
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong with bodies, as of the last check."""
+        return [finding for watched in self._bodies for finding in self._findings(watched)]
+
+    def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
+        size = float(np.ptp(x, axis=0).max())
+        if watched.elements and size > self._settings.growth_max * watched.size > 0.0:
+            raise DivergedError(
+                f"'{watched.name}' diverged by t = {time:.6g}: it is {size:.3g} long, and was "
+                f"{watched.size:.3g} at the start. Try a smaller dt or smaller forces."
+            )
+
+    def _check_place(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
+        velocity = np.asarray(watched.body.state.velocity.value, dtype=float)[:, :3].mean(axis=0)
+        watched.acceleration = (velocity - watched.velocity) / (time - watched.time)
+        watched.time, watched.velocity = time, velocity
+        if not self._gap(x) > watched.size:
+            watched.outside_since = None
+        elif watched.outside_since is None:
+            watched.outside_since = time
+
+    def _gap(self, x: np.ndarray) -> float:
+        """Distance of a body's box from the scene's box of the start [length]; 0: they meet."""
+        low, high = x.min(axis=0), x.max(axis=0)
+        return float(np.maximum(low - self._box[1], self._box[0] - high).max(initial=0.0))
+
+    def _findings(self, watched: _WatchedBody) -> Iterator[Finding]:
+        if watched.inverted_count_max:
+            total = sum(map(len, watched.elements.values()))
+            kinds = " and ".join(watched.elements)
+            still = watched.inverted_count
+            text = (
+                f"{watched.inverted_count_max} of {total} {kinds} of '{watched.name}' were inside "
+                f"out, first seen at t = {watched.first_inverted:.4g}, {still or 'none'} at the "
+                "end: "
+            )
+            if still:
+                text += "the motion is not that of the robot. "
+            else:
+                text += "do not trust the motion meanwhile. "
+            yield Finding(f"{text}Try a smaller dt, smaller forces, or a finer mesh.", bool(still))
+        if watched.outside_since is not None and self._has_left(watched):
+            centre = ", ".join(f"{value:.4g}" for value in watched.positions.mean(axis=0))
+            yield Finding(
+                f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
+                f"outside all that was there at the start, and at the end at [{centre}]. Is there "
+                "something that should have held it, and does contact detection see it?",
+                False,
+            )
+
+    def _has_left(self, watched: _WatchedBody) -> bool:
+        """Return True if a body outside the scene falls freely, or is far away."""
+        gravity = float(np.linalg.norm(self._gravity))
+        difference = float(np.linalg.norm(watched.acceleration - self._gravity))
+        falls = gravity > 0.0 and difference < self._settings.fall_tolerance * gravity
+        scene_size = float(np.ptp(self._box, axis=0).max())
+        distance = self._gap(watched.positions)
+        return falls or distance > self._settings.distance_max * max(scene_size, watched.size)
+
+
+def inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:
+    """Return which elements are turned inside out, bool (m,).
+
+    Args:
+        x: Positions [length], shape (n, 3).
+        elements: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+        orientations: Signs of their volumes at rest, shape (m,).
+    """
+    return volumes(x, elements) * orientations < 0.0
+
+
+def volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Return a multiple of the signed volumes of elements, shape (m,); see `inverted`."""
+    corners = x[elements]
+    if elements.shape[1] == 4:
+        a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
+    else:  # mean edges of a hexahedron along its three directions
+        a = corners[:, [1, 2, 5, 6]].sum(axis=1) - corners[:, [0, 3, 4, 7]].sum(axis=1)
+        b = corners[:, [2, 3, 6, 7]].sum(axis=1) - corners[:, [0, 1, 4, 5]].sum(axis=1)
+        c = corners[:, [4, 5, 6, 7]].sum(axis=1) - corners[:, [0, 1, 2, 3]].sum(axis=1)
+    return np.einsum("mi,mi->m", np.cross(a, b), c)
+
+
+def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
+    count = 0
+    for kind, elements in watched.elements.items():
+        count += int(inverted(x, elements, watched.orientations[kind]).sum())
+    if count and not watched.inverted_count_max:
+        watched.first_inverted = time
+    watched.inverted_count = count
+    watched.inverted_count_max = max(watched.inverted_count_max, count)
+
+
+def _watch(body: Body) -> _WatchedBody:
+    state = body.state
+    elements: dict[str, np.ndarray] = {}
+    if body.elastic:
+        for entry in body.node.objects:
+            for kind in ("tetrahedra", "hexahedra"):
+                cells = elements_of(entry, kind)
+                if "Topology" in entry.getClassName() and len(cells) and cells.max() < body.count:
+                    elements.setdefault(kind, cells)
+    if "tetrahedra" in elements:  # made of the hexahedra beside them
+        elements.pop("hexahedra", None)
+    rest = np.asarray(state.rest_position.value, dtype=float)
+    if len(rest) != body.count:
+        rest = np.asarray(state.position.value, dtype=float)
+    orientations = {kind: np.sign(volumes(rest[:, :3], cells)) for kind, cells in elements.items()}
+    return _WatchedBody(body, body.size, elements, orientations)
+
+
+def _is_moving(body: Body) -> bool:
+    """Return True if a time integrator at or above its node moves a body in space."""
+    node = body.node if np.shape(body.state.position.value)[1] >= 3 else None
+    while node is not None:
+        if any("OdeSolver" in entry.getCategories() for entry in node.objects):
+            return True
+        parents = list(node.parents)
+        node = parents[0] if parents else None
+    return False
