@@ -1,98 +1,249 @@
-"""Points of cables and effectors outside the mesh that carries them."""
+"""Points that do not lie where they should: outside the mesh that carries them, in other units."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
+from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.skin import Skin, measured, skin_of
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.geometry import elements_of
 from sofa_softctl.scene.plausibility.warning import StartWarning, at, point
 
-FAR = 5.0
-"""A pull point further from its cable than so many sizes of the body is warned of."""
+PULL_DISTANCE_MAX = 5.0
+"""Distance of a pull point from its cable by the size of the body, above which it is warned of."""
+UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
+"""Factors between units of length that are tried where points do not fit their mesh."""
+COLLAPSED_RATIO = 0.1
+"""Size of a surface or cable by the edge of the element around it, below which it is no size."""
+BOUNDARY_DISTANCE_MAX = 0.2
+"""Median distance of a chamber's wall from the boundary of its mesh, by the edges there [-].
+
+Walls that were meshed separately come to 0.1 by their coarseness."""
+_LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]) / 4.0
+"""Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
+_PRESSED = "SurfacePressure"
+"""How the names of components begin that press on a surface."""
+
+
+@dataclass(frozen=True)
+class CarrierMesh:
+    """A volume mesh that carries points."""
+
+    path: str
+    """Path of its node."""
+    x: np.ndarray
+    """Positions of its nodes [length], shape (n, 3)."""
+    elements: np.ndarray
+    """Vertex numbers, shape (m, 4) or (m, 8)."""
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """Longest edge of the elements at each node [length], shape (n,)."""
+        corners = self.x[self.elements]
+        longest = np.zeros(len(self.elements))
+        for i in range(corners.shape[1]):
+            for j in range(i):
+                longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=1))
+        edges = np.zeros(len(self.x))
+        np.maximum.at(edges, self.elements, np.sqrt(longest)[:, None])
+        return edges
+
+    @cached_property
+    def tree(self) -> cKDTree:
+        """Its nodes, for the nearest one."""
+        return cKDTree(self.x)
+
+    @cached_property
+    def skin(self) -> Skin:
+        """Its boundary."""
+        return skin_of(Mesh(self.x, tetrahedra=self.elements))
+
+    def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
+        distance, nearest = self.tree.query(x)
+        return distance, self.edges[nearest]
+
+    def is_outside(self, x: np.ndarray) -> np.ndarray:
+        """Return which points are farther than an element from the mesh, bool (p,)."""
+        distance, edge = self.distances(x)
+        return np.asarray((distance > edge) & (edge > 0.0))
+
+    def extents(self) -> str:
+        """Return the corners of the box around it, for messages."""
+        return f"from {point(self.x.min(axis=0))} to {point(self.x.max(axis=0))}"
 
 
 def point_warnings(root: Any) -> list[StartWarning]:
-    """Points further than an element outside their mesh, and pull points far from the body."""
-    found = []
-    edges: dict[str, np.ndarray] = {}
+    """Mapped points outside their mesh, open or misplaced chambers, distant pull points."""
+    found: list[StartWarning] = []
+    carriers: dict[str, CarrierMesh] = {}
     for node in nodes_of(root):
         state = own_state(node)
-        users = [e for e in node.objects if e.getClassName().startswith(("Cable", "Position"))]
-        if state is None or not users or not len(state.position.value):
+        if state is None or not len(state.position.value):
             continue
         x = np.asarray(state.position.value, dtype=float)[:, :3]
-        mapping = node.getMechanicalMapping()
+        mapping, carrier = node.getMechanicalMapping(), None
         if mapping is not None and mapping.getClassName() == "BarycentricMapping":
-            found += _outside(users[0], x, mapping, edges)
-        found += [one for user in users for one in _pulled_from_afar(user, x)]
+            carrier = _carrier_of(mapping, carriers)
+            if carrier is not None:
+                about = _user_of(node) or mapping
+                found += list(_outside(about, x, carrier)) or _collapsed(node, about, x, carrier)
+        for entry in node.objects:
+            if entry.getClassName().startswith("Cable"):
+                found += _pulled_from_afar(entry, x)
+            if entry.getClassName().startswith(_PRESSED):
+                found += _open_chamber(entry, x)
+                if carrier is not None and not found:
+                    found += _off_boundary(entry, x, carrier)
     return found
 
 
-def _outside(
-    user: Any, x: np.ndarray, mapping: Any, edges_of: dict[str, np.ndarray]
-) -> list[StartWarning]:
-    """Args: the user of the points x (p, 3), their mapping, and the edges of meshes seen so far."""
-    mesh = _mesh_above(mapping)
-    if mesh is None:
+def _user_of(node: Any) -> Any:
+    """The component that the points of a node are for; None if it cannot be said."""
+    kinds = ("Cable", "Position", _PRESSED)
+    users = [entry for entry in node.objects if entry.getClassName().startswith(kinds)]
+    users += [entry for entry in node.objects if entry.getClassName().endswith("CollisionModel")]
+    return users[0] if users else None
+
+
+def _outside(about: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
+    """Points farther than an element outside."""
+    is_outside = carrier.is_outside(x)
+    if not is_outside.any():
+        return
+    distance, edge = carrier.distances(x)
+    worst = int(np.argmax(np.where(is_outside, distance, 0.0)))
+    yield StartWarning(
+        about,
+        f"{at(about)}: its point {worst} at {point(x[worst])} is {distance[worst]:.3g} from "
+        f"the nearest node of the mesh of '{carrier.path}', more than an element "
+        f"({edge[worst]:.3g}); the mesh reaches {carrier.extents()}. {is_outside.sum()} of "
+        f"{len(x)} points are that far out.{_unit_guess(x, carrier)} Correct 'position' of its "
+        "MechanicalObject, or the units of one of them.",
+    )
+
+
+def _collapsed(
+    node: Any, about: Any, x: np.ndarray, carrier: CarrierMesh
+) -> Iterator[StartWarning]:
+    """A surface or cable far smaller than the element around it."""
+    has_cells = any(
+        len(elements_of(entry, kind)) for entry in node.objects for kind in ("triangles", "quads")
+    )
+    if len(x) < 3 or not (has_cells or about.getClassName().startswith("Cable")):
+        return
+    size = float(np.ptp(x, axis=0).max())
+    edge = float(carrier.distances(x)[1].min())
+    guess = _unit_guess(x, carrier)
+    if size < COLLAPSED_RATIO * edge and guess:
+        yield StartWarning(
+            about,
+            f"{at(about)}: its {len(x)} points are within {size:.3g} of each other, inside one "
+            f"element of the mesh of '{carrier.path}' ({edge:.3g}), which reaches "
+            f"{carrier.extents()}.{guess} Correct 'position' of its MechanicalObject, or the "
+            "scale of its loader.",
+        )
+
+
+def _unit_guess(x: np.ndarray, carrier: CarrierMesh) -> str:
+    """Return a question about the unit if the points times a factor lie in the mesh, else ''."""
+    size = float(np.ptp(carrier.x, axis=0).max())
+    for factor in UNIT_FACTORS:
+        spread = factor * float(np.ptp(x, axis=0).max())
+        if (
+            len(x) > 1
+            and COLLAPSED_RATIO * size < spread
+            and not carrier.is_outside(factor * x).any()
+        ):
+            return f" Times {factor:g} they lie in it: are they in another unit?"
+    return ""
+
+
+def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
+    """A surface under pressure whose triangles do not close, of those that have a volume."""
+    if entry.findData("volumeGrowth") is None:
         return []
-    name, nodes, elements = mesh
-    if name not in edges_of:
-        edges_of[name] = _longest_edges(nodes, elements)
-    apart = np.linalg.norm(x[:, None] - nodes, axis=2)  # (p, n)
-    nearest = apart.argmin(axis=1)
-    distance, edge = apart.min(axis=1), edges_of[name][nearest]
-    # Within an element, no point is further than an edge from the nearest node.
-    far = np.flatnonzero((distance > edge) & (edge > 0.0))
-    if not len(far):
+    skin = _surface_of(entry, x)
+    if not len(skin.triangles) or not skin.open_edges:
         return []
-    worst = int(far[np.argmax(distance[far])])
     return [
         StartWarning(
-            user,
-            f"{at(user)}: its point {worst} at {point(x[worst])} is {distance[worst]:.3g} from "
-            f"the nearest node of the mesh of '{name}', more than an element ({edge[worst]:.3g}); "
-            f"the mesh reaches from {point(nodes.min(axis=0))} to {point(nodes.max(axis=0))}. "
-            f"{len(far)} of {len(x)} points are that far out. Correct 'position' of its "
-            "MechanicalObject, or the units of one of them.",
+            entry,
+            f"{at(entry)}: its surface is open: {skin.open_edges} edges belong to one of the "
+            f"{len(skin.triangles)} triangles only, so its volume is not that of a chamber, and "
+            "pressure pushes the body as a whole. Close the surface, or merge equal points.",
         )
     ]
 
 
-def _mesh_above(mapping: Any) -> tuple[str, np.ndarray, np.ndarray] | None:
-    """Path, nodes (n, 3) and elements (m, k) of the mesh that carries a mapping; None: none."""
+def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
+    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on."""
+    skin = _surface_of(entry, x)
+    if carrier.elements.shape[1] != 4 or not len(skin.triangles):
+        return []
+    walls = x[np.unique(skin.triangles)]
+    corners = carrier.x[carrier.skin.triangles]
+    boundary = cKDTree(np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3))
+    distance, nearest = boundary.query(walls)
+    lengths = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).mean(axis=1)
+    edge = lengths[nearest // len(_LATTICE)]
+    ratio = float(np.median(distance / edge))
+    if ratio <= BOUNDARY_DISTANCE_MAX:
+        return []
+    return [
+        StartWarning(
+            entry,
+            f"{at(entry)}: its surface is {np.median(distance):.3g} (median) from the boundary of "
+            f"the mesh of '{carrier.path}', whose elements there are {np.median(edge):.3g} long: "
+            "the pressure acts within the material, or in the void. Was one of the two moved or "
+            "scaled?",
+        )
+    ]
+
+
+def _surface_of(entry: Any, x: np.ndarray) -> Skin:
+    """The surface of a component, points at the same place merged."""
+    cells = [elements_of(entry, "triangles")]
+    quads = elements_of(entry, "quads")
+    cells += [quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
+    triangles = np.concatenate(cells)
+    size = float(np.ptp(x, axis=0).max()) or 1.0
+    _, first, merged = np.unique(
+        np.round(x / (1e-6 * size)), axis=0, return_index=True, return_inverse=True
+    )
+    return measured(x, first[merged.ravel()][triangles])
+
+
+def _carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh | None:
+    """The volume mesh that carries a mapping; None if there is none."""
     link = mapping.findLink("input_topology")
     linked = link.getLinkedBase() if link is not None else None
     parents = list(mapping.getContext().parents)
     if linked is None and not parents:
         return None
-    entries = [linked] if linked is not None else list(parents[0].objects)
-    for entry in entries:
-        for cells in ("tetrahedra", "hexahedra"):
-            data = entry.findData(cells)
-            if data is None or not len(data.value):
+    for entry in [linked] if linked is not None else list(parents[0].objects):
+        for kind in ("tetrahedra", "hexahedra"):
+            elements = elements_of(entry, kind)
+            if not len(elements):
                 continue
             node = entry.getContext()
-            holder = own_state(node) or entry
-            nodes = np.asarray(holder.position.value, dtype=float)[:, :3]
-            elements = np.asarray(data.value, dtype=int)
-            if len(nodes) and elements.max() < len(nodes):
-                return node.getPathName(), nodes, elements
+            path = node.getPathName()
+            if path not in carriers:
+                holder = own_state(node) or entry
+                x = np.asarray(holder.position.value, dtype=float)[:, :3]
+                if not len(x) or elements.max() >= len(x):
+                    continue
+                carriers[path] = CarrierMesh(path, x, elements)
+            return carriers[path]
     return None
-
-
-def _longest_edges(nodes: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Longest edge of the elements at each node [length], shape (n,)."""
-    corners = nodes[elements]
-    longest = np.zeros(len(elements))
-    for i in range(corners.shape[1]):
-        for j in range(i):
-            longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=1))
-    found = np.zeros(len(nodes))
-    np.maximum.at(found, elements, np.sqrt(longest)[:, None])
-    return found
 
 
 def _pulled_from_afar(user: Any, x: np.ndarray) -> list[StartWarning]:
@@ -101,7 +252,7 @@ def _pulled_from_afar(user: Any, x: np.ndarray) -> list[StartWarning]:
         return []
     pull = np.ravel(user.pullPoint.value)
     size, distance = body_size(user.getContext()), float(np.linalg.norm(pull - x[0]))
-    if not distance > FAR * size > 0.0:
+    if not distance > PULL_DISTANCE_MAX * size > 0.0:
         return []
     return [
         StartWarning(
