@@ -1,0 +1,155 @@
+"""Contact detection that cannot work: parts missing, nothing that may touch, distances."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.body import box_size
+from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.geometry import elements_of
+from sofa_softctl.scene.plausibility.warning import StartWarning, at
+
+ALARM_RATIO_MAX = 2.0
+"""Distance at which contacts are looked for by the size of the smallest moving body, above which
+everything touches everything [-]."""
+ALARM_RATIO_MIN = 5e-4
+"""The same ratio below which a body is through a surface before it is seen [-]."""
+
+
+def contact_warnings(root: Any) -> list[StartWarning]:
+    """Warnings of collision models; none if a scene has no two nodes with such models."""
+    nodes = nodes_of(root)
+    models = [
+        entry
+        for node in nodes
+        for entry in node.objects
+        if entry.getClassName().endswith("CollisionModel") and entry.findData("group") is not None
+    ]
+    if len({model.getContext().getPathName() for model in models}) < 2:
+        return []
+    parts = {name: entry for entry in root.objects if (name := entry.getClassName())}
+    pipeline = parts.get("CollisionPipeline")
+    if pipeline is None:
+        if any("Pipeline" in name for name in parts):
+            return []
+        return [
+            StartWarning(
+                root,
+                f"{len(models)} collision models, the first {at(models[0])}, and no "
+                "CollisionPipeline at the root: nothing touches. Add a CollisionPipeline, "
+                "BruteForceBroadPhase, BVHNarrowPhase, CollisionResponse and LocalMinDistance, or "
+                "leave the models out.",
+            )
+        ]
+    if not any(_may_touch(first, second) for first, second in combinations(models, 2)):
+        return [
+            StartWarning(
+                pipeline,
+                f"{at(pipeline)} finds no contacts: of {len(models)} collision models no two may "
+                "touch. Look at their 'active', 'simulated', 'moving' and 'group': models of a "
+                "common group do not touch.",
+            )
+        ]
+    return [*_loop(root, parts), *_distances(parts, models), *_inside_out(models)]
+
+
+def _may_touch(first: Any, second: Any) -> bool:
+    """Return True if detection looks at two models."""
+    if not (first.active.value and second.active.value):
+        return False
+    if not (first.simulated.value or second.simulated.value):
+        return False
+    if first.getContext().getPathName() == second.getContext().getPathName():
+        return bool(first.selfCollision.value)
+    return not set(first.group.value) & set(second.group.value)
+
+
+def _loop(root: Any, parts: dict[str, Any]) -> list[StartWarning]:
+    """Contacts that are constraints, under a loop that solves none."""
+    response = parts.get("CollisionResponse")
+    if response is None or not str(response.response.value).startswith("FrictionContact"):
+        return []
+    if not set(parts) & {"DefaultAnimationLoop"}:
+        return []
+    return [
+        StartWarning(
+            response,
+            f"{at(response)} makes constraints of contacts (response='{response.response.value}'), "
+            "and DefaultAnimationLoop solves none: bodies go through each other. Use a "
+            "FreeMotionAnimationLoop with a constraint solver and constraint corrections.",
+        )
+    ]
+
+
+def _distances(parts: dict[str, Any], models: list[Any]) -> list[StartWarning]:
+    """An alarm distance that is in another unit than the bodies."""
+    method = next((entry for entry in parts.values() if entry.findData("alarmDistance")), None)
+    moving = [model for model in models if model.simulated.value]
+    if method is None or any(model.findData("listRadius") is not None for model in moving):
+        return []
+    sizes = [size for model in moving if (size := box_size(model.getContext())) > 0.0]
+    if not sizes:
+        return []
+    thickness = max(float(model.proximity.value) for model in moving)
+    alarm, size = float(method.alarmDistance.value) + thickness, min(sizes)
+    if ALARM_RATIO_MIN * size <= alarm <= ALARM_RATIO_MAX * size:
+        return []
+    consequence = (
+        "is seen only once it is through" if alarm < size else "touches all, wherever they are"
+    )
+    return [
+        StartWarning(
+            method,
+            f"{at(method)} looks for contacts within alarmDistance={alarm:.3g}, and the smallest "
+            f"body that can touch is {size:.3g} long: it {consequence}. Are the distances in "
+            "another unit than the meshes?",
+        )
+    ]
+
+
+def _inside_out(models: list[Any]) -> list[StartWarning]:
+    """Closed surfaces whose triangles face inwards, with nothing inside that they could hold."""
+    found = []
+    for model in models:
+        if model.getClassName() != "TriangleCollisionModel":
+            continue
+        node = model.getContext()
+        triangles = next((t for e in node.objects if len(t := elements_of(e, "triangles"))), None)
+        state = own_state(node)
+        if triangles is None or state is None or triangles.max() >= len(state.position.value):
+            continue
+        x = np.asarray(state.position.value, dtype=float)[:, :3]
+        if _turned_volume(x, triangles) < 0.0 and not _holds_others(model, x, models):
+            found.append(
+                StartWarning(
+                    model,
+                    f"{at(model)} is turned inside out: its closed surface encloses a negative "
+                    "volume, so contacts push into the body. Turn its triangles over (two columns "
+                    "swapped), or export the mesh with outward normals.",
+                )
+            )
+    return found
+
+
+def _turned_volume(x: np.ndarray, triangles: np.ndarray) -> float:
+    """Return the volume that a closed surface encloses [length^3], 0 if it is open."""
+    from sofa_softctl.runtime.mesh.skin import measured
+
+    skin = measured(x, triangles)
+    return skin.volume if skin.closed else 0.0
+
+
+def _holds_others(model: Any, x: np.ndarray, models: list[Any]) -> bool:
+    """Return True if another model lies within the box of a surface that faces inwards."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    for other in models:
+        state = own_state(other.getContext())
+        if state is None or not _may_touch(model, other) or not len(state.position.value):
+            continue
+        centre = np.asarray(state.position.value, dtype=float)[:, :3].mean(axis=0)
+        if ((centre > low) & (centre < high)).all():
+            return True
+    return False
