@@ -10,7 +10,11 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.scene.body import body_of, body_size
 from sofa_softctl.scene.constraints.system import ComplianceSystem
+
+STRENGTH_RATIO_MAX = 1000.0
+"""Largest effort by that which doubles the body's length, above which a limit limits nothing."""
 
 
 class Source(NamedTuple):
@@ -54,7 +58,39 @@ def limit_warnings(controller: Any) -> list[str]:
     """Sentences on limits of SOFA's multipliers, and on cables that can push."""
     system = ComplianceSystem(controller.root)
     factor = np.array([system.effort_factor(one) for one in controller.driven.components])
-    return [*_multipliers(controller, factor), *_pushing(controller, factor)]
+    return [
+        *_multipliers(controller, factor),
+        *_pushing(controller, factor),
+        *_beyond_material(controller, factor),
+    ]
+
+
+def _beyond_material(controller: Any, factor: np.ndarray) -> list[str]:
+    """Finite limits far above what the material bears limit nothing."""
+    found = []
+    limits = np.broadcast_to(controller.driven.limits(factor)["effort_max"], factor.shape)
+    for component, kind, name, limit in zip(
+        controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
+    ):
+        stiffness = _stiffness(component) * STRENGTH_RATIO_MAX
+        if kind is None or not stiffness or not math.isfinite(limit):
+            continue
+        size = body_size(component.getContext())
+        bearable = {"force": stiffness * size**2, "pressure": stiffness}.get(kind.unit, math.inf)
+        if limit > bearable:
+            found.append(
+                f"effort_max={limit:g} of '{name}' limits nothing: already {bearable:.2g} is "
+                f"{STRENGTH_RATIO_MAX:g} times what doubles the length of a body of this size and "
+                "modulus. Is it in another unit?"
+            )
+    return found
+
+
+def _stiffness(component: Any) -> float:
+    """Return the largest Young's modulus of the body of a component [pressure], 0 without one."""
+    body = body_of(component.getContext())
+    fields = [] if body is None else [e for e in body.objects if e.findData("youngModulus")]
+    return max((float(np.max(e.youngModulus.value, initial=0.0)) for e in fields), default=0.0)
 
 
 def _limit(controller: Any, name: str, i: int, factor: float) -> Source:

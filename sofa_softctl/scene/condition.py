@@ -14,6 +14,7 @@ import numpy as np
 
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
+from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.geometry import elements_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of
 
@@ -28,6 +29,8 @@ class ConditionSettings:
     """Size of a body by its size at the start, above which the run has diverged [-]."""
     fall_tolerance: float = 0.2
     """Difference between a body's acceleration and gravity, by gravity, up to which it falls [-]."""
+    displacement_tolerance: float = 0.01
+    """Shortfall of an imposed displacement by it, up to which it counts as reached [-]."""
     distance_max: float = 10.0
     """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
 
@@ -39,6 +42,39 @@ class Finding(NamedTuple):
     """What happened to which body, when, and what to do."""
     is_failure: bool
     """The motion is not that of the robot, so the run must not count as good."""
+
+
+@dataclass
+class _Drive:
+    """An actuator that imposes a displacement or a growth of volume."""
+
+    component: Any
+    quantity: str
+    """'displacement' or 'volumeGrowth': its valueType, and the Data that measures it."""
+    imposed: float = np.nan
+    """Value after the last step."""
+    imposed_before: float = np.nan
+    """Value after the step before, which is what SOFA's measurement shows."""
+
+    def step(self) -> None:
+        """Note the value of a step."""
+        self.imposed_before = self.imposed
+        self.imposed = float(np.ravel(self.component.value.value)[0])
+
+    def shortfall(self, tolerance: float) -> str:
+        """Return a sentence if what is imposed was not reached, else ''."""
+        if self.component.valueType.value != self.quantity:
+            return ""
+        measured = float(self.component.findData(self.quantity).value)
+        imposed = self.imposed
+        shortfall = min(abs(measured - imposed), abs(measured - self.imposed_before))
+        if not shortfall > tolerance * abs(imposed):
+            return ""
+        return (
+            f"{self.component.getClassName()} '{self.component.getPathName()}' imposes a "
+            f"{self.quantity} of {imposed:.4g}, and at the end there are {measured:.4g}: a limit of "
+            "its own, or the body, lets no more."
+        )
 
 
 @dataclass
@@ -92,6 +128,7 @@ class Condition:
         self._gravity = np.asarray(root.gravity.value, dtype=float)
         self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
         self._box = box_of(root)
+        self._drives = [drive for entry in _objects(root) if (drive := _drive_of(entry))]
         self.restart(time)
 
     def restart(self, time: float) -> None:
@@ -106,6 +143,8 @@ class Condition:
             DivergedError: See `check`.
         """
         self._steps += 1
+        for drive in self._drives:
+            drive.step()
         if self._steps % self._settings.steps_between_checks == 0:
             self.check(time)
 
@@ -135,8 +174,14 @@ class Condition:
                 raise DivergedError(finding.text)
 
     def findings(self) -> list[Finding]:
-        """Return what is wrong with bodies, as of the last check."""
-        return [finding for watched in self._bodies for finding in self._findings(watched)]
+        """Return what is wrong with bodies and imposed displacements, as of the last check."""
+        shortfalls = (
+            drive.shortfall(self._settings.displacement_tolerance) for drive in self._drives
+        )
+        return [
+            *(finding for watched in self._bodies for finding in self._findings(watched)),
+            *(Finding(text, False) for text in shortfalls if text),
+        ]
 
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         size = float(np.ptp(x, axis=0).max())
@@ -243,6 +288,18 @@ def _watch(body: Body) -> _WatchedBody:
         rest = np.asarray(state.position.value, dtype=float)
     orientations = {kind: np.sign(volumes(rest[:, :3], cells)) for kind, cells in elements.items()}
     return _WatchedBody(body, body.size, elements, orientations)
+
+
+def _objects(root: Any) -> Iterator[Any]:
+    return (entry for node in nodes_of(root) for entry in node.objects)
+
+
+def _drive_of(entry: Any) -> _Drive | None:
+    for kind, quantity in (("Cable", "displacement"), ("SurfacePressure", "volumeGrowth")):
+        names = ("value", "valueType", quantity)
+        if entry.getClassName().startswith(kind) and all(map(entry.findData, names)):
+            return _Drive(entry, quantity)
+    return None
 
 
 def _is_moving(body: Body) -> bool:

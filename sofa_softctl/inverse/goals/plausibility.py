@@ -30,6 +30,11 @@ def goal_warnings(controller: Any) -> list[str]:
             f"the goal goes round in {period:g}, which is {period / dt:.3g} steps of dt={dt:g}. "
             "Is the period, or dt, in other units?"
         )
+    if not np.any(controller.weight):
+        found.append(
+            "all entries of 'weight' are 0, so that no goal counts and the robot need not move. "
+            "Give a positive weight to the directions that are to be reached."
+        )
     if has_state(goal):
         return found
     try:

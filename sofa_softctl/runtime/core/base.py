@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl._internal.suggestions import did_you_mean, nearest
 from sofa_softctl.errors import SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
 from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
@@ -23,6 +24,9 @@ from sofa_softctl.runtime.helper.strictness import complain
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
+ATTRIBUTE_SIMILARITY_MIN = 0.75
+"""Similarity to the name of a Data, from 0 to 1, from which on an attribute looks misspelt."""
+
 
 class Base:
     """SOFA's Base. A subclass declares its Data and links as class attributes."""
@@ -31,6 +35,8 @@ class Base:
     link_types: ClassVar[dict[str, LinkType]] = {}
     data_names: ClassVar[dict[str, str]] = {}
     """Every name and alias of a Data or link, and the name that it stands for."""
+    _scripted: ClassVar[bool] = False
+    """Whether it is a class of Python's, whose attributes are its own."""
 
     name = Text("", "Name of the object in its node.")
     tags = Texts([], "Words by which a script can find it.")
@@ -240,7 +246,24 @@ class Base:
         elif real is None and name in self.__dict__.get("_links", {}):
             self._links[name].assign(value, scene_line())
         else:
+            if real is None and not hasattr(type(self), name) and name not in self.__dict__:
+                self._check_new_attribute(name)
             object.__setattr__(self, name if real is None else real, value)
+
+    def _check_new_attribute(self, name: str) -> None:
+        """Complain of a scene's attribute that is nearly the name of a Data: nothing reads it."""
+        caller = sys._getframe(2).f_globals.get("__name__", "")
+        if self._scripted or name.startswith("_") or caller.partition(".")[0] == "sofa_softctl":
+            return
+        if close := nearest(name, type(self).data_names, cutoff=ATTRIBUTE_SIMILARITY_MIN):
+            complain(
+                self,
+                SceneError(
+                    f"{describe(scene_line())}: {self.describe()} has no Data '{name}', so this "
+                    f"makes an attribute of Python's, which nothing reads. Did you mean "
+                    f"'{close[0]}'?"
+                ),
+            )
 
     def __repr__(self) -> str:
         return f"<{self.getClassName()} {self.getPathName()}>"

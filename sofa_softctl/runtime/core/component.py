@@ -43,8 +43,6 @@ class Component(Base):
     category: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     """Other names of the class in scenes, older and newer ones."""
-    _scripted: ClassVar[bool] = False
-    """Whether it is a class of Python's."""
 
     template = Text("", "Kind of degrees of freedom; Vec3 unless the component says otherwise.")
     printLog = Bool(False, "Print messages about what it does.")

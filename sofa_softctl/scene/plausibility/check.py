@@ -10,6 +10,7 @@ from sofa_softctl.scene.plausibility.gravity import gravity_warnings
 from sofa_softctl.scene.plausibility.holding import holding_warnings
 from sofa_softctl.scene.plausibility.materials import material_warnings
 from sofa_softctl.scene.plausibility.meshes import mesh_warnings
+from sofa_softctl.scene.plausibility.names import name_warnings
 from sofa_softctl.scene.plausibility.points import point_warnings
 from sofa_softctl.scene.plausibility.response import response_warnings
 from sofa_softctl.scene.plausibility.solvers import solver_warnings
@@ -36,5 +37,6 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
         *point_warnings(root),
         *contact_warnings(root),
         *solver_warnings(root, bodies),
+        *name_warnings(root),
         *([] if held else response_warnings(root)),
     ]

@@ -14,6 +14,8 @@ from sofa_softctl.runtime.helper.strictness import complain
 
 DEFAULT_FRICTION = 0.8
 """mu of SOFA's FrictionContactConstraint when the scene gives none."""
+PARAMETERS = {"mu", "tol"}
+"""Parameters of SOFA's contacts; tol has no effect here."""
 Contact = UnilateralLagrangianConstraint | PenalityContactForceField
 _RULE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)")
 
@@ -47,6 +49,16 @@ class CollisionResponse(Component):
         "", "Kind of contact: PenalityContactForceField, the default, or FrictionContactConstraint."
     )
     responseParams = Text("", "Parameters of the contact, such as 'mu=0.8'.")
+
+    def init(self) -> None:
+        """Complain of parameters that no contact reads."""
+        parameters = Response.parse(f"?{self.responseParams.get()}").parameters
+        for name in parameters.keys() - PARAMETERS:
+            problem = (
+                f"has responseParams='{self.responseParams.get()}', and no contact reads '{name}'. "
+                "Write 'mu=0.6' for a coefficient of friction of 0.6."
+            )
+            complain(self, self.fault(problem))
 
     def between(self, first: CollisionModel, second: CollisionModel) -> Response:
         """The response of two models."""
@@ -107,6 +119,7 @@ class RuleBasedContactManager(CollisionResponse):
         Raises:
             SceneError: a rule uses variables.
         """
+        super().init()
         text = self.rules.get()
         if self.variables.get() or "$" in text:
             raise self.fault("does not support 'variables': write their values into 'rules'.")

@@ -13,6 +13,8 @@ from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class CopyMapping(Mapping):
@@ -95,7 +97,16 @@ class IdentityMapping(CopyMapping):
     """The follower gets the driver's size and positions; of bodies also points, their centres."""
 
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Give the follower the driver's size."""
+        """Give the follower the driver's size; warn if it had another one."""
+        own = self.child._data["position"]
+        if 1 < len(own.get()) != self.parent.count:
+            message.warning(
+                self,
+                f"{describe(self._where)}: {self.describe()} replaces the {len(own.get())} "
+                f"positions of {self.child.describe()} by the {self.parent.count} of "
+                f"{self.parent.describe()}, as in SOFA: elements and indices there mean other nodes "
+                "now. Use a BarycentricMapping or SubsetMapping for points of their own.",
+            )
         self.child.resize(self.parent._data["position"].get())
         numbers = np.arange(self.parent.count)
         return [(numbers, numbers)]

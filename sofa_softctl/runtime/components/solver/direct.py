@@ -85,9 +85,24 @@ class SparseLDLSolver(DirectLinearSolver):
             self._lu = sparse_linalg.splu(matrix.tocsc())
         except RuntimeError as error:
             raise self.fault(
-                "cannot factorise the system matrix: it is singular. Something can move freely "
-                "without mass or stiffness: give every body a mass, or hold it."
+                f"cannot factorise the system matrix: it is singular. {self._explain(matrix)}"
             ) from error
+
+    def _explain(self, matrix: Any) -> str:
+        """Return which state has neither mass nor stiffness, and what to do."""
+        size = np.abs(matrix.diagonal())
+        for state in self.system.states:
+            start = 3 * self.system.offset[id(state)]
+            own = size[start : start + 3 * state.block_count]
+            if len(own) and own.max() <= np.finfo(float).eps * size.max():
+                return (
+                    f"{state.describe()} has neither mass nor stiffness: map it to a body, with a "
+                    "BarycentricMapping or RigidMapping in its node, or give it a mass."
+                )
+        return (
+            "Something can move freely without mass or stiffness: give every body a mass, or hold "
+            "it."
+        )
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """See LinearSolver."""

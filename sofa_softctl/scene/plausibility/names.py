@@ -1,0 +1,82 @@
+"""Names that nothing calls: methods of controllers for events that there are not."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from sofa_softctl._internal.suggestions import nearest
+from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.plausibility.warning import StartWarning, at
+from sofa_softctl.scene.sofa.animate import controllers_of
+
+EVENTS = """
+    AnimateBeginEvent AnimateEndEvent BuildConstraintSystemEndEvent CollisionBeginEvent
+    CollisionEndEvent DataExchangeEvent DetachNodeEvent GUIEvent HapticDeviceEvent IdleEvent
+    IntegrateBeginEvent IntegrateEndEvent JoystickEvent KeypressedEvent KeyreleasedEvent MouseEvent
+    PauseEvent PositionEvent PythonScriptEvent ScriptEvent SimulationInitDoneEvent
+    SimulationInitStartEvent SimulationInitTexturesDoneEvent SimulationStartEvent
+    SimulationStopEvent SolveConstraintSystemEndEvent UpdateMappingEndEvent
+""".split()
+"""Events of SOFA v25.06 and its plugins; a controller's method for one is 'on' and its name."""
+_HANDLERS = ("onEvent", *(f"on{event}" for event in EVENTS))
+_OLD_HANDLERS = {
+    "onBeginAnimationStep": "onAnimateBeginEvent",
+    "onEndAnimationStep": "onAnimateEndEvent",
+    "onKeyPressed": "onKeypressedEvent",
+    "onKeyReleased": "onKeyreleasedEvent",
+    "onMouseMove": "onMouseEvent",
+    "onScriptEvent": "onPythonScriptEvent",
+}
+"""Methods of SofaPython, which controllers for Python 2 had, and those of SofaPython3."""
+
+
+def name_warnings(root: Any) -> list[StartWarning]:
+    """Warn of methods of controllers that no event calls, nor their own code."""
+    return [
+        StartWarning(controller, text)
+        for controller in controllers_of(find_backend().Sofa, root)
+        for text in _uncalled(controller)
+    ]
+
+
+def hears_keys(controller: Any) -> bool:
+    """Return True if a controller does something when a key is pressed."""
+    plain = find_backend().Sofa.Core.Controller
+    return any(
+        getattr(type(controller), name, None) is not getattr(plain, name, None)
+        or name in vars(controller)
+        for name in ("onKeypressedEvent", "onEvent")
+    )
+
+
+def _uncalled(controller: Any) -> Iterator[str]:
+    plain = find_backend().Sofa.Core.Controller
+    for kind in type(controller).__mro__:
+        if kind is plain or kind.__module__.startswith("sofa_softctl"):
+            return
+        for name, method in vars(kind).items():
+            if re.match("on_?[A-Z]", name) and name not in _HANDLERS and inspect.isfunction(method):
+                if not _is_mentioned(kind, name):
+                    right = _OLD_HANDLERS.get(name) or next(iter(nearest(name, _HANDLERS)), "")
+                    hint = f" Did you mean '{right}'?" if right else ""
+                    yield (
+                        f"{at(controller)}: no event calls its method '{name}', and neither does "
+                        f"its own code, so it never runs.{hint} Methods of events are 'on' and the "
+                        "name of the event, such as onAnimateBeginEvent."
+                    )
+
+
+def _is_mentioned(kind: type, name: str) -> bool:
+    """Return True if the code beside a class has the name of its method anywhere else."""
+    try:
+        text = inspect.getsource(sys.modules[kind.__module__])
+    except (KeyError, OSError, TypeError):
+        try:
+            text = inspect.getsource(kind)
+        except (OSError, TypeError):
+            return True
+    return len(re.findall(rf"(?<!def )\b{name}\b", text)) > 0
