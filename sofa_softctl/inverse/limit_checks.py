@@ -61,14 +61,14 @@ def limit_warnings(controller: Any) -> list[str]:
     return [
         *_multipliers(controller, factor),
         *_pushing(controller, factor),
-        *_beyond_material(controller, factor),
+        *_beyond_material(controller),
     ]
 
 
-def _beyond_material(controller: Any, factor: np.ndarray) -> list[str]:
+def _beyond_material(controller: Any) -> list[str]:
     """Finite limits far above what the material bears limit nothing."""
     found = []
-    limits = np.broadcast_to(controller.driven.limits(factor)["effort_max"], factor.shape)
+    limits = np.broadcast_to(controller.driven.given["effort_max"], controller.driven.count)
     for component, kind, name, limit in zip(
         controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
     ):

@@ -30,7 +30,8 @@ class ConditionSettings:
     fall_tolerance: float = 0.2
     """Difference between a body's acceleration and gravity, by gravity, up to which it falls [-]."""
     displacement_tolerance: float = 0.01
-    """Shortfall of an imposed displacement by it, up to which it counts as reached [-]."""
+    """Shortfall of an imposed displacement or growth of volume, by it or by a tenth of the length
+    or volume at rest, up to which it counts as reached [-]."""
     distance_max: float = 10.0
     """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
 
@@ -51,6 +52,8 @@ class _Drive:
     component: Any
     quantity: str
     """'displacement' or 'volumeGrowth': its valueType, and the Data that measures it."""
+    scale: float
+    """A tenth of the length or volume at rest [length or length^3]."""
     imposed: float = np.nan
     """Value after the last step."""
     imposed_before: float = np.nan
@@ -68,7 +71,7 @@ class _Drive:
         measured = float(self.component.findData(self.quantity).value)
         imposed = self.imposed
         shortfall = min(abs(measured - imposed), abs(measured - self.imposed_before))
-        if not shortfall > tolerance * abs(imposed):
+        if not shortfall > tolerance * max(abs(imposed), self.scale):
             return ""
         return (
             f"{self.component.getClassName()} '{self.component.getPathName()}' imposes a "
@@ -295,10 +298,13 @@ def _objects(root: Any) -> Iterator[Any]:
 
 
 def _drive_of(entry: Any) -> _Drive | None:
-    for kind, quantity in (("Cable", "displacement"), ("SurfacePressure", "volumeGrowth")):
-        names = ("value", "valueType", quantity)
+    for kind, quantity, at_rest in (
+        ("Cable", "displacement", "cableInitialLength"),
+        ("SurfacePressure", "volumeGrowth", "initialCavityVolume"),
+    ):
+        names = ("value", "valueType", quantity, at_rest)
         if entry.getClassName().startswith(kind) and all(map(entry.findData, names)):
-            return _Drive(entry, quantity)
+            return _Drive(entry, quantity, 0.1 * float(entry.findData(at_rest).value))
     return None
 
 

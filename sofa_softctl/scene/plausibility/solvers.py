@@ -30,7 +30,7 @@ def solver_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
 
 def _numbers(root: Any, entry: Any) -> Iterator[str]:
     kind = entry.getClassName()
-    if kind in ("CGLinearSolver", "PCGLinearSolver"):
+    if kind == "CGLinearSolver":
         if entry.iterations.value < 2:
             yield f"stops after iterations={entry.iterations.value}, far from the solution: give 25"
         if entry.tolerance.value > RESIDUAL_RATIO_MAX:

@@ -12,6 +12,7 @@ from sofa_softctl.runtime.components.collision.models import (
 )
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
+from sofa_softctl.runtime.helper.sofa_defects import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.contact.proximity import (
     LOCAL_MIN_DISTANCE,
     MIN_PROXIMITY,
@@ -121,7 +122,8 @@ class LocalMinDistance(Intersection):
 class MinProximityIntersection(Intersection):
     """Closest points, without cones: stable for what lies flat, many contacts at corners.
 
-    As in SOFA a sphere touches a line not where the line is nearest, but as far from its other end.
+    Departure: a sphere touches a line where the line is nearest; in SOFA v25.06 it does as far from
+    the line's other end, so that a ball on an edge is thrown aside (see `sofa_defects`).
     """
 
     method = MIN_PROXIMITY
@@ -147,7 +149,9 @@ class MinProximityIntersection(Intersection):
         """See Intersection."""
         if isinstance(second, SphereCollisionModel):  # against lines only between their ends
             found = unfiltered(first, second, pairs, self.alarmDistance.get())
-            return _mirrored(found, first, second, self.alarmDistance.get())
+            if keeps_sofa_defects():
+                found = _mirrored(found, first, second, self.alarmDistance.get())
+            return found
         found = super().near(first, second, pairs)
         if self.useSurfaceNormals.get() and first.corners == 3:
             x, triangles = first.surface().x, first.elements[found.element[:, 0]]

@@ -19,6 +19,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vectors,
 )
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.sofa_defects import keeps_sofa_defects
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -245,7 +246,9 @@ class CableModel(Cable):
 class CableConstraint(CableModel):
     """A cable that is pulled in by `value`, or with the force `value`.
 
-    `displacement` is that at the start of the step, one step behind, as in SoftRobots.
+    `displacement` is that at the start of the step, one step behind, as in SoftRobots. Departure:
+    `maxDispVariation` counts from the present length; from that `displacement`, as in SoftRobots,
+    half of it would come out (see `sofa_defects`).
     """
 
     value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
@@ -262,7 +265,9 @@ class CableConstraint(CableModel):
             row = row_parameters(IMPOSE_LAMBDA, value, delta_min=low, delta_max=high)
         else:
             rate = self.limit("maxDispVariation", np.inf)
-            now = self.displacement.get()
+            now = self.cableInitialLength.get() - self.cableLength.get()
+            if keeps_sofa_defects():
+                now = self.displacement.get()
             value = min(max(value, now - rate), now + rate)
             value = min(max(value, low), high)
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)

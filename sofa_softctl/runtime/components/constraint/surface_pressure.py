@@ -11,6 +11,7 @@ from sofa_softctl.runtime.behavior.roles import Cavity
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.sofa_defects import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
@@ -208,17 +209,20 @@ class SurfacePressureConstraint(SurfacePressureModel):
     def resolution(self) -> np.ndarray:
         """See LagrangianConstraint."""
         pressures, growths = self.pressure_limits(), self.growth_limits()
+        growth = self.cavityVolume.get() - self.initialCavityVolume.get()
+        if keeps_sofa_defects():
+            growth = self.volumeGrowth.get()  # a step late
         if self.valueType.get() == "pressure":
-            value = self._bent("pressure", "maxPressureVariation", pressures)
+            value = self._bent(self.pressure.get(), "maxPressureVariation", pressures)
             row = row_parameters(IMPOSE_LAMBDA, value, -math.inf, math.inf, *growths)
         else:
-            value = self._bent("volumeGrowth", "maxVolumeGrowthVariation", growths)
+            value = self._bent(growth, "maxVolumeGrowthVariation", growths)
             row = row_parameters(IMPOSE_DELTA, value, *pressures)
         return row[None, :]
 
-    def _bent(self, quantity: str, variation: str, limits: tuple[float, float]) -> float:
-        """`value`, not too far from the present quantity, then within its limits."""
-        now, rate = self._data[quantity].get(), self.limit(variation, math.inf)
+    def _bent(self, now: float, variation: str, limits: tuple[float, float]) -> float:
+        """`value`, not too far from the present one, then within its limits."""
+        rate = self.limit(variation, math.inf)
         value = min(max(imposed_value(self), now - rate), now + rate)
         return min(max(value, limits[0]), limits[1])
 

@@ -10,6 +10,7 @@ from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianCons
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.sofa_defects import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_LAMBDA, row_parameters
 
 _STRAIN = 1e-10
@@ -143,7 +144,9 @@ class YoungModulusActuator(LagrangianConstraint):
         return np.zeros(1)
 
     def _factor(self) -> float:
-        """lambda of a change by 1: the integrator's."""
+        """lambda of a change by 1: the integrator's; 1 in SoftRobots.Inverse, whatever dt is."""
+        if keeps_sofa_defects():
+            return 1.0
         assert self._context is not None
         solver: Any = self._context.find_upward("ode solver")
         return float(solver.effort_factor)
