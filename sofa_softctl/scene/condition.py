@@ -15,8 +15,7 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.geometry import elements_of
-from sofa_softctl.scene.plausibility.bodies import Body, bodies_of
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,8 @@ class ConditionSettings:
     growth_max: float = 100.0
     """Size of a body by its size at the start, above which the run has diverged [-]."""
     fall_tolerance: float = 0.2
-    """Difference between a body's acceleration and gravity, by gravity, up to which it falls [-]."""
-    displacement_tolerance: float = 0.01
+    """Difference of a body's acceleration from gravity, by gravity, up to which it falls [-]."""
+    displacement_tolerance: float = 0.05
     """Shortfall of an imposed displacement or growth of volume, by it or by a tenth of the length
     or volume at rest, up to which it counts as reached [-]."""
     distance_max: float = 10.0
@@ -75,8 +74,8 @@ class _Drive:
             return ""
         return (
             f"{self.component.getClassName()} '{self.component.getPathName()}' imposes a "
-            f"{self.quantity} of {imposed:.4g}, and at the end there are {measured:.4g}: a limit of "
-            "its own, or the body, lets no more."
+            f"{self.quantity} of {imposed:.4g}, and at the end there are {measured:.4g}: a limit "
+            "of its own, or the body, lets no more."
         )
 
 
@@ -87,10 +86,10 @@ class _WatchedBody:
     body: Body
     size: float
     """Size at the start [length]."""
-    elements: dict[str, np.ndarray]
-    """Vertex numbers of its elements by kind."""
-    orientations: dict[str, np.ndarray]
-    """Signs of the elements' volumes at rest by kind."""
+    elements: np.ndarray
+    """Vertex numbers of its elements, shape (m, 4) or (m, 8); m = 0: it has none that deform."""
+    orientations: np.ndarray
+    """Signs of the elements' volumes at rest, shape (m,)."""
     inverted_count: int = 0
     """Inverted elements at the last check."""
     inverted_count_max: int = 0
@@ -188,7 +187,7 @@ class Condition:
 
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         size = float(np.ptp(x, axis=0).max())
-        if watched.elements and size > self._settings.growth_max * watched.size > 0.0:
+        if len(watched.elements) and size > self._settings.growth_max * watched.size > 0.0:
             raise DivergedError(
                 f"'{watched.name}' diverged by t = {time:.6g}: it is {size:.3g} long, and was "
                 f"{watched.size:.3g} at the start. Try a smaller dt or smaller forces."
@@ -210,8 +209,8 @@ class Condition:
 
     def _findings(self, watched: _WatchedBody) -> Iterator[Finding]:
         if watched.inverted_count_max:
-            total = sum(map(len, watched.elements.values()))
-            kinds = " and ".join(watched.elements)
+            total = len(watched.elements)
+            kinds = "tetrahedra" if watched.elements.shape[1] == 4 else "hexahedra"
             still = watched.inverted_count
             text = (
                 f"{watched.inverted_count_max} of {total} {kinds} of '{watched.name}' were inside "
@@ -242,7 +241,7 @@ class Condition:
         return falls or distance > self._settings.distance_max * max(scene_size, watched.size)
 
 
-def inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:
+def is_inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:
     """Return which elements are turned inside out, bool (m,).
 
     Args:
@@ -250,25 +249,11 @@ def inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> n
         elements: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
         orientations: Signs of their volumes at rest, shape (m,).
     """
-    return volumes(x, elements) * orientations < 0.0
-
-
-def volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Return a multiple of the signed volumes of elements, shape (m,); see `inverted`."""
-    corners = x[elements]
-    if elements.shape[1] == 4:
-        a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
-    else:  # mean edges of a hexahedron along its three directions
-        a = corners[:, [1, 2, 5, 6]].sum(axis=1) - corners[:, [0, 3, 4, 7]].sum(axis=1)
-        b = corners[:, [2, 3, 6, 7]].sum(axis=1) - corners[:, [0, 1, 4, 5]].sum(axis=1)
-        c = corners[:, [4, 5, 6, 7]].sum(axis=1) - corners[:, [0, 1, 2, 3]].sum(axis=1)
-    return np.einsum("mi,mi->m", np.cross(a, b), c)
+    return np.asarray(signed_volumes(x, elements) * orientations < 0.0)
 
 
 def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
-    count = 0
-    for kind, elements in watched.elements.items():
-        count += int(inverted(x, elements, watched.orientations[kind]).sum())
+    count = int(is_inverted(x, watched.elements, watched.orientations).sum())
     if count and not watched.inverted_count_max:
         watched.first_inverted = time
     watched.inverted_count = count
@@ -276,20 +261,8 @@ def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
 
 
 def _watch(body: Body) -> _WatchedBody:
-    state = body.state
-    elements: dict[str, np.ndarray] = {}
-    if body.elastic:
-        for entry in body.node.objects:
-            for kind in ("tetrahedra", "hexahedra"):
-                cells = elements_of(entry, kind)
-                if "Topology" in entry.getClassName() and len(cells) and cells.max() < body.count:
-                    elements.setdefault(kind, cells)
-    if "tetrahedra" in elements:  # made of the hexahedra beside them
-        elements.pop("hexahedra", None)
-    rest = np.asarray(state.rest_position.value, dtype=float)
-    if len(rest) != body.count:
-        rest = np.asarray(state.position.value, dtype=float)
-    orientations = {kind: np.sign(volumes(rest[:, :3], cells)) for kind, cells in elements.items()}
+    elements = body.elements if body.elastic else body.elements[:0]
+    orientations = np.sign(signed_volumes(body.rest, elements))
     return _WatchedBody(body, body.size, elements, orientations)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from sofa_softctl.scene.body import box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.geometry import elements_of
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,38 @@ class Body:
         """Number of its nodes."""
         return len(self.state.position.value)
 
+    @cached_property
+    def rest(self) -> np.ndarray:
+        """Rest positions, or those of now if it has none [length], shape (n, 3)."""
+        rest = np.asarray(self.state.rest_position.value, dtype=float)
+        if len(rest) != self.count:
+            rest = np.asarray(self.state.position.value, dtype=float)
+        return rest[:, :3]
+
+    @cached_property
+    def topology(self) -> Any:
+        """The topology that has its tetrahedra or hexahedra; None if there is none."""
+        for kind in ("tetrahedra", "hexahedra"):
+            for entry in self.node.objects:
+                elements = elements_of(entry, kind)
+                is_topology = "Topology" in entry.getClassName()
+                if is_topology and len(elements) and elements.max() < self.count:
+                    return entry
+        return None
+
+    @cached_property
+    def elements(self) -> np.ndarray:
+        """Vertex numbers of its tetrahedra, shape (m, 4), or else hexahedra, shape (m, 8)."""
+        if self.topology is None:
+            return np.empty((0, 4), dtype=int)
+        tetrahedra = elements_of(self.topology, "tetrahedra")
+        return tetrahedra if len(tetrahedra) else elements_of(self.topology, "hexahedra")
+
+    @property
+    def volume(self) -> float:
+        """Volume of its elements at rest [length^3]; 0 without elements."""
+        return float(np.abs(signed_volumes(self.rest, self.elements)).sum())
+
     def having(self, name: str) -> list[Any]:
         """Components with a Data of that name."""
         return [entry for entry in self.entries if entry.findData(name) is not None]
@@ -50,6 +83,27 @@ class Body:
     def masses(self) -> list[Any]:
         """Masses."""
         return [entry for entry in self.entries if entry.getClassName().endswith("Mass")]
+
+
+def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Return the signed volumes of elements [length^3], shape (m,).
+
+    Of a hexahedron it is the product of its mean edges, which is exact for parallelepipeds.
+
+    Args:
+        x: Positions [length], shape (n, 3).
+        elements: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+    """
+    corners = x[elements]
+    if elements.shape[1] == 4:
+        a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
+        factor = 1.0 / 6.0
+    else:  # four edges along each direction
+        a = corners[:, [1, 2, 5, 6]].sum(axis=1) - corners[:, [0, 3, 4, 7]].sum(axis=1)
+        b = corners[:, [2, 3, 6, 7]].sum(axis=1) - corners[:, [0, 1, 4, 5]].sum(axis=1)
+        c = corners[:, [4, 5, 6, 7]].sum(axis=1) - corners[:, [0, 1, 2, 3]].sum(axis=1)
+        factor = 1.0 / 64.0
+    return factor * np.einsum("mi,mi->m", np.cross(a, b), c)
 
 
 def bodies_of(root: Any) -> list[Body]:

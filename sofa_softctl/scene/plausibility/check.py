@@ -31,7 +31,7 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
     bodies = bodies_of(root)
     return [
         *gravity_warnings(root, bodies, units),
-        *material_warnings(bodies),
+        *material_warnings(bodies, units),
         *(held := holding_warnings(root, bodies)),
         *mesh_warnings(bodies),
         *point_warnings(root),

@@ -1,18 +1,59 @@
-"""Moduli and masses that are zero or negative."""
+"""Moduli and masses that are zero, negative, or those of no material."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sofa_softctl.scene.plausibility.bodies import Body
 from sofa_softctl.scene.plausibility.warning import StartWarning, at
+from sofa_softctl.units import Units
+
+DENSITIES = (10.0, 25_000.0)
+"""Densities between those of the lightest foam and of gold [kg/m^3]."""
+MODULI = (100.0, 1e12)
+"""Young's moduli between those of the softest gel and of diamond [Pa]."""
 
 
-def material_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
-    """Young's moduli and total masses that are not positive."""
-    return [one for body in bodies for one in (*_moduli(body), *_masses(body))]
+def material_warnings(bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
+    """Young's moduli and total masses that are not positive, or in another unit than UNITS."""
+    found = [one for body in bodies for one in (*_moduli(body), *_masses(body))]
+    if units is not None:
+        found += [one for body in bodies if body.elastic for one in _of_no_material(body, units)]
+    return found
+
+
+def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
+    """Density and modulus in SI units that no material has."""
+    for field in body.having("youngModulus"):
+        modulus = float(np.max(np.abs(field.youngModulus.value), initial=0.0))
+        if text := _beyond(
+            modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"
+        ):
+            yield StartWarning(field, f"{at(field)} has youngModulus={modulus:g}: {text}")
+    volume = body.volume
+    masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
+    if volume > 0.0 and masses:
+        density = float(masses[0].totalMass.value) / volume
+        si = units.in_si("mass") / units.in_si("length") ** 3
+        unit = f"{units.mass}/{units.length}^3"
+        if density > 0.0 and (text := _beyond(density, si, DENSITIES, unit, "kg/m^3")):
+            yield StartWarning(
+                masses[0],
+                f"{at(masses[0])} has totalMass={float(masses[0].totalMass.value):g}, a density of "
+                f"{density:.3g}: {text}",
+            )
+
+
+def _beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_unit: str) -> str:
+    """Return a sentence if a positive value is beyond the limits in SI units, else ''."""
+    if value <= 0.0 or limits[0] <= value * si <= limits[1]:
+        return ""
+    return (
+        f"in {unit} that is {value * si:.3g} {si_unit}, and materials have {limits[0]:g} to "
+        f"{limits[1]:g}. Is it in another unit, or is UNITS?"
+    )
 
 
 def _moduli(body: Body) -> list[StartWarning]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.skin import overlaps
-from sofa_softctl.scene.geometry import elements_of
 from sofa_softctl.scene.plausibility.bodies import Body
 from sofa_softctl.scene.plausibility.warning import StartWarning, at
 
@@ -20,23 +18,9 @@ def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
 
 
 def _of_body(body: Body) -> Iterator[StartWarning]:
-    topology, elements = _tetrahedra_of(body)
-    if topology is None:
-        return
-    x = np.asarray(body.state.rest_position.value, dtype=float)
-    if len(x) != body.count:
-        x = np.asarray(body.state.position.value, dtype=float)
-    for text in _faults(x[:, :3], elements):
-        yield StartWarning(topology, f"{at(topology)}: {text}")
-
-
-def _tetrahedra_of(body: Body) -> tuple[Any, np.ndarray]:
-    """The topology that has a body's tetrahedra, and these; (None, empty) if there is none."""
-    for entry in body.node.objects:
-        elements = elements_of(entry, "tetrahedra")
-        if "Topology" in entry.getClassName() and len(elements) and elements.max() < body.count:
-            return entry, elements
-    return None, np.empty((0, 4), dtype=int)
+    if body.elements.shape[1] == 4 and len(body.elements):
+        for text in _faults(body.rest, body.elements):
+            yield StartWarning(body.topology, f"{at(body.topology)}: {text}")
 
 
 def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:

@@ -29,6 +29,8 @@ BOUNDARY_DISTANCE_MAX = 0.2
 Walls that were meshed separately come to 0.1 by their coarseness."""
 _LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]) / 4.0
 """Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
+REVERSED = -0.8
+"""Cosine of the angle between two pieces of a cable below which it turns back on itself [-]."""
 _PRESSED = "SurfacePressure"
 """How the names of components begin that press on a surface."""
 
@@ -98,7 +100,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
                 found += list(_outside(about, x, carrier)) or _collapsed(node, about, x, carrier)
         for entry in node.objects:
             if entry.getClassName().startswith("Cable"):
-                found += _pulled_from_afar(entry, x)
+                found += [*_pulled_from_afar(entry, x), *_to_and_fro(entry, x)]
             if entry.getClassName().startswith(_PRESSED):
                 found += _open_chamber(entry, x)
                 if carrier is not None and not found:
@@ -244,6 +246,31 @@ def _carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh |
                 carriers[path] = CarrierMesh(path, x, elements)
             return carriers[path]
     return None
+
+
+def _to_and_fro(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
+    """A cable that turns back on itself more than once, or stays at a place."""
+    indices = np.asarray(cable.indices.value, dtype=int)
+    if len(indices) < 2 or indices.max() >= len(x):
+        return
+    segments = np.diff(x[indices], axis=0)
+    lengths = np.linalg.norm(segments, axis=1)
+    if (lengths == 0.0).any():
+        k = int(np.argmin(lengths))
+        yield StartWarning(
+            cable,
+            f"{at(cable)}: entries {k} and {k + 1} of its 'indices' are points at the same place, "
+            f"{point(x[indices[k]])}. Leave one of them out.",
+        )
+        return
+    along = segments / lengths[:, None]
+    turns = int((np.einsum("ki,ki->k", along[1:], along[:-1]) < REVERSED).sum())
+    if turns > 1:
+        yield StartWarning(
+            cable,
+            f"{at(cable)}: it turns back on itself at {turns} of its {len(indices)} points. Are "
+            "its 'indices' in the order along the cable?",
+        )
 
 
 def _pulled_from_afar(user: Any, x: np.ndarray) -> list[StartWarning]:

@@ -17,15 +17,31 @@ TOLERANCE_RATIO_MAX = 0.01
 DAMPING_MAX = 10.0
 """rayleighMass times dt above which nine tenths of a velocity are lost in a step [-]."""
 
+SINGLE = ("CollisionPipeline", "CollisionResponse", "AnimationLoop", "ConstraintSolver")
+"""Endings of components of which a node has one."""
+
 
 def solver_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
     """Iterations, tolerances and damping that cancel the problem; doubled masses and materials."""
     found: list[StartWarning] = []
     for node in nodes_of(root):
+        found += _several(node)
         for entry in node.objects:
             if text := "; ".join(_numbers(root, entry)):
                 found.append(StartWarning(entry, f"{at(entry)} {text}."))
     return found + [warning for body in bodies for warning in _doubled(body)]
+
+
+def _several(node: Any) -> Iterator[StartWarning]:
+    """Two components in a node of which one counts."""
+    for ending in SINGLE:
+        same = [entry for entry in node.objects if entry.getClassName().endswith(ending)]
+        if len(same) > 1:
+            yield StartWarning(
+                same[1],
+                f"{at(same[1])} is beside {same[0].getClassName()} '{same[0].getPathName()}', and "
+                "only one of them counts. Leave one out.",
+            )
 
 
 def _numbers(root: Any, entry: Any) -> Iterator[str]:
@@ -76,5 +92,6 @@ def _acts_on_same(first: Any, second: Any) -> bool:
     if not masses and first.getClassName() != second.getClassName():
         return False
     links = [entry.findLink("topology") for entry in (first, second)]
-    paths = [link.getLinkPath() if link is not None else "" for link in links]
-    return paths[0] == paths[1]
+    linked = [link.getLinkedBase() if link is not None else None for link in links]
+    paths = {entry.getPathName() for entry in linked if entry is not None}
+    return len(paths) < 2

@@ -10,8 +10,9 @@ import numpy as np
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record
-from sofa_softctl.scene.condition import inverted, volumes
+from sofa_softctl.scene.condition import is_inverted
 from sofa_softctl.scene.geometry import geometry_in
+from sofa_softctl.scene.plausibility.bodies import signed_volumes
 from sofa_softctl.status import Status
 from sofa_softctl.view.terminal.numbers import counted
 
@@ -54,10 +55,10 @@ def _inverted(record: Record) -> Iterator[tuple[str, str]]:
     for body in bodies:
         if not len(body.tetrahedra):
             continue
-        orientations = np.sign(volumes(body.rest, body.tetrahedra))
+        orientations = np.sign(signed_volumes(body.rest, body.tetrahedra))
         positions = record.channels[f"{body.name}.position"]
         counts = np.array(
-            [int(inverted(x[:, :3], body.tetrahedra, orientations).sum()) for x in positions]
+            [int(is_inverted(x[:, :3], body.tetrahedra, orientations).sum()) for x in positions]
         )
         if counts.any():
             first = record.time[int(np.argmax(counts > 0))]

@@ -104,8 +104,8 @@ class IdentityMapping(CopyMapping):
                 self,
                 f"{describe(self._where)}: {self.describe()} replaces the {len(own.get())} "
                 f"positions of {self.child.describe()} by the {self.parent.count} of "
-                f"{self.parent.describe()}, as in SOFA: elements and indices there mean other nodes "
-                "now. Use a BarycentricMapping or SubsetMapping for points of their own.",
+                f"{self.parent.describe()}, as in SOFA: elements and indices there mean other "
+                "nodes now. Use a BarycentricMapping or SubsetMapping for points of their own.",
             )
         self.child.resize(self.parent._data["position"].get())
         numbers = np.arange(self.parent.count)
