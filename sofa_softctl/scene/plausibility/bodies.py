@@ -81,8 +81,9 @@ class Body:
 
     @property
     def masses(self) -> list[Any]:
-        """Masses."""
-        return [entry for entry in self.entries if entry.getClassName().endswith("Mass")]
+        """Masses, of its own and of what it carries."""
+        names = ((entry, entry.getClassName()) for entry in self.entries)
+        return [e for e, name in names if name.endswith("Mass") and name != "GenerateRigidMass"]
 
 
 def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -103,7 +104,7 @@ def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
         b = corners[:, [2, 3, 6, 7]].sum(axis=1) - corners[:, [0, 1, 4, 5]].sum(axis=1)
         c = corners[:, [4, 5, 6, 7]].sum(axis=1) - corners[:, [0, 1, 2, 3]].sum(axis=1)
         factor = 1.0 / 64.0
-    return factor * np.einsum("mi,mi->m", np.cross(a, b), c)
+    return np.asarray(factor * np.einsum("mi,mi->m", np.cross(a, b), c))
 
 
 def bodies_of(root: Any) -> list[Body]:

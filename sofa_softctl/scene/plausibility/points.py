@@ -265,7 +265,7 @@ def _to_and_fro(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
         return
     along = segments / lengths[:, None]
     turns = int((np.einsum("ki,ki->k", along[1:], along[:-1]) < REVERSED).sum())
-    if turns > 1:
+    if turns > max(2, len(indices) // 4):
         yield StartWarning(
             cable,
             f"{at(cable)}: it turns back on itself at {turns} of its {len(indices)} points. Are "

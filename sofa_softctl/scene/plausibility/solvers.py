@@ -73,9 +73,9 @@ def _numbers(root: Any, entry: Any) -> Iterator[str]:
 
 def _doubled(body: Body) -> Iterator[StartWarning]:
     """Two masses on one state, or two materials of one kind on the same elements."""
-    own = list(body.node.objects)
-    masses = [entry for entry in own if entry.getClassName().endswith("Mass")]
-    fields = [entry for entry in own if entry.findData("youngModulus") is not None]
+    path = body.node.getPathName()
+    masses = [entry for entry in body.masses if entry.getContext().getPathName() == path]
+    fields = [e for e in body.node.objects if e.findData("youngModulus") is not None]
     for entries, what in ((masses, "masses add up"), (fields, "materials add up")):
         same = [entry for entry in entries[1:] if _acts_on_same(entries[0], entry)]
         if same:
