@@ -389,8 +389,9 @@ def test_strict_gathers_all_warnings_in_one_error(scene):
     path = scene("cm, kg, s", fem=fem(0.4), dt="warnings.warn('mine', UserWarning)")
     with pytest.raises(SceneError) as error:
         Session(path, strict=True)
-    first, second, third = str(error.value).splitlines()
-    assert "gravity is 9810 cm/s^2" in first and "the body sags by" in second
+    first, modulus, density, sag, third = str(error.value).splitlines()
+    assert "gravity is 9810 cm/s^2" in first and "the body sags by" in sag
+    assert "that is 40 Pa" in modulus and "kg/cm^3 that is 1.11 kg/m^3" in density
     assert re.fullmatch(rf"{path}:\d+: mine", third)
 
 

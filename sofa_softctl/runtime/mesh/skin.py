@@ -50,9 +50,7 @@ def skin_of(mesh: Mesh) -> Skin:
 def measured(positions: np.ndarray, triangles: np.ndarray) -> Skin:
     """How well triangles of shape (k, 3) close."""
     directed = triangles[:, np.array(TRIANGLE_EDGES)].reshape(-1, 2)
-    _, edge, count = np.unique(
-        np.sort(directed, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
+    _, edge, count = np.unique(rows_as_keys(directed), return_inverse=True, return_counts=True)
     rising = np.bincount(edge.ravel(), directed[:, 0] < directed[:, 1], minlength=len(count))
     a, b, c = np.moveaxis((positions - positions[:1])[triangles], 1, 0)  # (k, 3) each
     return Skin(
@@ -64,12 +62,23 @@ def measured(positions: np.ndarray, triangles: np.ndarray) -> Skin:
     )
 
 
+def rows_as_keys(rows: np.ndarray) -> np.ndarray:
+    """Return a number for each row of point indices, the same for the same points, shape (k,).
+
+    Numbers are ordered as the sorted rows are; they are many times faster to compare than rows.
+    """
+    ordered = np.sort(rows, axis=1)
+    base = int(ordered.max(initial=0)) + 1
+    if base ** rows.shape[1] >= 2**63:
+        return np.unique(ordered, axis=0, return_inverse=True)[1].ravel()
+    powers = base ** np.arange(rows.shape[1] - 1, -1, -1)
+    return np.asarray(ordered.astype(np.int64) @ powers)
+
+
 def overlaps(mesh: Mesh) -> int:
     """How many faces have both tetrahedra on the same side, or more than two tetrahedra."""
     faces, opposite = _faces(mesh.tetrahedra)
-    _, face, count = np.unique(
-        np.sort(faces, axis=1), axis=0, return_inverse=True, return_counts=True
-    )
+    _, face, count = np.unique(rows_as_keys(faces), return_inverse=True, return_counts=True)
     order = np.argsort(face.ravel(), kind="stable")
     first = order[(np.cumsum(count) - count)[count == 2]]
     second = order[(np.cumsum(count) - 1)[count == 2]]
@@ -84,9 +93,7 @@ def _boundary(mesh: Mesh) -> np.ndarray:
     turned = volumes(mesh) < 0.0
     rows[turned] = rows[turned][:, [1, 0, 2, 3]]
     faces, _ = _faces(rows)
-    _, first, count = np.unique(
-        np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
-    )
+    _, first, count = np.unique(rows_as_keys(faces), return_index=True, return_counts=True)
     return faces[np.sort(first[count == 1])]
 
 

@@ -95,7 +95,7 @@ def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
         x: Positions [length], shape (n, 3).
         elements: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
     """
-    corners = x[elements]
+    corners = x.T[:, elements.T]  # axis, corner, element: np.cross takes three times as long
     if elements.shape[1] == 4:
         a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
         factor = 1.0 / 6.0
@@ -104,7 +104,12 @@ def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
         b = corners[:, [2, 3, 6, 7]].sum(axis=1) - corners[:, [0, 1, 4, 5]].sum(axis=1)
         c = corners[:, [4, 5, 6, 7]].sum(axis=1) - corners[:, [0, 1, 2, 3]].sum(axis=1)
         factor = 1.0 / 64.0
-    return np.asarray(factor * np.einsum("mi,mi->m", np.cross(a, b), c))
+    volumes = (
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+        + a[1] * (b[2] * c[0] - b[0] * c[2])
+        + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
+    return np.asarray(factor * volumes)
 
 
 def bodies_of(root: Any) -> list[Body]:

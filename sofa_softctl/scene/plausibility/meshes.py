@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.skin import overlaps
+from sofa_softctl.runtime.mesh.skin import overlaps, rows_as_keys
 from sofa_softctl.scene.plausibility.bodies import Body
 from sofa_softctl.scene.plausibility.warning import StartWarning, at
 
@@ -25,7 +25,7 @@ def _of_body(body: Body) -> Iterator[StartWarning]:
 
 def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:
     total = len(elements)
-    distinct = np.unique(np.sort(elements, axis=1), axis=0)
+    distinct = np.unique(rows_as_keys(elements))
     if len(distinct) < total:
         yield (
             f"{total - len(distinct)} of {total} tetrahedra are there twice: the body is stiffer "

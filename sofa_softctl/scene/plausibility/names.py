@@ -71,7 +71,7 @@ def _uncalled(controller: Any) -> Iterator[str]:
 
 
 def _is_mentioned(kind: type, name: str) -> bool:
-    """Return True if the code beside a class has the name of its method anywhere else."""
+    """Return True if the code beside a class calls its method, or hands it on."""
     try:
         text = inspect.getsource(sys.modules[kind.__module__])
     except (KeyError, OSError, TypeError):
@@ -79,4 +79,4 @@ def _is_mentioned(kind: type, name: str) -> bool:
             text = inspect.getsource(kind)
         except (OSError, TypeError):
             return True
-    return len(re.findall(rf"(?<!def )\b{name}\b", text)) > 0
+    return bool(re.search(rf"\.{name}\b|getattr\([^)]*['\"]{name}['\"]", text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,13 @@ class CarrierMesh:
     @cached_property
     def edges(self) -> np.ndarray:
         """Longest edge of the elements at each node [length], shape (n,)."""
-        corners = self.x[self.elements]
+        corners = self.x.T[:, self.elements.T]  # axis, corner, element
         longest = np.zeros(len(self.elements))
-        for i in range(corners.shape[1]):
-            for j in range(i):
-                longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=1))
+        for i, j in combinations(range(corners.shape[1]), 2):
+            longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=0))
+        order = np.argsort(longest)  # of several elements at a node the longest comes last
         edges = np.zeros(len(self.x))
-        np.maximum.at(edges, self.elements, np.sqrt(longest)[:, None])
+        edges[self.elements[order]] = np.sqrt(longest[order])[:, None]
         return edges
 
     @cached_property
@@ -118,10 +119,10 @@ def _user_of(node: Any) -> Any:
 
 def _outside(about: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
     """Points farther than an element outside."""
-    is_outside = carrier.is_outside(x)
+    distance, edge = carrier.distances(x)
+    is_outside = (distance > edge) & (edge > 0.0)
     if not is_outside.any():
         return
-    distance, edge = carrier.distances(x)
     worst = int(np.argmax(np.where(is_outside, distance, 0.0)))
     yield StartWarning(
         about,
@@ -143,9 +144,10 @@ def _collapsed(
     if len(x) < 3 or not (has_cells or about.getClassName().startswith("Cable")):
         return
     size = float(np.ptp(x, axis=0).max())
+    if size > COLLAPSED_RATIO * carrier.edges.max():
+        return
     edge = float(carrier.distances(x)[1].min())
-    guess = _unit_guess(x, carrier)
-    if size < COLLAPSED_RATIO * edge and guess:
+    if size < COLLAPSED_RATIO * edge and (guess := _unit_guess(x, carrier)):
         yield StartWarning(
             about,
             f"{at(about)}: its {len(x)} points are within {size:.3g} of each other, inside one "

@@ -12,7 +12,7 @@ from sofa_softctl.scene.plausibility.warning import StartWarning, at
 
 RESIDUAL_RATIO_MAX = 0.5
 """Tolerance of conjugate gradients above which hardly an iteration is needed [-]."""
-TOLERANCE_RATIO_MAX = 0.01
+TOLERANCE_RATIO_MAX = 0.1
 """Tolerance of a constraint solver by the size of the scene, above which gaps stay open [-]."""
 DAMPING_MAX = 10.0
 """rayleighMass times dt above which nine tenths of a velocity are lost in a step [-]."""
