@@ -12,6 +12,8 @@ import Sofa.Core
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import UsageError
 from sofa_softctl.runtime.core.event import key_pressed, key_released
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.plausibility.names import hears_keys
 from sofa_softctl.scene.sofa.animate import controllers_of
 
 NAMES = {
@@ -24,6 +26,8 @@ NAMES = {
     "minus": "-",
 }
 """Keys that are more than a character, and what SOFA's key events carry for them."""
+_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
+"""Components, besides controllers in Python, that hear keys."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
         del event
         now = float(self.root.time.value) + 1e-9 * float(self.root.dt.value)  # sums of dt round
         while self.pressed < len(self.keys) and self.keys[self.pressed].time <= now:
+            if not self.pressed:
+                self._warn_of_no_listener()
             key = self.keys[self.pressed].key
             self.pressed += 1
             for sent in (key_pressed(key), key_released(key)):
@@ -86,6 +92,17 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
                     continue
                 for controller in controllers_of(Sofa, self.root):  # of a real SOFA
                     getattr(controller, sent.handler, controller.onEvent)(dict(sent))
+
+    def _warn_of_no_listener(self) -> None:
+        entries = (entry for node in nodes_of(self.root) for entry in node.objects)
+        others = (entry for entry in controllers_of(Sofa, self.root) if entry is not self)
+        if any(map(hears_keys, others)) or any(e.getClassName() in _HEAR_KEYS for e in entries):
+            return
+        Sofa.msg_warning(
+            self,
+            "a key is pressed, and nothing in the scene hears it: no controller has a method "
+            "onKeypressedEvent(self, event).",
+        )
 
     def reset(self) -> None:
         """From the first key again."""

@@ -78,3 +78,20 @@ def test_the_command_presses_keys(softctl, scene):
     status, out, _ = softctl("run", scene, "--steps", 3, "--key", "t=0.01:+", "--quiet")
     assert status == 0
     assert "('down', '+', 0.01)" in out
+
+
+@pytest.mark.usefixtures("tolerant")
+@pytest.mark.parametrize(("method", "heard"), [("onKeypressedEvent", True), ("onKeydown", False)])
+def test_a_key_that_nobody_hears_is_warned_of_once(tmp_path, caplog, method, heard):
+    from sofa_softctl.scene.keys import KeyPress, KeyPresses
+
+    path = tmp_path / "scene.py"
+    path.write_text(SCENE.replace("def onKeypressedEvent", f"def {method}"))
+    keys = [KeyPress.parse("t=0:+"), KeyPress.parse("t=0.01:-")]
+    with Session(
+        path,
+        backend="embedded",
+        add=lambda root: root.addObject(KeyPresses(name="keys", root=root, keys=keys)),
+    ) as session:
+        session.step(3)
+    assert caplog.text.count("nothing in the scene hears it") == (0 if heard else 1)

@@ -10,6 +10,8 @@ from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
 from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver
 from sofa_softctl.runtime.core.data.types import Int, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class NodeConstraint(ProjectiveConstraint):
@@ -18,6 +20,8 @@ class NodeConstraint(ProjectiveConstraint):
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
     matrix_rows: ClassVar[bool] = True
     """Whether the rows of its nodes are identity."""
+    _has_released = False
+    """Whether a warning said that its nodes are free."""
 
     indices = Integers([0], "Nodes on which it acts.")
     topology = LinkType("Unused: the mesh does not change.")
@@ -59,6 +63,18 @@ class NodeConstraint(ProjectiveConstraint):
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         """See ProjectiveConstraint."""
         return self.mask(self.matrix_rows)
+
+    def warn_of_release(self, last: float) -> None:
+        """Warn, once, that its nodes are free after the last of its times."""
+        if self._has_released:
+            return
+        self._has_released = True
+        message.warning(
+            self,
+            f"{describe(self._where)}: {self.describe()} lets its nodes go at "
+            f"t = {self.time():.4g}, since the last of its 'keyTimes' is {last:.4g}, as in SOFA. "
+            "Repeat the last entry at a later time to hold them.",
+        )
 
     def time(self) -> float:
         """The scene's time."""

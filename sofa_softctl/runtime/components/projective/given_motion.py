@@ -177,7 +177,10 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         if len(times) < 2 or time < times[0]:
             return None
         if time > times[-1]:
-            return given[-1] if self.continueAfterEnd.get() else None
+            if self.continueAfterEnd.get():
+                return given[-1]
+            self.warn_of_release(float(times[-1]))
+            return None
         if time == times[-1]:
             return given[-1]
         k = int(np.searchsorted(times, time, side="right")) - 1

@@ -8,8 +8,6 @@ import numpy as np
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Derivs, Int, Real, Reals
-from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.mapping import rigid
 from sofa_softctl.runtime.mesh.rotation import quaternion_zyx
 
@@ -39,7 +37,6 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         """
         super().init()
         self._x0: np.ndarray | None = None
-        self._has_let_go = False
         times, movements = self.keyTimes.get(), self.movements.get()
         if not len(movements) and len(times) == 1:
             return
@@ -53,14 +50,8 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         """Between which times it is."""
         times = self.keyTimes.get()
         span = span_at(self.time(), times, self.movements.get())
-        if span is None and not self._has_let_go and len(times) > 1 and self.time() >= times[-1]:
-            self._has_let_go = True
-            message.warning(
-                self,
-                f"{describe(self._where)}: {self.describe()} lets its nodes go at "
-                f"t = {self.time():.4g}, since its last of 'keyTimes' is {times[-1]:.4g}, as in "
-                "SOFA. Repeat the last movement at a later time to hold them.",
-            )
+        if span is None and len(times) > 1 and self.time() >= times[-1]:
+            self.warn_of_release(float(times[-1]))
         return span
 
     def fixed(self) -> np.ndarray:

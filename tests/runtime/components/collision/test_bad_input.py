@@ -268,9 +268,9 @@ def test_friction_is_a_number_that_is_not_negative(root, detection, surface, fly
 
 @pytest.mark.parametrize("missing", ["BruteForceBroadPhase", "BVHNarrowPhase", "response"])
 def test_without_a_part_of_the_pipeline_there_are_no_contacts(
-    root, detection, surface, flying, run, missing
+    root, detection, surface, flying, run, missing, told
 ):
-    """As in SOFA: bodies fall through each other."""
+    """As in SOFA: bodies fall through each other, and a warning names the part."""
     pipeline = detection(root)
     for entry in list(root.objects):
         if missing in (entry.getClassName(), entry.getName()):
@@ -281,6 +281,22 @@ def test_without_a_part_of_the_pipeline_there_are_no_contacts(
     run(root, 20)
     assert not pipeline.contacts
     assert body.dofs.position.value[:, 2].max() < 0.9
+    part = "CollisionResponse" if missing == "response" else missing
+    (text,) = (text for text in told() if "finds no contacts, since its node has no" in text)
+    assert text.endswith(f"Add {part}.")
+
+
+def test_the_old_name_of_the_two_phases_adds_both(root, detection, surface, flying, run):
+    pipeline = detection(root)
+    for name in ("BruteForceBroadPhase", "BVHNarrowPhase"):
+        root.removeObject(root.getObject(name))
+    root.addObject("BruteForceDetection")
+    root.gravity = [0.0, 0.0, -10.0]
+    body = flying(root, "one", surface)
+    surface(root.addChild("two"), CORNERS - [0.0, 0.0, 1.06], simulated=False)
+    run(root, 20)
+    assert pipeline.contacts
+    assert body.dofs.position.value[:, 2].min() > -0.02
 
 
 def one_point(node):

@@ -123,3 +123,22 @@ def test_points_still_need_a_state_of_points(ball, root):
     root.ball.addObject("PointCollisionModel")
     with pytest.raises(SceneError, match="PointCollisionModel .* needs points, but"):
         simulation.init(root)
+
+
+@pytest.mark.parametrize(("defects", "rests"), [("0", True), ("1", False)])
+def test_a_ball_rests_on_the_edge_of_two_triangles(ball, root, monkeypatch, defects, rests):
+    """Where the line is nearest; SOFA mirrors the point along the line, and the ball slides off."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
+    root.gravity = [0.0, 0.0, -10.0]
+    dofs = ball(speed=(0.0, 0.0, 0.0), floor=False)
+    floor = root.addChild("floor")
+    corners = [[-9.0, -7.0, 0.0], [9.0, -7.0, 0.0], [9.0, 11.0, 0.0], [-9.0, 11.0, 0.0]]
+    floor.addObject("MeshTopology", position=corners, triangles=[[0, 1, 2], [0, 2, 3]])
+    floor.addObject("MechanicalObject")
+    for kind in ("Triangle", "Line", "Point"):
+        floor.addObject(f"{kind}CollisionModel", moving=False, simulated=False)
+    dofs.position.value = [[2.0, 4.0, RADIUS + 0.5, 0.0, 0.0, 0.0, 1.0]]  # above the diagonal
+    simulation.init(root)
+    simulation.animateNSteps(root, 50)
+    place = dofs.position.value[0, :3]
+    assert (np.abs(place - [2.0, 4.0, RADIUS + 0.5]).max() < 1e-6) == rests

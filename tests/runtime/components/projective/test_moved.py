@@ -154,3 +154,22 @@ def test_points_that_are_attached_both_ways_share_a_weighted_part_of_their_force
     second[[2, 1]] -= step
     assert after[id(one.dofs)] == pytest.approx(first)
     assert after[id(two.dofs)] == pytest.approx(second)
+
+
+@pytest.mark.usefixtures("tolerant")
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("LinearMovementProjectiveConstraint", MOVED),
+        (
+            "LinearVelocityProjectiveConstraint",
+            {"indices": [1], "keyTimes": [0, 1], "velocities": [[0, 0, 0], [1, 2, 3]]},
+        ),
+    ],
+)
+def test_nodes_that_are_let_go_are_said_once(body, root, caplog, kind, values):
+    body(kind, **values)
+    simulation.animateNSteps(root, 100)
+    assert "lets its nodes go" not in caplog.text
+    simulation.animateNSteps(root, 5)
+    assert caplog.text.count("lets its nodes go at t = 1") == 1

@@ -1,0 +1,37 @@
+"""The page of differences from SOFA names every component whose docstring has one."""
+
+import re
+from pathlib import Path
+
+from sofa_softctl.runtime import components
+from sofa_softctl.runtime.core import factory
+
+PAGE = Path("docs/explanation/where-we-differ.md").read_text(encoding="utf-8")
+
+
+def test_every_departure_is_on_the_page():
+    kinds = (factory.find(name) for name in components.__all__)
+    departing = {
+        kind.__name__
+        for kind in kinds
+        if isinstance(kind, type) and re.search(r"\bDepartures?\b", vars(kind).get("__doc__") or "")
+    }
+    assert len(departing) >= 8
+    assert {name for name in departing if f"`{name}" not in PAGE} == set()
+
+
+def test_every_use_of_the_variable_is_in_the_table():
+    """Modules that ask for SOFA's defects; the page has a row for each."""
+    modules = {
+        path.stem
+        for path in Path("sofa_softctl/runtime").rglob("*.py")
+        if "keeps_sofa_defects()" in path.read_text(encoding="utf-8")
+    } - {"sofa_defects"}
+    rows = {
+        "cable": "`CableConstraint.maxDispVariation`",
+        "surface_pressure": "`SurfacePressureConstraint.maxVolumeGrowthVariation`",
+        "intersection": "`MinProximityIntersection`",
+        "young_modulus": "`YoungModulusActuator`",
+    }
+    assert modules == rows.keys()
+    assert all(row in PAGE for row in rows.values())
