@@ -39,6 +39,7 @@ def soft_body(positions, tetrahedra, modulus=400.0):
     ]
 
 
+POSITIONS = box_of_tetrahedra(3, 3, 6)[0]
 CABLE = [[4.0, 10.0, z] for z in (5.0, 30.0, 55.0, 70.0, 85.0)]
 
 
@@ -490,6 +491,21 @@ FAULTS = {
         "finger",
         changed("body/cable", "CableConstraint", indices=[0, 1, 1, 2]),
         "entries 1 and 2 of its 'indices' are points at the same place",
+        0,
+    ),
+    "clamp in metres": (
+        "finger",
+        changed("body", "BoxROI", box=[0.001, 0.001, -0.001, 0.021, 0.021, 0.001]),
+        "holds no node of 54, which lie from .* Times 0.001 some are inside",
+        0,
+    ),
+    "picture in metres": (
+        "finger",
+        lambda scene: (
+            scene.add("body/picture", "OglModel", position=1e3 * POSITIONS, triangles=[[0, 1, 9]]),
+            scene.add("body/picture", "BarycentricMapping"),
+        ),
+        "Times 0.001 they lie in it",
         0,
     ),
     "no weight": ("finger", option(weight=[[0.0, 0.0, 0.0]]), "all entries of 'weight' are 0", 0),

@@ -89,12 +89,12 @@ def point_warnings(root: Any) -> list[StartWarning]:
     found: list[StartWarning] = []
     carriers: dict[str, CarrierMesh] = {}
     for node in nodes_of(root):
-        state = own_state(node)
+        state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
         x = np.asarray(state.position.value, dtype=float)[:, :3]
-        mapping, carrier = node.getMechanicalMapping(), None
-        if mapping is not None and mapping.getClassName() == "BarycentricMapping":
+        mapping, carrier = _barycentric_of(node), None
+        if mapping is not None:
             carrier = _carrier_of(mapping, carriers)
             if carrier is not None:
                 about = _user_of(node) or mapping
@@ -107,6 +107,17 @@ def point_warnings(root: Any) -> list[StartWarning]:
                 if carrier is not None and not found:
                     found += _off_boundary(entry, x, carrier)
     return found
+
+
+def _visual_of(node: Any) -> Any:
+    """The surface that a GUI draws in a node; None if there is none."""
+    visuals = [entry for entry in node.objects if entry.getClassName() == "OglModel"]
+    return visuals[0] if visuals else None
+
+
+def _barycentric_of(node: Any) -> Any:
+    mappings = [e for e in node.objects if e.getClassName() == "BarycentricMapping"]
+    return mappings[0] if mappings else None
 
 
 def _user_of(node: Any) -> Any:

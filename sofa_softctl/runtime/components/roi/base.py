@@ -13,6 +13,8 @@ from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Int, In
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 
+UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
+"""Factors between units of length that are tried where a region is empty."""
 KINDS = {
     "edges": ("edgeIndices", "edgeOutIndices", "computeEdges"),
     "triangles": ("triangleIndices", "triangleOutIndices", "computeTriangles"),
@@ -95,7 +97,25 @@ class RegionOfInterest(Engine):
         super().init()
         self.update_outputs()
         if not len(self._data["indices"].get()):
-            message.warning(self, f"{describe(self._where)}: {self.describe()} holds no node.")
+            message.warning(
+                self,
+                f"{describe(self._where)}: {self.describe()} holds no node{self._explain_empty()}",
+            )
+
+    def _explain_empty(self) -> str:
+        """Return where the points are, and in which unit of length they would lie inside."""
+        points = np.asarray(self.position.get(), dtype=float)[:, :3]
+        if not len(points) or not self.has_shape():
+            return "."
+        low, high = (
+            ", ".join(f"{value:.4g}" for value in corner)
+            for corner in (points.min(axis=0), points.max(axis=0))
+        )
+        text = f" of {len(points)}, which lie from [{low}] to [{high}]."
+        for factor in UNIT_FACTORS:
+            if self.contains(points * factor).any():
+                return f"{text} Times {factor:g} some are inside: are they in another unit?"
+        return text
 
     def find_points(self) -> Data:
         """The points to look at."""
