@@ -31,6 +31,8 @@ class ConditionSettings:
     displacement_tolerance: float = 0.05
     """Shortfall of an imposed displacement or growth of volume, by it or by a tenth of the length
     or volume at rest, up to which it counts as reached [-]."""
+    travel_max: float = 0.5
+    """Motion in a step by the size of a body, above which it passes other bodies unseen [-]."""
     distance_max: float = 10.0
     """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
 
@@ -97,6 +99,8 @@ class _WatchedBody:
     """Time of the first check with inverted elements [time]."""
     outside_since: float | None = None
     """Time since when it is outside the scene's box of the start [time]; None: it is inside."""
+    speed_max: float = 0.0
+    """Largest mean speed at a check [length/time]."""
     time: float = 0.0
     """Time of the last check [time]."""
     velocity: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
@@ -126,6 +130,7 @@ class Condition:
     def __init__(
         self, root: Any, time: float = 0.0, settings: ConditionSettings | None = None
     ) -> None:
+        self._root = root
         self._settings = settings or ConditionSettings()
         self._gravity = np.asarray(root.gravity.value, dtype=float)
         self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
@@ -197,6 +202,7 @@ class Condition:
         velocity = np.asarray(watched.body.state.velocity.value, dtype=float)[:, :3].mean(axis=0)
         watched.acceleration = (velocity - watched.velocity) / (time - watched.time)
         watched.time, watched.velocity = time, velocity
+        watched.speed_max = max(watched.speed_max, float(np.linalg.norm(velocity)))
         if not self._gap(x) > watched.size:
             watched.outside_since = None
         elif watched.outside_since is None:
@@ -223,11 +229,18 @@ class Condition:
                 text += "do not trust the motion meanwhile. "
             yield Finding(f"{text}Try a smaller dt, smaller forces, or a finer mesh.", bool(still))
         if watched.outside_since is not None and self._has_left(watched):
+            travel = watched.speed_max * float(self._root.dt.value)
+            fast = (
+                f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what it "
+                "passes within a step is not seen. Try a smaller dt."
+                if travel > self._settings.travel_max * watched.size > 0.0
+                else ""
+            )
             centre = ", ".join(f"{value:.4g}" for value in watched.positions.mean(axis=0))
             yield Finding(
                 f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
                 f"outside all that was there at the start, and at the end at [{centre}]. Is there "
-                "something that should have held it, and does contact detection see it?",
+                f"something that should have held it, and does contact detection see it?{fast}",
                 False,
             )
 

@@ -24,6 +24,7 @@ from sofa_softctl.scene.condition import Condition
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.gathered import gathered_warnings
+from sofa_softctl.scene.plausibility.names import unread_parameters
 from sofa_softctl.scene.plausibility.strict import strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
@@ -117,6 +118,12 @@ class Session:
             raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
         self._simulation.init(self.root)
         Sofa: Any = self.backend.Sofa
+        for name in unread_parameters(self._create, self.parameters):
+            Sofa.msg_warning(
+                self.root,
+                f"createScene of '{self.name}' never reads its parameter '{name}', so that "
+                f"{name}={self.parameters[name]} changes nothing.",
+            )
         for component, text in implausible(self.root, self.units):
             Sofa.msg_warning(component, text)
         from sofa_softctl.scene.controller import SceneController  # it imports Sofa

@@ -33,6 +33,10 @@ def createScene(root, young=500.0, pull=0.0, trouble="", pause=0.0):
     if trouble == "diverge":
         made.body.dofs.position.value = made.body.getTopology().position.value
         made.body.dofs.velocity.value = np.full((12, 3), 1e200)
+    if trouble == "fold":  # its rest shape mirrored
+        x = np.array(made.body.getTopology().position.value)
+        made.body.dofs.rest_position.value = x
+        made.body.dofs.position.value = x * [1.0, 1.0, -1.0]
     if trouble == "hang":
         time.sleep(600.0)
     if trouble == "memory":

@@ -66,6 +66,23 @@ def test_a_measure_says_whether_runs_succeeded(tmp_path, workers):
     assert found.failed.sum() == 5 and found.counts() == {"REACHED": 4, "NOT_REACHED": 5}
 
 
+def test_a_run_with_inverted_elements_is_no_success(tmp_path, workers):
+    """Whatever the measure says; the reason is in the row."""
+    path = tall(tmp_path, -1e3)
+    text = path.read_text().replace(
+        "[parameters.young]", '[parameters.trouble]\nvalues = ["", "fold"]\n[parameters.young]'
+    )
+    path.write_text(
+        text.replace("count = 3", "count = 2").replace("[[0.0], [2.0], [4.0]]", "[[0.0]]")
+    )
+    found = done(path, workers)
+    assert found.counts() == {"REACHED": 2, "NOT_REACHED": 2}
+    reasons = [reason or "" for reason in found.rows["reason"].to_pylist()]
+    assert ["inside out" in reason for reason in reasons] == [
+        trouble == "fold" for trouble in found.rows["trouble"].to_pylist()
+    ]
+
+
 def test_rows_by_another_criterion_are_not_mixed(tmp_path, workers):
     path = tall(tmp_path, 0.0)
     done(path, workers)

@@ -151,6 +151,21 @@ def test_a_simulation_that_diverges_truncates_its_episode(make_env):
     assert play(env, 1)[0].tobytes() == play(make_env(reward=reward), 1)[0].tobytes()
 
 
+def test_an_episode_with_inverted_elements_is_cut_short(make_env, monkeypatch):
+    """At the end of each decision bodies are looked at."""
+
+    def check(self, time):
+        if time > 0.05:
+            raise DivergedError("a body is inside out")
+
+    monkeypatch.setattr("sofa_softctl.scene.condition.Condition.raise_if_inverted", check)
+    env = make_env()
+    env.reset(seed=0)
+    while not (outcome := env.step(np.zeros(1)))[3]:
+        assert outcome[4]["time"] <= 0.05
+    assert outcome[4]["truncation"] == "diverged: a body is inside out"
+
+
 def test_a_scene_that_always_diverges_at_once_is_an_error(make_env):
     def begin(episode):
         episode.goal["x"] = np.zeros(1)

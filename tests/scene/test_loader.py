@@ -242,3 +242,20 @@ def test_sofas_own_load_builds_a_scene_that_init_then_starts(Sofa, scene_file):
     Sofa.Simulation.animate(root, root.dt.value)
     Sofa.Simulation.unload(root)
     assert (root.arm.getName(), root.time.value) == ("arm", 0.5)
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_a_parameter_that_is_given_and_never_read_is_warned_of(tmp_path, caplog):
+    """One that only a nested function reads is read; one that has its default is not given."""
+    path = tmp_path / "scene.py"
+    path.write_text(
+        "from sofa_softctl import parameters_from_argv\n"
+        "@parameters_from_argv\n"
+        "def createScene(root, stiffness=1.0, size=1.0, unused=2.0, default=3.0):\n"
+        "    root.addObject('DefaultAnimationLoop')\n"
+        "    body = lambda: size\n"
+        "    root.dt = stiffness\n"
+    )
+    Session(path, parameters={"stiffness": 2.0, "size": 2.0, "unused": 3.0}, backend="embedded")
+    (text,) = [record.getMessage() for record in caplog.records]
+    assert "never reads its parameter 'unused', so that unused=3.0 changes nothing" in text

@@ -1,11 +1,12 @@
-"""Names that nothing calls: methods of controllers for events that there are not."""
+"""Names that nothing calls or reads: methods for events that there are not, parameters."""
 
 from __future__ import annotations
 
+import dis
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sofa_softctl._internal.suggestions import nearest
@@ -41,6 +42,20 @@ def name_warnings(root: Any) -> list[StartWarning]:
         for controller in controllers_of(find_backend().Sofa, root)
         for text in _uncalled(controller)
     ]
+
+
+def unread_parameters(create: Callable[..., Any], names: Iterable[str]) -> list[str]:
+    """Return those of some parameters of a function that its code never reads."""
+    code = getattr(inspect.unwrap(create), "__code__", None)
+    if code is None or "locals" in code.co_names:
+        return []
+    read: set[str] = set()
+    for instruction in dis.get_instructions(code):
+        if "LOAD" in instruction.opname or "CELL" in instruction.opname:
+            value = instruction.argval  # of Python 3.13 also two names in one
+            read.update(value if isinstance(value, tuple) else [value])
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [name for name in names if name in own and name not in read]
 
 
 def hears_keys(controller: Any) -> bool:
