@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from sofa_softctl.errors import ParameterError, SceneError
+from sofa_softctl.errors import DivergedError, ParameterError, SceneError
 from sofa_softctl.learning import Action, Limits, Observation, SceneEnv
 
 
