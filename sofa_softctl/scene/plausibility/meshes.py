@@ -13,7 +13,7 @@ from sofa_softctl.scene.plausibility.warning import StartWarning, at
 
 
 def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
-    """Faults of the tetrahedra of elastic bodies, which `softctl mesh info` knows of files."""
+    """Faults of the tetrahedra of elastic bodies, which `softctl info` knows of files."""
     return [warning for body in bodies if body.elastic for warning in _of_body(body)]
 
 
@@ -34,7 +34,7 @@ def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:
     elif faces := overlaps(Mesh(x, tetrahedra=elements)):
         yield (
             f"tetrahedra overlap at {faces} faces: some are folded over, or two meshes lie in one "
-            "another. Mesh again, and look at it with 'softctl mesh info'."
+            "another. Mesh again, and look at it with 'softctl info'."
         )
     unused = len(x) - len(np.unique(elements))
     if unused:
