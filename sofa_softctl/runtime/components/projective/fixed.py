@@ -7,6 +7,8 @@ import numpy as np
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Real
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -99,6 +101,16 @@ class FixedTranslationProjectiveConstraint(NodeConstraint):
     fixAll = Bool(False, "Hold all bodies.")
     coordinates = Integers([], "Unused, as in SOFA.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
+
+    def init(self) -> None:
+        """Check the nodes, and warn of what its name does not say."""
+        super().init()
+        message.warning(
+            self,
+            f"{describe(self._where)}: {self.describe()} holds the rotations of its bodies, too, "
+            "as SOFA v25.06 does, whatever its name says. Use a PartialFixedProjectiveConstraint "
+            "with fixedDirections=[1, 1, 1, 0, 0, 0] to leave them free.",
+        )
 
     def nodes(self) -> np.ndarray:
         """See NodeConstraint."""
