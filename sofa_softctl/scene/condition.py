@@ -231,8 +231,8 @@ class Condition:
         if watched.outside_since is not None and self._has_left(watched):
             travel = watched.speed_max * float(self._root.dt.value)
             fast = (
-                f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what it "
-                "passes within a step is not seen. Try a smaller dt."
+                f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what "
+                "it passes within a step is not seen. Try a smaller dt."
                 if travel > self._settings.travel_max * watched.size > 0.0
                 else ""
             )
