@@ -217,6 +217,12 @@ def _sofa_types() -> dict[str, Any]:
     return dict(vector_types.vector_types())
 
 
+def _py_types() -> dict[str, Any]:
+    from sofa_softctl.runtime.bindings import vector_types
+
+    return vector_types.py_types()
+
+
 def _constraint_solver() -> dict[str, Any]:
     from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 
@@ -285,7 +291,7 @@ def _timer() -> dict[str, Any]:
 
 
 _LATER = {
-    "Sofa": {"Prefab": "sofa_softctl.runtime.bindings.prefab:Prefab", "SofaGL": "Sofa.SofaGL"},
+    "Sofa": {"Prefab": "sofa_softctl.runtime.bindings.prefab:Prefab", "SofaGL": "Sofa.SofaGL", "PyTypes": "Sofa.PyTypes"},
     "Sofa.Core": {
         "BasePrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
         "ContactListener": "sofa_softctl.runtime.components.collision.listener:ContactListener",
@@ -302,6 +308,7 @@ _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa.Helper": _helper,
     "Sofa.ImGui": _imgui,
     "Sofa.Helper.System": _system,
+    "Sofa.PyTypes": _py_types,
     "Sofa.Simulation": _simulation,
     "Sofa.SofaBaseTopology": dict,
     "Sofa.SofaConstraintSolver": _constraint_solver,

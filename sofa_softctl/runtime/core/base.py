@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl.errors import SceneError, UnknownDataError
+from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
 from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
 from sofa_softctl.runtime.core.data.data import Data
@@ -22,6 +22,10 @@ from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
+
+
+PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
+"""Names that SofaPython3 refuses for nodes, components and Data: they are attributes of both."""
 
 
 class Base:
@@ -172,6 +176,18 @@ class Base:
         """Every link."""
         return list(self._links.values())
 
+    def getLoggedMessagesAsString(self) -> str:
+        """The messages that it sent, one a line."""
+        return "\n".join(self.__dict__.get("_messages", ()))
+
+    def countLoggedMessages(self) -> int:
+        """How many messages it sent."""
+        return len(self.__dict__.get("_messages", ()))
+
+    def clearLoggedMessages(self) -> None:
+        """Forget the messages that it sent."""
+        self.__dict__.pop("_messages", None)
+
     def setDataValues(self, **values: Any) -> None:
         """Set several Data at once."""
         self.assign(values)
@@ -190,7 +206,7 @@ class Base:
         A Data as its value, or a link to one, is followed from then on; the type may then be
         left out.
         """
-        if name in self._data or hasattr(self.__class__, name):
+        if name in self._data or name in PROTECTED or hasattr(self.__class__, name):
             what = "a Data" if name in self._data else "an attribute"
             raise SceneError(
                 f"{describe(scene_line())}: {self.describe()} already has {what} '{name}'; give "
@@ -198,6 +214,12 @@ class Base:
             )
         is_link = isinstance(value, str) and value.startswith("@")
         source = self.resolve(value, data=True) if is_link else value
+        if is_link and source is None and not type:
+            raise LinkError(
+                f"{describe(scene_line())}: addData '{name}' of {self.describe()} links to "
+                f"'{value}', which does not exist. {self.explain_link(value, data=True)} "
+                "A link that leads somewhere later needs a type."
+            )
         if not type and isinstance(source, Data):
             declaration = script_data.like(source, help)
         else:
@@ -210,6 +232,7 @@ class Base:
             data.setParent(value)
         elif value is not None:
             data.assign(value, scene_line())
+        data.setPersistent(True)
         return data
 
     def addLink(self, name: str, value: Any = None, help: str = "") -> Link:
@@ -231,7 +254,8 @@ class Base:
         raise AttributeError(f"{type(self).__name__} has no attribute or Data '{name}'.{hint}")
 
     def __getitem__(self, name: str) -> Any:
-        return self.getData(name)
+        name = name.removeprefix(".")
+        return self.getData(name) if name else self
 
     def __setattr__(self, name: str, value: Any) -> None:
         real = type(self).data_names.get(name)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import ArgumentError, SceneError
 from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.base import PROTECTED
 from sofa_softctl.runtime.core.children import NodeIterator
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
@@ -47,9 +48,6 @@ _MEANINGLESS = ("depend", "showBoundingTree")
 
 DEEPEST = 300
 """Nodes below one another; Python's own calls would not follow many more."""
-
-PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
-"""Names that SofaPython3 refuses for nodes and components: they are attributes of both."""
 
 
 class Node(GraphNode):
@@ -124,7 +122,7 @@ class Node(GraphNode):
     def _hold(self, component: Component) -> None:
         if not isinstance(component, Component):
             hint = " Add nodes with addChild." if isinstance(component, Node) else ""
-            raise SceneError(
+            raise ArgumentError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' takes the name of a "
                 f"component, or an instance of one; got {component!r}.{hint}"
             )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.runtime.core.data.data import Data
 
 
@@ -28,10 +30,43 @@ class DataVectorString(_Sized):
     __slots__ = ()
 
 
+class Part(np.ndarray):
+    """Part of an array of a Data, which hears of what is written: `data[i][j] = x`."""
+
+    _data: Data | None = None
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, value)
+        self._written()
+
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        if array is self:  # part += 1
+            self._written()
+            return self
+        return array[()] if return_scalar else np.asarray(array)
+
+    def _written(self) -> None:
+        if self._data is not None:
+            self._data.touch()
+            self._data.owner.data_changed(self._data)
+
+
 class DataContainer(_Sized):
-    """An array; `data + 1` and the like give plain arrays."""
+    """An array; `data + 1` and the like give plain arrays, `data[i][j] = x` writes."""
 
     __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        value = self.get()
+        found = self.value[index]
+        if self.type.read_only or self.type.computed or not isinstance(found, np.ndarray):
+            return found
+        part = value[index].view(Part)
+        if np.may_share_memory(part, value):  # else a copy: of a list of indices
+            part._data = self
+        return part
 
     @property
     def shape(self) -> tuple[int, ...]:
