@@ -217,6 +217,12 @@ def _sofa_types() -> dict[str, Any]:
     return dict(vector_types.vector_types())
 
 
+def _types() -> dict[str, Any]:
+    from sofa_softctl.runtime.core.data.box import BoundingBoxData
+
+    return {"BoundingBox": BoundingBoxData}
+
+
 def _py_types() -> dict[str, Any]:
     from sofa_softctl.runtime.bindings import vector_types
 
@@ -227,6 +233,12 @@ def _constraint_solver() -> dict[str, Any]:
     from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 
     return {"ConstraintSolverImpl": ConstraintSolver}
+
+
+def _deformable() -> dict[str, Any]:
+    from sofa_softctl.runtime.components.spring.linear import LinearSpring
+
+    return {"LinearSpring": LinearSpring}
 
 
 def _linear_solver() -> dict[str, Any]:
@@ -295,6 +307,7 @@ _LATER = {
     "Sofa.Core": {
         "BasePrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
         "ContactListener": "sofa_softctl.runtime.components.collision.listener:ContactListener",
+        "ForceFieldRigid3d": "sofa_softctl.runtime.bindings.force_field:ForceFieldRigid3d",
         "ForceFieldVec3d": "sofa_softctl.runtime.bindings.force_field:ForceFieldVec3d",
         "RawPrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
     },
@@ -312,12 +325,12 @@ _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa.Simulation": _simulation,
     "Sofa.SofaBaseTopology": dict,
     "Sofa.SofaConstraintSolver": _constraint_solver,
-    "Sofa.SofaDeformable": dict,
+    "Sofa.SofaDeformable": _deformable,
     "Sofa.SofaGL": _sofa_gl,
     "Sofa.SofaLinearSolver": _linear_solver,
     "Sofa.SofaLinearSystem": dict,
     "Sofa.SoftRobotsInverse": _soft_robots_inverse,
-    "Sofa.Types": dict,
+    "Sofa.Types": _types,
     "Sofa.constants": _constants,
     "Sofa.constants.Key": _key,
     "Sofa.constants.KeyCode": _key_code,

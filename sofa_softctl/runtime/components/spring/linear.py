@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -155,6 +156,26 @@ class Springs(NamedTuple):
     """Whether it acts at all."""
 
 
+@dataclass
+class LinearSpring:
+    """SOFA's Sofa.SofaDeformable.LinearSpring, for `addSpring` and from `getSprings`."""
+
+    index1: int = 0
+    """Node of the first state."""
+    index2: int = 0
+    """Node of the second state."""
+    springStiffness: float = 0.0
+    """[force/length]."""
+    dampingFactor: float = 0.0
+    """[force*time/length]."""
+    restLength: float = 0.0
+    """At rest [length]."""
+    elongationOnly: bool = False
+    """Whether it acts only when it is longer than at rest."""
+    enabled: bool = True
+    """Whether it acts at all."""
+
+
 class LinearSpringField(PairForceField):
     """f = k (|u| - L) + d (relative velocity along u) along u, from the first to the second node.
 
@@ -270,6 +291,41 @@ class SpringForceField(LinearSpringField):
             self.set_every_pair(*self.every_pair())
             self._seen, self._ready = seen, True
         return self._found
+
+    def getSprings(self) -> list[LinearSpring]:
+        """A copy of each spring."""
+        return [LinearSpring(*(entry.item() for entry in row)) for row in zip(*self._read())]
+
+    def addSpring(self, *values: Any, **named: Any) -> None:
+        """Add a LinearSpring, or one of these nodes, stiffness, damping and rest length."""
+        given = named.get("spring", values[0] if values else None)
+        whole = isinstance(given, LinearSpring)
+        self.addSprings([given if whole else LinearSpring(*values, **named)])
+
+    def addSprings(self, springs: Iterable[LinearSpring]) -> None:
+        """Add several springs."""
+        self._replace([*self.getSprings(), *springs])
+
+    def removeSpring(self, index: int) -> None:
+        """Remove one spring; those after it move up."""
+        self.removeSprings([index])
+
+    def removeSprings(self, indices: Iterable[int]) -> None:
+        """Remove the springs of these numbers."""
+        left_out = set(indices)
+        springs = self.getSprings()
+        self._replace([s for number, s in enumerate(springs) if number not in left_out])
+
+    def clear(self, reserve: int = 0) -> None:
+        """Remove all springs."""
+        del reserve
+        self._replace([])
+
+    def _replace(self, springs: list[LinearSpring]) -> None:
+        rows = [astuple(spring) for spring in springs]
+        self.elongationOnly.value = [int(row[5]) for row in rows]
+        self.enabled.value = [int(row[6]) for row in rows]
+        self.spring.value = [row[:5] for row in rows]
 
     def every_pair(self) -> tuple[np.ndarray, np.ndarray]:
         """Nodes that a spring joins, or may join later."""

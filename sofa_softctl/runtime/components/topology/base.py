@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.parts import OWNERS, first_of_each
+from sofa_softctl.runtime.components.topology.queries import TopologyQueries
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Elements, Text, Vectors
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 
-class Topology(Component):
+class Topology(TopologyQueries):
     """Vertices and elements. Kinds that were not given are derived when somebody asks."""
 
     category: ClassVar[str] = "topology"
@@ -97,65 +98,6 @@ class Topology(Component):
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return hexahedron and coordinates in it of points, or None if this is not a grid."""
         return None
-
-    def vertices_of(self, kind: str, index: int) -> list[int]:
-        """Vertices of one element, for scripts.
-
-        Raises:
-            SceneError: there is no such element.
-        """
-        every = self.elements(kind)
-        if not 0 <= index < len(every):
-            raise self.fault(f"has no element {index} among its {len(every)} {kind}.")
-        return [int(vertex) for vertex in every[index]]
-
-    def getNbPoints(self) -> int:
-        """Number of vertices."""
-        return self.count
-
-    def getNbEdges(self) -> int:
-        """Number of edges."""
-        return len(self.elements("edges"))
-
-    getNbLines = getNbEdges
-
-    def getNbTriangles(self) -> int:
-        """Number of triangles."""
-        return len(self.elements("triangles"))
-
-    def getNbQuads(self) -> int:
-        """Number of quadrilaterals."""
-        return len(self.elements("quads"))
-
-    def getNbTetrahedra(self) -> int:
-        """Number of tetrahedra."""
-        return len(self._data["tetrahedra"].get())
-
-    getNbTetras = getNbTetrahedra
-
-    def getNbHexahedra(self) -> int:
-        """Number of hexahedra."""
-        return len(self._data["hexahedra"].get())
-
-    def getEdge(self, index: int) -> list[int]:
-        """Vertices of an edge."""
-        return self.vertices_of("edges", index)
-
-    def getTriangle(self, index: int) -> list[int]:
-        """Vertices of a triangle."""
-        return self.vertices_of("triangles", index)
-
-    def getQuad(self, index: int) -> list[int]:
-        """Vertices of a quadrilateral."""
-        return self.vertices_of("quads", index)
-
-    def getTetrahedron(self, index: int) -> list[int]:
-        """Vertices of a tetrahedron."""
-        return self.vertices_of("tetrahedra", index)
-
-    def getHexahedron(self, index: int) -> list[int]:
-        """Vertices of a hexahedron."""
-        return self.vertices_of("hexahedra", index)
 
 
 def topology_of(node: Node | None) -> Topology | None:

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.data.declaration import DataType
 
 
-class Data:
+class DataClass(type):
+    """Shows a class of Data by SofaPython3's name of it."""
+
+    sofa_class: str
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.sofa_class}'>"
+
+
+class Data(metaclass=DataClass):
     """One value of one object.
 
     `value` is what SofaPython3 gives: Python scalars and strings, and for everything else a
@@ -25,6 +34,7 @@ class Data:
     uses `get()`, `set()` and `touch()`, which check nothing.
     """
 
+    sofa_class = "Sofa.Core.Data"
     __slots__ = (
         "_counter",
         "_link",

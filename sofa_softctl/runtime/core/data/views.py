@@ -21,12 +21,14 @@ class _Sized(Data):
 class DataString(_Sized):
     """A text."""
 
+    sofa_class = "Sofa.Core.DataString"
     __slots__ = ()
 
 
 class DataVectorString(_Sized):
     """A list of texts."""
 
+    sofa_class = "Sofa.Core.DataVectorString"
     __slots__ = ()
 
 
@@ -56,6 +58,7 @@ class Part(np.ndarray):
 class DataContainer(_Sized):
     """An array; `data + 1` and the like give plain arrays, `data[i][j] = x` writes."""
 
+    sofa_class = "Sofa.Core.DataContainer"
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
