@@ -236,9 +236,11 @@ def _constraint_solver() -> dict[str, Any]:
 
 
 def _deformable() -> dict[str, Any]:
-    from sofa_softctl.runtime.components.spring.linear import LinearSpring
+    from sofa_softctl.runtime.components.spring.linear import LinearSpring, SpringForceField
 
-    return {"LinearSpring": LinearSpring}
+    kinds = ("Rigid3d", "Vec1d", "Vec3d")
+    springs = {f"SpringForceField_{kind}": SpringForceField for kind in kinds}
+    return {"LinearSpring": LinearSpring, **springs}
 
 
 def _linear_solver() -> dict[str, Any]:
@@ -309,6 +311,9 @@ _LATER = {
         "ContactListener": "sofa_softctl.runtime.components.collision.listener:ContactListener",
         "ForceFieldRigid3d": "sofa_softctl.runtime.bindings.force_field:ForceFieldRigid3d",
         "ForceFieldVec3d": "sofa_softctl.runtime.bindings.force_field:ForceFieldVec3d",
+        "PointSetTopologyModifier": (
+            "sofa_softctl.runtime.components.topology.beside:PointSetTopologyModifier"
+        ),
         "RawPrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
     },
 }

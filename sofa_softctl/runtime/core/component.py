@@ -30,6 +30,7 @@ _CATEGORIES = {
     "region": "Engine",
     "state": "MechanicalState",
     "topology": "Topology",
+    "visual": "VisualModel",
 }
 """SOFA's names of our categories."""
 _TARGETS = {

@@ -215,7 +215,10 @@ class GraphNode(BaseNode, Context):
 
     def __getitem__(self, path: str) -> Any:
         """By a path of names with dots: root['trunk.dofs.position']."""
+        steps = [step for step in path.split(".") if step]
+        if not steps:
+            raise ValueError(f"'{path}' names nothing in node '{self.getPathName()}'.")
         current: Any = self
-        for step in filter(None, path.split(".")):
+        for step in steps:
             current = getattr(current, step)
         return current

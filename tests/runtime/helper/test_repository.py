@@ -16,8 +16,9 @@ def mesh(tmp_path):
     data.clear()
 
 
-def test_a_repository_looks_into_its_folders_in_order(mesh, tmp_path):
-    repository = FileRepository(str(tmp_path))
+def test_a_repository_looks_into_its_folders_in_order(mesh, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_FOLDERS", str(tmp_path))
+    repository = FileRepository("MY_FOLDERS")
     assert not repository.findFile("one.obj")
     assert repository.getFile("one.obj") == "one.obj"
     repository.addFirstPath(str(mesh.parent))
