@@ -89,6 +89,10 @@ class CollisionModel(SingleStateComponent):
         """Thickness of each element beside the distances of the method, shape (m,)."""
         return np.full(len(self.elements), self.proximity.get())
 
+    def body_radius(self, element: np.ndarray) -> np.ndarray:
+        """Radius of elements that are spheres on bodies, 0 of others, shape (k,)."""
+        return np.zeros(len(element))
+
     def find_topology(self) -> Any:
         """The topology that holds the elements, None if there is none."""
         found = self._links["topology"].getLinkedBase()
@@ -306,6 +310,11 @@ class SphereCollisionModel(CollisionModel):
         radius = np.full(count, self.radius.get())
         radius[: len(given)] = given[:count]
         return radius + self.proximity.get()
+
+    def body_radius(self, element: np.ndarray) -> np.ndarray:
+        """See CollisionModel."""
+        on_body = self.state.kind.name == "Rigid3"
+        return on_body * (self.reach[element] - self.proximity.get())
 
     def filtered(self) -> bool:
         """See CollisionModel."""
