@@ -305,7 +305,11 @@ def _timer() -> dict[str, Any]:
 
 
 _LATER = {
-    "Sofa": {"Prefab": "sofa_softctl.runtime.bindings.prefab:Prefab", "SofaGL": "Sofa.SofaGL", "PyTypes": "Sofa.PyTypes"},
+    "Sofa": {
+        "Prefab": "sofa_softctl.runtime.bindings.prefab:Prefab",
+        "SofaGL": "Sofa.SofaGL",
+        "PyTypes": "Sofa.PyTypes",
+    },
     "Sofa.Core": {
         "BasePrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
         "ContactListener": "sofa_softctl.runtime.components.collision.listener:ContactListener",

@@ -123,7 +123,9 @@ class Component(Base):
                 continue
             names = (name, *data.type.aliases)
             sources = (loader.findData(entry) for entry in names)
-            source = next((found for found in sources if found is not None), None)  # maybe empty yet
+            source = next(
+                (found for found in sources if found is not None), None
+            )  # maybe empty yet
             if source is not None and source.type.auto_link:
                 data.setParent(source)
 

@@ -184,8 +184,10 @@ class GraphNode(BaseNode, Context):
         kind = _LINKS.get(name, "object" if name == "object" else "node")
         linked = graph[name] if name in graph else self.of(kind)
         single = name in _SINGLE
-        help = f"The {name[0].upper()}{name[1:]} attached to this node" if single else (
-            f"Every {kind} of this node"
+        help = (
+            f"The {name[0].upper()}{name[1:]} attached to this node"
+            if single
+            else (f"Every {kind} of this node")
         )
         if kind == "state":
             help += " (storing all state vectors)"

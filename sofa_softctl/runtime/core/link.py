@@ -52,7 +52,17 @@ class Link:
     Some may lead to several objects: `path` then holds their paths, separated by blanks.
     """
 
-    __slots__ = ("help", "name", "owner", "path", "persistent", "target", "targets", "type", "where")
+    __slots__ = (
+        "help",
+        "name",
+        "owner",
+        "path",
+        "persistent",
+        "target",
+        "targets",
+        "type",
+        "where",
+    )
 
     def __init__(self, type: LinkType, owner: Base) -> None:
         self.type = type
@@ -164,7 +174,7 @@ class Link:
     def check(self) -> None:
         """Complain of a link that leads nowhere; it then counts as not given.
 
-        Where SOFA goes on without: an owner whose `init` follows the link itself has failed before.
+        Where SOFA goes on without, before the owner's `init`.
 
         Raises:
             LinkError: it should lead to a state, which no owner does without; any, in strict mode.
@@ -174,7 +184,7 @@ class Link:
         except LinkError as error:
             if self.type.kind == "state":
                 raise
-            complain(self.owner, error)
+            complain(self.owner, error, " It counts as not given, as in SOFA.")
             self.path, self.target, self.targets = "", None, []
 
     def _only_base(self) -> Any:

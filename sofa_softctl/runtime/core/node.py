@@ -276,6 +276,9 @@ class Node(GraphNode):
             for component in list(entry.objects):
                 for data in component._data.values():
                     data.follow_link(must=True)
+                for link in component._links.values():
+                    if link.type.kind != "state":  # some do without a state that is nowhere
+                        link.check()
                 component.init()
                 component._initialised = True
                 for link in component._links.values():

@@ -46,13 +46,6 @@ class PenalityContactForceField(BlockForceField):
 
     def connect(self, first: CollisionModel, second: CollisionModel) -> None:
         """Say which models touch."""
-        for model in (first, second):
-            if model.state.kind.name != "Vec3" and model.corners != 1:
-                raise model.fault(
-                    "touches by penalty (response='PenalityContactForceField'), for which it needs "
-                    "points: put it into a child node with a Vec3 MechanicalObject and a "
-                    "RigidMapping, or take response='FrictionContactConstraint'."
-                )
         self.models = (first, second)
         self._links["object1"].setLinkedBase(first.state)
         self._links["object2"].setLinkedBase(second.state)

@@ -294,7 +294,10 @@ class SpringForceField(LinearSpringField):
 
     def getSprings(self) -> list[LinearSpring]:
         """A copy of each spring."""
-        return [LinearSpring(*(entry.item() for entry in row)) for row in zip(*self._read())]
+        return [
+            LinearSpring(*(entry.item() for entry in row))
+            for row in zip(*self._read(), strict=True)
+        ]
 
     def addSpring(self, *values: Any, **named: Any) -> None:
         """Add a LinearSpring, or one of these nodes, stiffness, damping and rest length."""

@@ -10,6 +10,7 @@ from sofa_softctl.runtime.components.topology.parts import OWNERS, first_of_each
 from sofa_softctl.runtime.components.topology.queries import TopologyQueries
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Elements, Text, Vectors
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
@@ -20,12 +21,14 @@ class Topology(TopologyQueries):
 
     category: ClassVar[str] = "topology"
 
-    position = Vectors(3, [], "Vertices.", unit="length", aliases=("points", "vertices"))
-    edges = Elements(2, [], "Edges.", aliases=("lines",))
-    triangles = Elements(3, [], "Triangles.")
-    quads = Elements(4, [], "Quadrilaterals.")
-    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
-    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
+    position = Vectors(
+        3, [], "Vertices.", unit="length", aliases=("points", "vertices"), optional_link=True
+    )
+    edges = Elements(2, [], "Edges.", aliases=("lines",), optional_link=True)
+    triangles = Elements(3, [], "Triangles.", optional_link=True)
+    quads = Elements(4, [], "Quadrilaterals.", optional_link=True)
+    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",), optional_link=True)
+    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",), optional_link=True)
     filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 
     def init(self) -> None:
@@ -131,3 +134,11 @@ def linked_topology(component: Component, advice: str) -> Topology:
         raise component.fault(advice)
     found.make_ready()
     return found  # type: ignore[no-any-return]
+
+
+def say_without_elements(
+    component: Component, kind: str, where: Component, advice: str = ""
+) -> None:
+    """Complain that a force field finds no elements, so that it has no effect, as in SOFA."""
+    problem = component.fault(f"finds no {kind} in {where.describe()}.{advice}")
+    complain(component, problem, " It has no effect, as in SOFA.")

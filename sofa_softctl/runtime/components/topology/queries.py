@@ -130,7 +130,9 @@ def _add_of_parts(outer: str, inner: str) -> None:
 
     one, part = _SINGULAR[outer], _SINGULAR[inner]
     _method(
-        f"get{inner.capitalize()}In{one.capitalize()}", within, f"Numbers of the {inner} of a {one}."
+        f"get{inner.capitalize()}In{one.capitalize()}",
+        within,
+        f"Numbers of the {inner} of a {one}.",
     )
     _method(
         f"get{outer.capitalize()}Around{part.capitalize()}",

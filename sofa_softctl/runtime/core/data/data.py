@@ -393,8 +393,8 @@ class Data(metaclass=DataClass):
             )
             if not self.type.optional_link:
                 raise error
-            complain(self.owner, error, f" It counts as {_short(self._value)}, as in SOFA.")
-            self._link = None
+            complain(self.owner, error, " It counts as not given, as in SOFA.")
+            self._link, self._set = None, False
 
 
 class WriteAccess:

@@ -149,8 +149,8 @@ def test_states_of_two_kinds_are_an_error(root):
     ("kind", "mesh", "message"),
     [
         ("MeshSpringForceField", None, "needs a topology"),
-        ("TriangularBendingSprings", {"edges": [[0, 1]]}, "needs a topology with triangles"),
-        ("QuadularBendingSprings", {"triangles": [[0, 1, 2]]}, "needs a topology with quads"),
+        ("TriangularBendingSprings", {"edges": [[0, 1]]}, "finds no triangles in MeshTopology"),
+        ("QuadularBendingSprings", {"triangles": [[0, 1, 2]]}, "finds no quads in MeshTopology"),
     ],
 )
 def test_springs_of_a_mesh_need_one(kind, mesh, message, root, integrated):
