@@ -62,6 +62,8 @@ class Component(Base):
     listening = Bool(False, "Receive events.")
     src = Text("", "Loader whose Data of the same names are taken over.", linkable=False)
 
+    reads_its_node = False
+    """Whether its outputs come from other objects of its node, which are initialised before."""
     _master: Component | None = None
     _initialised = False
     """Whether `init` was called, of whatever class."""

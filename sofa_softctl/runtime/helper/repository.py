@@ -103,13 +103,16 @@ def data_folders() -> tuple[list[str], list[str]]:
 
     SOFTCTL_DATA: folders to look in first. SOFA_ROOT and CONDA_PREFIX: where SOFA is installed, or
     its sources lie; its share folder has those that it comes with, such as mesh/liver.msh.
+    Relative ones count from where the program was started.
     """
-    own = [place for place in os.environ.get("SOFTCTL_DATA", "").split(os.pathsep) if place]
+    start = source_line.start_folder()  # a scene is loaded in its own folder
+    named = os.environ.get("SOFTCTL_DATA", "").split(os.pathsep)
+    own = [os.path.join(start, place) for place in named if place]
     shared = []
     for variable in ("SOFA_ROOT", "CONDA_PREFIX"):
         root = os.environ.get(variable)
         if root:
-            shared += [os.path.join(root, *parts) for parts in _SHARES]
+            shared += [os.path.join(start, root, *parts) for parts in _SHARES]
     return own, shared
 
 

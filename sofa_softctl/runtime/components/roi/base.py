@@ -97,6 +97,11 @@ class RegionOfInterest(Engine):
         if not len(self._data["indices"].get()):
             message.warning(self, f"{describe(self._where)}: {self.describe()} holds no node.")
 
+    @property
+    def reads_its_node(self) -> bool:  # type: ignore[override]
+        """Whether no positions are given."""
+        return not given(self.position)
+
     def find_points(self) -> Data:
         """The points to look at."""
         assert self._context is not None

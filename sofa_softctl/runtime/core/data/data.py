@@ -321,8 +321,9 @@ class Data(metaclass=DataClass):
 
         Raises:
             SceneError: It does not fit; before its owner is initialised that is a warning, and the
-                Data no longer follows, as in SOFA.
+                Data no longer follows, as in SOFA. Or a state would get more or fewer nodes.
         """
+        old = self._value
         try:
             source = f" from '{parent.getPathName()}'"
             self._value = self._convert(value, self.where, source, adopt=True)
@@ -331,6 +332,14 @@ class Data(metaclass=DataClass):
                 raise
             complain(self.owner, error, f" It is not followed and counts as {_short(self._value)}.")
             self._parent = None
+            return
+        if self.owner._initialised and getattr(self.owner, "category", "") == "state":
+            if isinstance(old, np.ndarray) and len(old) != len(self._value):
+                raise SceneError(
+                    f"{describe(self.where)}: '{self.name}' of {self.owner.describe()} follows "
+                    f"'{parent.getPathName()}', which had {len(old)} entries and now has "
+                    f"{len(self._value)}: a state keeps its nodes."
+                )
 
     def _convert(
         self, value: Any, where: Line | None, source: str = "", *, adopt: bool = False
