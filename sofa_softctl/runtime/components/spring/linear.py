@@ -14,6 +14,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.components.mapping.copies import CopyMapping
 from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Int, Integers, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
@@ -242,6 +243,10 @@ class LinearSpringField(PairForceField):
         return np.where(acts[:, None], force, 0.0), np.where(acts[:, None, None], K, 0.0)
 
 
+_PAIRS = ("spring", "springsIndices1", "springsIndices2")
+"""Data that say which nodes are joined."""
+
+
 class SpringForceField(LinearSpringField):
     """Springs, given whole as `spring`, or by indices1 and indices2 with lists beside them.
 
@@ -275,6 +280,17 @@ class SpringForceField(LinearSpringField):
         self._seen: tuple[int, ...] = ()
         self._found = self._read()
         self._ready = False
+
+    def data_changed(self, data: Data) -> None:
+        """Springs between other nodes change the pattern of the system, which is found again."""
+        super().data_changed(data)
+        if not self._initialised or data.type.name not in _PAIRS or self._context is None:
+            return
+        found = self._read()
+        same = all(map(np.array_equal, found[:2], self._found[:2]))
+        if not same:
+            self._ready = False
+            self._context._changed()
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """See Contribution."""
