@@ -96,14 +96,22 @@ def vector_types() -> dict[str, type]:
 
 def _vector_type(name: str, width: int, kind: type) -> type:
     axes = "xyzw"[:width] if width <= 4 else ""
-    parts: dict[str, Any] = {
-        axis: property(lambda v, i=i: v[i].item(), lambda v, x, i=i: v.__setitem__(i, x))
-        for i, axis in enumerate(axes)
-    }
+    parts: dict[str, Any] = {axis: _entry(index) for index, axis in enumerate(axes)}
     for count in range(2, len(axes) + 1):  # xy, xyz, xyzw
-        parts[axes[:count]] = property(lambda v, count=count: tuple(v[:count].tolist()))
+        parts[axes[:count]] = _first(count)
     base = _Plane if width in (2, 3) else _Vec
     return type(name, (base,), {"width": width, "kind": kind, **parts})
+
+
+def _entry(index: int) -> property:
+    def set_entry(vector: Any, value: float) -> None:
+        vector[index] = value
+
+    return property(lambda vector: vector[index].item(), set_entry)
+
+
+def _first(count: int) -> property:
+    return property(lambda vector: tuple(vector[:count].tolist()))
 
 
 class Vec3(splib.Vec3):

@@ -309,17 +309,15 @@ class SpringForceField(LinearSpringField):
         return self._found
 
     def getSprings(self) -> list[LinearSpring]:
-        """A copy of each spring."""
-        return [
-            LinearSpring(*(entry.item() for entry in row))
-            for row in zip(*self._read(), strict=True)
-        ]
+        """A copy of each spring, without those that are made of a grid."""
+        rows = zip(*SpringForceField._read(self), strict=True)
+        return [LinearSpring(*(entry.item() for entry in row)) for row in rows]
 
     def addSpring(self, *values: Any, **named: Any) -> None:
         """Add a LinearSpring, or one of these nodes, stiffness, damping and rest length."""
         given = named.get("spring", values[0] if values else None)
-        whole = isinstance(given, LinearSpring)
-        self.addSprings([given if whole else LinearSpring(*values, **named)])
+        spring = given if isinstance(given, LinearSpring) else LinearSpring(*values, **named)
+        self.addSprings([spring])
 
     def addSprings(self, springs: Iterable[LinearSpring]) -> None:
         """Add several springs."""

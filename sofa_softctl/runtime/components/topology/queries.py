@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.components.topology import parts
 from sofa_softctl.runtime.core.component import Component
 
-_PARTS: dict[tuple[str, str], list[tuple[int, ...]]] = {
+_PARTS: dict[tuple[str, str], Sequence[tuple[int, ...]]] = {
     ("triangles", "edges"): parts.EDGES_OF_TRIANGLE,
     ("quads", "edges"): parts.EDGES_OF_QUAD,
     ("tetrahedra", "edges"): parts.EDGES_OF_TETRAHEDRON,
