@@ -96,7 +96,7 @@ def test_a_session_of_the_page_is_restored_to_the_bit(recorded):
 def test_what_the_page_keeps_of_a_run_is_its_path(recorded):
     """Views, that is without `.copy()`, would all be the last position."""
     names, _ = recorded
-    np.testing.assert_array_equal(names["path"], names["tip"][:5])
+    assert len(np.unique(names["path"], axis=0)) == 5
 
 
 def test_its_exports_hold_the_record(recorded):
