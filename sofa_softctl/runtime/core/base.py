@@ -250,7 +250,7 @@ class Base:
             for table in (self.__dict__.get("_data", {}), self.__dict__.get("_links", {})):
                 if real in table:
                     return table[real]
-        hint = did_you_mean(name, type(self).data_names)
+        hint = did_you_mean(name, [*type(self).data_names, *self._method_names()])
         raise AttributeError(f"{type(self).__name__} has no attribute or Data '{name}'.{hint}")
 
     def __getitem__(self, name: str) -> Any:
@@ -282,6 +282,11 @@ class Base:
     def fault(self, problem: str) -> SceneError:
         """A SceneError that names the scene's line and the object."""
         return SceneError(f"{describe(self._where)}: {self.describe()} {problem}")
+
+    @classmethod
+    def _method_names(cls) -> list[str]:
+        """Public methods in SOFA's words, for messages."""
+        return [name for name in dir(cls) if name[0] != "_" and "_" not in name]
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
         """Target of a link, None when there is none."""

@@ -86,6 +86,21 @@ class DataContainer(_Sized):
         """Number of entries."""
         return self.array().size
 
+    def __iadd__(self, other: Any) -> DataContainer:
+        with self.writeable() as array:
+            array += _plain(other)
+        return self
+
+    def __isub__(self, other: Any) -> DataContainer:
+        with self.writeable() as array:
+            array -= _plain(other)
+        return self
+
+    def __imul__(self, other: Any) -> DataContainer:
+        with self.writeable() as array:
+            array *= _plain(other)
+        return self
+
     def __add__(self, other: Any) -> Any:
         return self.array() + _plain(other)
 

@@ -1018,3 +1018,13 @@ def test_no_color_is_a_mere_vector_of_four_numbers():
         if "color" in name.lower() and type(entry) is data_types.Vector
     ]
     assert odd == []
+
+
+def test_an_array_is_changed_in_place_under_another_name_too(sample):
+    points = sample.axis
+    points += [1, 0, 0]
+    points *= 2.0
+    points -= sample.values
+    assert points is sample.axis and sample.axis.value.tolist() == [1, -1, 1]
+    sample.axis += 1.0
+    assert sample.axis.value.tolist() == [2, 0, 2]
