@@ -3,8 +3,9 @@
 SoftctlError                what every error of this package is
 ├── SceneError              a scene asks for something that cannot be (ValueError)
 │   ├── UnknownComponentError   no component of that name
-│   ├── UnknownDataError        a component has no Data of that name (AttributeError)
-│   ├── UnreadableValueError    a value does not fit its Data
+│   ├── UnknownDataError        a component has no Data of that name (AttributeError, TypeError)
+│   ├── UnreadableValueError    a value does not fit its Data (IndexError)
+│   ├── ArgumentError           a function of SofaPython3's takes no such argument (TypeError)
 │   ├── ParameterError          createScene takes no such parameter, or not that value
 │   └── LinkError               a link leads nowhere
 ├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
@@ -51,7 +52,7 @@ class UnknownComponentError(SceneError):
     """Its name."""
 
 
-class UnknownDataError(SceneError, AttributeError):
+class UnknownDataError(SceneError, AttributeError, TypeError):
     """A scene names a Data that the component does not have."""
 
     component: str = ""
@@ -60,13 +61,17 @@ class UnknownDataError(SceneError, AttributeError):
     """The name."""
 
 
-class UnreadableValueError(SceneError):
+class UnreadableValueError(SceneError, IndexError):
     """A value does not fit its Data."""
 
     component: str = ""
     """Class of the component."""
     data: str = ""
     """Name of the Data."""
+
+
+class ArgumentError(SceneError, TypeError):
+    """A function of SofaPython3's takes no argument of that type, or lacks one."""
 
 
 class ParameterError(SceneError):

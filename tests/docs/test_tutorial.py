@@ -93,6 +93,12 @@ def test_a_session_of_the_page_is_restored_to_the_bit(recorded):
     assert read_record(folder / "trunk.mcap").complete
 
 
+def test_what_the_page_keeps_of_a_run_is_its_path(recorded):
+    """Views, that is without `.copy()`, would all be the last position."""
+    names, _ = recorded
+    assert len(np.unique(names["path"], axis=0)) == 5
+
+
 def test_its_exports_hold_the_record(recorded):
     names, folder = recorded
     with np.load(folder / "trunk.npz") as arrays:

@@ -16,13 +16,14 @@ class ForceFieldVec3d(Scripted, ForceField):
 
     A subclass overwrites `addForce`, and, for the matrix of implicit integration, `addDForce` (used
     by CGLinearSolver) or `addKToMatrix` (used by SparseLDLSolver), or both. Its own
-    rayleighStiffness acts with either, where SOFA forgets it with CGLinearSolver.
+    rayleighStiffness acts with either, where SOFA forgets it with CGLinearSolver. Shapes are those
+    of points, d = 3; of bodies (ForceFieldRigid3d) positions are (n, 7), and d = 6.
     """
 
     # -- what a subclass overwrites ----------------------------------------------------------
 
     def addForce(self, parameters: dict[str, Any], force: Data, x: Data, v: Data) -> None:
-        """Add f(x, v) to `force`: `with force.writeableArray() as f: f += ...`, shape (n, 3)."""
+        """Add f(x, v) to `force`: `with force.writeableArray() as f: f += ...`, shape (n, d)."""
         raise self._lacks("addForce(self, parameters, force, position, velocity)")
 
     def addDForce(self, parameters: dict[str, Any], df: Data, dx: Data) -> None:
@@ -30,9 +31,9 @@ class ForceFieldVec3d(Scripted, ForceField):
         raise self._lacks("addDForce(self, parameters, df, dx), which CGLinearSolver calls")
 
     def addKToMatrix(self, parameters: dict[str, Any], n_nodes: int, n_dofs: int) -> Any:
-        """df/dx as entries (row, column, value), shape (k, 3), or whole, (3 n, 3 n, 1).
+        """df/dx as entries (row, column, value), shape (k, 3), or whole, (d n, d n, 1).
 
-        parameters["kFactor"] is always 1, as in SOFA.
+        parameters["kFactor"] is always 1, and n_dofs the width of a position, as in SOFA.
         """
         raise self._lacks("addKToMatrix(self, parameters, n_nodes, n_dofs), which a matrix needs")
 
@@ -56,13 +57,14 @@ class ForceFieldVec3d(Scripted, ForceField):
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """See Contribution."""
         rows, cols, blocks = self._blocks()
-        count = self.state.count
+        count = self._rows
         known = self._pattern[0] * count + self._pattern[1]
         place = np.searchsorted(known, rows * count + cols)
         found = place < len(known)
         found[found] = known[place[found]] == (rows * count + cols)[found]
         if not found.all():
-            row, col = rows[~found][0], cols[~found][0]
+            width = self.state.deriv_size // 3  # rows of blocks of a node
+            row, col = rows[~found][0] // width, cols[~found][0] // width
             raise self.fault(
                 f"couples nodes {row} and {col} now, but not in the first step: addKToMatrix must "
                 "always give the same entries, zeros where there is no force."
@@ -71,8 +73,9 @@ class ForceFieldVec3d(Scripted, ForceField):
 
     def _blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The lower triangle of df/dx in blocks: rows, columns (k,), blocks (k, 3, 3)."""
-        n = self.state.count
-        given = self.addKToMatrix(self._parameters(1.0), n, 3)
+        n = self._rows
+        state = self.state
+        given = self.addKToMatrix(self._parameters(1.0), state.count, state.coord_size)
         if given is None:
             given = np.empty((0, 3))
         entries = np.asarray(given, dtype=float)
@@ -94,6 +97,11 @@ class ForceFieldVec3d(Scripted, ForceField):
         np.add.at(blocks, (block, row % 3, col % 3), value)
         return keys // n, keys % n, blocks
 
+    @property
+    def _rows(self) -> int:
+        """Rows of blocks of the matrix: one a point, two a body."""
+        return self.state.count * self.state.deriv_size // 3
+
     def _parameters(self, k_factor: float) -> dict[str, Any]:
         assert self._context is not None
         time = self._context._data["time"].get()
@@ -108,3 +116,9 @@ class ForceFieldVec3d(Scripted, ForceField):
 
     def _lacks(self, method: str) -> Exception:
         return self.fault(f"is a force field without {method}.")
+
+
+class ForceFieldRigid3d(ForceFieldVec3d):
+    """SOFA's Sofa.Core.ForceFieldRigid3d: on bodies; moments are the last three of a force."""
+
+    acts_on = ("Rigid3",)

@@ -217,10 +217,30 @@ def _sofa_types() -> dict[str, Any]:
     return dict(vector_types.vector_types())
 
 
+def _types() -> dict[str, Any]:
+    from sofa_softctl.runtime.core.data.box import BoundingBoxData
+
+    return {"BoundingBox": BoundingBoxData}
+
+
+def _py_types() -> dict[str, Any]:
+    from sofa_softctl.runtime.bindings import vector_types
+
+    return vector_types.py_types()
+
+
 def _constraint_solver() -> dict[str, Any]:
     from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 
     return {"ConstraintSolverImpl": ConstraintSolver}
+
+
+def _deformable() -> dict[str, Any]:
+    from sofa_softctl.runtime.components.spring.linear import LinearSpring, SpringForceField
+
+    kinds = ("Rigid3d", "Vec1d", "Vec3d")
+    springs = {f"SpringForceField_{kind}": SpringForceField for kind in kinds}
+    return {"LinearSpring": LinearSpring, **springs}
 
 
 def _linear_solver() -> dict[str, Any]:
@@ -285,11 +305,19 @@ def _timer() -> dict[str, Any]:
 
 
 _LATER = {
-    "Sofa": {"Prefab": "sofa_softctl.runtime.bindings.prefab:Prefab", "SofaGL": "Sofa.SofaGL"},
+    "Sofa": {
+        "Prefab": "sofa_softctl.runtime.bindings.prefab:Prefab",
+        "SofaGL": "Sofa.SofaGL",
+        "PyTypes": "Sofa.PyTypes",
+    },
     "Sofa.Core": {
         "BasePrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
         "ContactListener": "sofa_softctl.runtime.components.collision.listener:ContactListener",
+        "ForceFieldRigid3d": "sofa_softctl.runtime.bindings.force_field:ForceFieldRigid3d",
         "ForceFieldVec3d": "sofa_softctl.runtime.bindings.force_field:ForceFieldVec3d",
+        "PointSetTopologyModifier": (
+            "sofa_softctl.runtime.components.topology.beside:PointSetTopologyModifier"
+        ),
         "RawPrefab": "sofa_softctl.runtime.bindings.prefab:RawPrefab",
     },
 }
@@ -302,15 +330,16 @@ _CONTENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "Sofa.Helper": _helper,
     "Sofa.ImGui": _imgui,
     "Sofa.Helper.System": _system,
+    "Sofa.PyTypes": _py_types,
     "Sofa.Simulation": _simulation,
     "Sofa.SofaBaseTopology": dict,
     "Sofa.SofaConstraintSolver": _constraint_solver,
-    "Sofa.SofaDeformable": dict,
+    "Sofa.SofaDeformable": _deformable,
     "Sofa.SofaGL": _sofa_gl,
     "Sofa.SofaLinearSolver": _linear_solver,
     "Sofa.SofaLinearSystem": dict,
     "Sofa.SoftRobotsInverse": _soft_robots_inverse,
-    "Sofa.Types": dict,
+    "Sofa.Types": _types,
     "Sofa.constants": _constants,
     "Sofa.constants.Key": _key,
     "Sofa.constants.KeyCode": _key_code,

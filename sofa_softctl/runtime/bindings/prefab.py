@@ -40,9 +40,10 @@ class RawPrefab(Node):
         """Build the prefab; called once its parameters are there."""
 
     def data_changed(self, data: Data) -> None:
-        """See Base."""
+        """See Base; a parameter may change while the node is empty."""
         super().data_changed(data)
-        if self._built and data in self._parameters:
+        holds = len(self.children) + len(self.objects) > 0
+        if self._built and holds and data in self._parameters:
             raise SceneError(
                 f"{describe(scene_line())}: {self.describe()} is built already, so its parameter "
                 f"'{data.getName()}' cannot change. Give it when the prefab is made. (SOFA would "

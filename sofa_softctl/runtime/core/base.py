@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean, nearest
-from sofa_softctl.errors import SceneError, UnknownDataError
+from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
 from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
 from sofa_softctl.runtime.core.data.data import Data
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 ATTRIBUTE_SIMILARITY_MIN = 0.75
 """Similarity to the name of a Data, from 0 to 1, from which on an attribute looks misspelt."""
+
+
+PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
+"""Names that SofaPython3 refuses for nodes, components and Data: they are attributes of both."""
 
 
 class Base:
@@ -178,6 +182,18 @@ class Base:
         """Every link."""
         return list(self._links.values())
 
+    def getLoggedMessagesAsString(self) -> str:
+        """The messages that it sent, one a line."""
+        return "\n".join(self.__dict__.get("_messages", ()))
+
+    def countLoggedMessages(self) -> int:
+        """How many messages it sent."""
+        return len(self.__dict__.get("_messages", ()))
+
+    def clearLoggedMessages(self) -> None:
+        """Forget the messages that it sent."""
+        self.__dict__.pop("_messages", None)
+
     def setDataValues(self, **values: Any) -> None:
         """Set several Data at once."""
         self.assign(values)
@@ -196,7 +212,7 @@ class Base:
         A Data as its value, or a link to one, is followed from then on; the type may then be
         left out.
         """
-        if name in self._data or hasattr(self.__class__, name):
+        if name in self._data or name in PROTECTED or hasattr(self.__class__, name):
             what = "a Data" if name in self._data else "an attribute"
             raise SceneError(
                 f"{describe(scene_line())}: {self.describe()} already has {what} '{name}'; give "
@@ -204,6 +220,12 @@ class Base:
             )
         is_link = isinstance(value, str) and value.startswith("@")
         source = self.resolve(value, data=True) if is_link else value
+        if is_link and source is None and not type:
+            raise LinkError(
+                f"{describe(scene_line())}: addData '{name}' of {self.describe()} links to "
+                f"'{value}', which does not exist. {self.explain_link(value, data=True)} "
+                "A link that leads somewhere later needs a type."
+            )
         if not type and isinstance(source, Data):
             declaration = script_data.like(source, help)
         else:
@@ -216,6 +238,7 @@ class Base:
             data.setParent(value)
         elif value is not None:
             data.assign(value, scene_line())
+        data.setPersistent(True)
         return data
 
     def addLink(self, name: str, value: Any = None, help: str = "") -> Link:
@@ -233,11 +256,12 @@ class Base:
             for table in (self.__dict__.get("_data", {}), self.__dict__.get("_links", {})):
                 if real in table:
                     return table[real]
-        hint = did_you_mean(name, type(self).data_names)
+        hint = did_you_mean(name, [*type(self).data_names, *self._method_names()])
         raise AttributeError(f"{type(self).__name__} has no attribute or Data '{name}'.{hint}")
 
     def __getitem__(self, name: str) -> Any:
-        return self.getData(name)
+        name = name.removeprefix(".")
+        return self.getData(name) if name else self
 
     def __setattr__(self, name: str, value: Any) -> None:
         real = type(self).data_names.get(name)
@@ -281,6 +305,11 @@ class Base:
     def fault(self, problem: str) -> SceneError:
         """A SceneError that names the scene's line and the object."""
         return SceneError(f"{describe(self._where)}: {self.describe()} {problem}")
+
+    @classmethod
+    def _method_names(cls) -> list[str]:
+        """Public methods in SOFA's words, for messages."""
+        return [name for name in dir(cls) if name[0] != "_" and "_" not in name]
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
         """Target of a link, None when there is none."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sofa_softctl.runtime.core.base import Base
+from sofa_softctl.runtime.core.link import class_of
 
 Entry = TypeVar("Entry", bound=Base)
 
@@ -47,21 +48,65 @@ class NodeLink(list[Entry]):
     one that was added, of others the first.
     """
 
-    def __init__(self, node: Base, name: str, objects: list[Entry], *, last: bool) -> None:
+    def __init__(
+        self, node: Base, name: str, objects: list[Entry], *, kind: str, help: str, single: bool
+    ) -> None:
         super().__init__(objects)
-        self.__dict__.update(_node=node, _name=name, _last=last)
+        self.__dict__.update(
+            _node=node, _name=name, _kind=kind, _help=help, _single=single, _persistent=False
+        )
 
     def getName(self) -> str:
         """The link's own name, such as 'mass'."""
         return str(self.__dict__["_name"])
 
+    def setName(self, name: str) -> None:
+        """Rename it; its node still knows it by the old name, as in SOFA."""
+        self.__dict__["_name"] = name
+
+    def getHelp(self) -> str:
+        """Help text."""
+        return str(self.__dict__["_help"])
+
+    def setHelp(self, help: str) -> None:
+        """Replace the help text."""
+        self.__dict__["_help"] = help
+
     def getPathName(self) -> str:
         """Where the link is, such as '/trunk.mass'."""
-        return f"{self.__dict__['_node'].getPathName()}.{self.getName()}"
+        return f"{self.getOwnerBase().getPathName()}.{self.getName()}"
+
+    def getOwnerBase(self) -> Any:
+        """The node whose link it is."""
+        return self.__dict__["_node"]
+
+    def isMultiLink(self) -> bool:
+        """Whether it may lead to several objects."""
+        return not self.__dict__["_single"]
+
+    def isPersistent(self) -> bool:
+        """Whether it is saved with the scene: what a node holds is saved by itself."""
+        return bool(self.__dict__["_persistent"])
+
+    def setPersistent(self, persistent: bool) -> None:
+        """Choose whether it is saved with the scene."""
+        self.__dict__["_persistent"] = persistent
+
+    def isReadOnly(self) -> bool:
+        """Whether it is not saved with the scene, as in SOFA."""
+        return not self.isPersistent()
+
+    def getValueString(self) -> str:
+        """The paths of all objects, separated by blanks."""
+        return " ".join(entry.getLinkPath() for entry in self)
+
+    def getValueTypeString(self) -> str:
+        """SOFA's class of the objects."""
+        return class_of(self.__dict__["_kind"])
 
     def getLinkedBase(self, index: int = 0) -> Entry | None:
         """The object of that number; None when there is none."""
-        linked = self[::-1] if self.__dict__["_last"] else self
+        linked = self[::-1] if self.__dict__["_single"] else self
         return linked[index] if index < len(linked) else None
 
     def getLinkedPath(self, index: int = 0) -> str:
@@ -77,6 +122,7 @@ class NodeLink(list[Entry]):
         return getattr(self._linked(name), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        """Set a Data of the object."""
         setattr(self._linked(name), name, value)
 
     def _linked(self, name: str) -> Entry:

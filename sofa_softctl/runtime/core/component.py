@@ -22,6 +22,7 @@ _CATEGORIES = {
     "controller": "Controller",
     "force field": "ForceField",
     "linear solver": "LinearSolver",
+    "loader": "Loader",
     "mapping": "Mapping",
     "mass": "Mass",
     "ode solver": "OdeSolver",
@@ -29,8 +30,18 @@ _CATEGORIES = {
     "region": "Engine",
     "state": "MechanicalState",
     "topology": "Topology",
+    "visual": "VisualModel",
 }
 """SOFA's names of our categories."""
+_TARGETS = {
+    "mass": "Sofa.Component.Mass",
+    "playback": "Sofa.Component.Playback",
+    "softrobots_inverse": "SoftRobots.Inverse",
+    "spring": "Sofa.Component.SolidMechanics.Spring",
+    "state": "Sofa.Component.StateContainer",
+    "visual": "Sofa.Component.Visual",
+}
+"""SOFA's modules, by our folder, where all in it are of one."""
 
 
 class Component(Base):
@@ -49,6 +60,9 @@ class Component(Base):
     listening = Bool(False, "Receive events.")
     src = Text("", "Loader whose Data of the same names are taken over.", linkable=False)
 
+    reads_its_node = False
+    """Whether its outputs come from other objects of its node, which are initialised before."""
+    _master: Component | None = None
     _initialised = False
     """Whether `init` was called, of whatever class."""
 
@@ -101,6 +115,20 @@ class Component(Base):
         for data, value in self.__dict__.get("_outputs", {}).items():
             data.set(np.copy(value) if isinstance(value, np.ndarray) else value)
 
+    def follow_data_of(self, loader: Base) -> None:
+        """Link every Data that a loader has too, unless the scene gave it."""
+        skipped = ("name", "template", "printLog", "listening", "tags", "src", "type", "filename")
+        for name, data in self._data.items():
+            if name in skipped or data.isSet() or data.type.read_only:
+                continue
+            names = (name, *data.type.aliases)
+            sources = (loader.findData(entry) for entry in names)
+            source = next(
+                (found for found in sources if found is not None), None
+            )  # maybe empty yet
+            if source is not None and source.type.auto_link:
+                data.setParent(source)
+
     def snapshot(self) -> dict[str, Any]:
         """State besides Data that persists over steps."""
         return {}
@@ -116,16 +144,37 @@ class Component(Base):
 
     @classmethod
     def getCategories(cls) -> list[str]:
-        """SOFA's categories of the object; empty for pure data."""
-        return [_CATEGORIES[cls.category]] if cls.category in _CATEGORIES else []
+        """SOFA's categories of the object."""
+        return [_CATEGORIES.get(cls.category, "_Miscellaneous")]
+
+    def getTarget(self) -> str | None:
+        """SOFA's module that has the class, as far as known here; None otherwise."""
+        return _TARGETS.get(type(self).__module__.split(".")[-2])
+
+    def setSrc(self, value: str, loader: Component) -> None:
+        """Take over a loader's Data of the same names, as `src` does when the object is made."""
+        self._data["src"].assign(value if value.startswith("@") else loader.getLinkPath(), None)
+        self.follow_data_of(loader)
+
+    def storeResetState(self) -> None:
+        """Make the present outputs those to which `reset` returns."""
+        self.remember_outputs()
+
+    def computeBBox(self, *parameters: Any) -> None:
+        """Nothing to do: `bbox` is computed when somebody asks."""
+
+    def addSlave(self, slave: Component) -> None:
+        """Say that another object belongs to it; nothing else follows from that."""
+        self.__dict__.setdefault("_slaves", []).append(slave)
+        slave._master = self
 
     def getMaster(self) -> Component | None:
-        """The object that it belongs to: none, as objects have no parts here."""
-        return None
+        """The object that it belongs to, None unless `addSlave` said so."""
+        return self._master
 
     def getSlaves(self) -> list[Component]:
-        """The objects that belong to it: none."""
-        return []
+        """The objects that belong to it."""
+        return list(self.__dict__.get("_slaves", ()))
 
     def getContext(self) -> Node | None:
         """The node that holds it."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sofa_softctl._internal.registry import Registry
@@ -176,15 +177,7 @@ def take_over_source(component: Component) -> None:
         )
         complain(component, problem)
         return
-    skipped = ("name", "template", "printLog", "listening", "tags", "src", "type", "filename")
-    for name, data in component._data.items():
-        if name in skipped or data.isSet() or data.type.read_only:
-            continue
-        names = (name, *data.type.aliases)
-        sources = (loader.findData(entry) for entry in names)
-        source = next((found for found in sources if found is not None), None)  # may be empty yet
-        if source is not None and source.type.auto_link:
-            data.setParent(source)
+    component.follow_data_of(loader)
 
 
 @dataclass(frozen=True)
@@ -197,19 +190,44 @@ class ClassEntry:
     """Its other names."""
     description: str
     """What it is, in a line."""
+    categories: list[str]
+    """SOFA's categories of it."""
+    dataAlias: dict[str, list[str]]
+    """Other names of its Data and links."""
 
 
 def _entry(kind: type[Component]) -> ClassEntry:
     _, *aliases = names_of(kind)
-    return ClassEntry(kind.__name__, aliases, (kind.__doc__ or "").partition("\n")[0])
+    declarations = kind.data_types | kind.link_types
+    other_names = {name: list(entry.aliases) for name, entry in declarations.items()}
+    return ClassEntry(
+        kind.__name__,
+        aliases,
+        (kind.__doc__ or "").partition("\n")[0],
+        kind.getCategories(),
+        {name: names for name, names in other_names.items() if names},
+    )
+
+
+def _dumped(kind: type[Component]) -> dict[str, Any]:
+    """A component with its Data and links, for JSON."""
+    data = [
+        {"name": name, "help": entry.help, "unit": entry.unit, "read_only": entry.read_only}
+        for name, entry in kind.data_types.items()
+    ]
+    links = [{"name": name, "help": entry.help} for name, entry in kind.link_types.items()]
+    return {**asdict(_entry(kind)), "data": data, "links": links}
 
 
 class _Listing(type):
     @property
     def components(cls) -> list[ClassEntry]:
         """Every component that there is."""
-        kinds = sorted(set(components().values()), key=lambda kind: kind.__name__)
-        return [_entry(kind) for kind in kinds]
+        return [_entry(kind) for kind in _all_kinds()]
+
+
+def _all_kinds() -> list[type[Component]]:
+    return sorted(set(components().values()), key=lambda kind: kind.__name__)
 
 
 class ObjectFactory(metaclass=_Listing):
@@ -225,3 +243,8 @@ class ObjectFactory(metaclass=_Listing):
         """The component of that name or alias; None when there is none."""
         kind = find(name)
         return None if kind is None else _entry(kind)
+
+    @staticmethod
+    def dump_json() -> str:
+        """Every component with its Data and links, as JSON."""
+        return json.dumps([_dumped(kind) for kind in _all_kinds()])

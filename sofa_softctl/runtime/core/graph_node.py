@@ -172,6 +172,32 @@ class GraphNode(BaseNode, Context):
         """Whether the node has a time integrator."""
         return bool(self.of("ode solver"))
 
+    def findLink(self, name: str) -> Any:
+        """The link of that name: to its children, parents, objects, or those of one kind."""
+        graph: dict[str, list[Any]] = {
+            "child": self.children,
+            "parents": self.parents,
+            "object": self.objects,
+        }
+        if name not in graph and name not in _LINKS:
+            return super().findLink(name)
+        kind = _LINKS.get(name, "object" if name == "object" else "node")
+        linked = graph[name] if name in graph else self.of(kind)
+        single = name in _SINGLE
+        help = (
+            f"The {name[0].upper()}{name[1:]} attached to this node"
+            if single
+            else (f"Every {kind} of this node")
+        )
+        if kind == "state":
+            help += " (storing all state vectors)"
+        return NodeLink(self, name, linked, kind=kind, help=help, single=single)
+
+    def getLinks(self) -> list[Any]:
+        """Every link."""
+        names = ("parents", "child", "object", *_LINKS)
+        return [*super().getLinks(), *(self.findLink(name) for name in names)]
+
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and "children" in self.__dict__:
             found = self.getObject(name) or self.getChild(name)
@@ -180,9 +206,9 @@ class GraphNode(BaseNode, Context):
             if name in self.__dict__.get("_data", {}):
                 return self._data[name]
             if name in _LINKS:
-                return NodeLink(self, name, self.of(_LINKS[name]), last=name in _SINGLE)
+                return self.findLink(name)
             names = [entry.getName() for entry in (*self.objects, *self.children)]
-            hint = did_you_mean(name, [*names, *self._data])
+            hint = did_you_mean(name, [*names, *self._data, *self._method_names()])
             raise AttributeError(
                 f"Node '{self.getPathName()}' has no Data, object or child '{name}'.{hint} "
                 f"It holds: {', '.join(names) or 'nothing'}."
@@ -191,7 +217,10 @@ class GraphNode(BaseNode, Context):
 
     def __getitem__(self, path: str) -> Any:
         """By a path of names with dots: root['trunk.dofs.position']."""
+        steps = [step for step in path.split(".") if step]
+        if not steps:
+            raise ValueError(f"'{path}' names nothing in node '{self.getPathName()}'.")
         current: Any = self
-        for step in path.split("."):
+        for step in steps:
             current = getattr(current, step)
         return current

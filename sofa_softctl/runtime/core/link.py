@@ -40,17 +40,36 @@ class LinkType:
         instance._links[self.name].assign(value, scene_line())
 
 
+def class_of(kind: str) -> str:
+    """SOFA's class of the objects of a category."""
+    classes = {"node": "Node", "state": "BaseMechanicalState", "topology": "BaseMeshTopology"}
+    return classes.get(kind, "BaseObject")
+
+
 class Link:
     """One link of one object: a path that is followed when somebody asks.
 
     Some may lead to several objects: `path` then holds their paths, separated by blanks.
     """
 
-    __slots__ = ("owner", "path", "target", "targets", "type", "where")
+    __slots__ = (
+        "help",
+        "name",
+        "owner",
+        "path",
+        "persistent",
+        "target",
+        "targets",
+        "type",
+        "where",
+    )
 
     def __init__(self, type: LinkType, owner: Base) -> None:
         self.type = type
         self.owner = owner
+        self.name = type.name
+        self.help = type.help
+        self.persistent = True
         self.path = ""
         self.target: Any = None
         self.targets: list[Any] = []
@@ -92,17 +111,41 @@ class Link:
             )
         return getattr(linked, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a Data of the object at its end, as in SofaPython3: `fem.mstate.position = ...`."""
+        if name in Link.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.__getattr__("linkpath").target, name, value)
+
     def getName(self) -> str:
         """The name, as SOFA writes it."""
-        return self.type.name
+        return self.name
+
+    def setName(self, name: str) -> None:
+        """Rename it; its object still knows it by the old name, as in SOFA."""
+        self.name = name
 
     def getHelp(self) -> str:
         """Help text."""
-        return self.type.help
+        return self.help
 
-    def getLinkedPath(self) -> str:
-        """The path as the scene gave it, empty when it gave none."""
+    def setHelp(self, help: str) -> None:
+        """Replace the help text."""
+        self.help = help
+
+    def getValueString(self) -> str:
+        """The paths as the scene gave them, separated by blanks; empty when it gave none."""
         return self.path
+
+    def getValueTypeString(self) -> str:
+        """SOFA's class of what it leads to, or else that of all objects."""
+        return class_of(self.type.kind)
+
+    def getLinkedPath(self, index: int = 0) -> str:
+        """The path of that number as the scene gave it, empty when it gave none."""
+        paths = self.path.split() if self.type.many else [self.path]
+        return paths[index] if index < len(paths) else ""
 
     def getLinkedBases(self) -> list[Any]:
         """The objects at its ends; LinkError when one of its paths leads nowhere."""
@@ -131,7 +174,7 @@ class Link:
     def check(self) -> None:
         """Complain of a link that leads nowhere; it then counts as not given.
 
-        Where SOFA goes on without: an owner whose `init` follows the link itself has failed before.
+        Where SOFA goes on without, before the owner's `init`.
 
         Raises:
             LinkError: it should lead to a state, which no owner does without; any, in strict mode.
@@ -141,7 +184,7 @@ class Link:
         except LinkError as error:
             if self.type.kind == "state":
                 raise
-            complain(self.owner, error)
+            complain(self.owner, error, " It counts as not given, as in SOFA.")
             self.path, self.target, self.targets = "", None, []
 
     def _only_base(self) -> Any:
@@ -178,15 +221,13 @@ class Link:
             f"{target.describe()}, which {'holds' if hasattr(target, 'of') else 'is'} no {kind}."
         )
 
-    getValueString = getLinkedPath
-
     def getOwnerBase(self) -> Base:
         """The object whose link it is."""
         return self.owner
 
     def getPathName(self) -> str:
         """Its place in the graph, such as `/trunk/mapping.input`."""
-        return f"{self.owner.getPathName()}.{self.type.name}"
+        return f"{self.owner.getPathName()}.{self.name}"
 
     def getSize(self) -> int:
         """Number of linked objects."""
@@ -197,12 +238,16 @@ class Link:
         return self.type.many
 
     def isReadOnly(self) -> bool:
-        """Whether scripts may not change it: never."""
-        return False
+        """Whether it is not saved with the scene, as in SOFA; scripts may set it nevertheless."""
+        return not self.persistent
 
     def isPersistent(self) -> bool:
-        """Whether it is saved with the scene: always."""
-        return True
+        """Whether it is saved with the scene."""
+        return self.persistent
+
+    def setPersistent(self, persistent: bool) -> None:
+        """Choose whether it is saved with the scene."""
+        self.persistent = persistent
 
     def read(self, path: str) -> bool:
         """Set the path."""

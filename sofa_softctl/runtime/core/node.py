@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import ArgumentError, SceneError
 from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.base import PROTECTED
 from sofa_softctl.runtime.core.children import NodeIterator
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
@@ -47,9 +48,6 @@ _MEANINGLESS = ("depend", "showBoundingTree")
 
 DEEPEST = 300
 """Nodes below one another; Python's own calls would not follow many more."""
-
-PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
-"""Names that SofaPython3 refuses for nodes and components: they are attributes of both."""
 
 
 class Node(GraphNode):
@@ -124,7 +122,7 @@ class Node(GraphNode):
     def _hold(self, component: Component) -> None:
         if not isinstance(component, Component):
             hint = " Add nodes with addChild." if isinstance(component, Node) else ""
-            raise SceneError(
+            raise ArgumentError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' takes the name of a "
                 f"component, or an instance of one; got {component!r}.{hint}"
             )
@@ -273,16 +271,32 @@ class Node(GraphNode):
         """
         order: list[Component] = []
         visited = list(self.walk())
+        started: set[int] = set()
+        inside = {id(entry) for entry in visited}
+
+        def start(component: Component) -> None:
+            """Initialise one object, and before it regions that its Data follow, wherever."""
+            if id(component) in started or id(component._context) not in inside:
+                return
+            started.add(id(component))
+            for data in component._data.values():
+                data.follow_link(must=True)
+            for region in _followed_regions(component):
+                for earlier in _up_to(region):
+                    start(earlier)
+            for link in component._links.values():
+                if link.type.kind != "state":  # some do without a state that is nowhere
+                    link.check()
+            component.init()
+            component._initialised = True
+            for link in component._links.values():
+                link.check()
+            order.append(component)
+
         for entry in visited:
             entry._initialised = True
             for component in list(entry.objects):
-                for data in component._data.values():
-                    data.follow_link(must=True)
-                component.init()
-                component._initialised = True
-                for link in component._links.values():
-                    link.check()
-                order.append(component)
+                start(component)
         for entry in reversed(visited):
             for component in reversed(list(entry.objects)):
                 if not component._scripted:  # SOFA calls no bwdInit of Python's classes
@@ -350,6 +364,36 @@ class Node(GraphNode):
         """A node that is switched on or off changes what takes part."""
         if data.type.name == "activated":
             self._changed()
+
+
+def _followed_regions(component: Component, seen: set[int] | None = None) -> Iterator[Component]:
+    """Regions of their node's points that Data of an object follow, also by way of engines."""
+    seen = {id(component)} if seen is None else seen
+    for data in component._data.values():
+        data.follow_link()
+        source = data.getParent()
+        while source is not None:
+            owner = source.owner
+            if getattr(owner, "category", "") == "region" and id(owner) not in seen:
+                seen.add(id(owner))
+                if owner.reads_its_node:
+                    yield owner
+                else:
+                    yield from _followed_regions(owner, seen)
+            source = source.getParent()
+
+
+def _up_to(region: Component) -> Iterator[Component]:
+    """What a region's points may come from: the objects before it, and in the nodes above; it."""
+    node: Any = region._context
+    path = [node]
+    while path[0].parents:
+        path.insert(0, path[0].parents[0])
+    for above in path:
+        for entry in list(above.objects):
+            yield entry
+            if entry is region:
+                return
 
 
 def _no_removal(parent: Node) -> None:

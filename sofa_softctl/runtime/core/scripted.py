@@ -42,9 +42,9 @@ class Controller(Scripted):
             return
         own = self.__dict__.get(event.handler)
         method = getattr(type(self), event.handler, None)
-        if own is not None:
+        if callable(own):
             own(event)
-        elif method is not None:
+        elif callable(method):
             method(self, event)
         else:
             self.onEvent(event)

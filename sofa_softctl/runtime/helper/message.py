@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import Any
 
 _log = logging.getLogger("sofa_softctl")
 _handlers: list[MessageHandler] = []
+KEPT_MESSAGES_MAX = 100
+"""Number of messages that an object keeps for getLoggedMessagesAsString: the last ones."""
 
 
 class MessageHandler:
@@ -35,12 +38,15 @@ class MessageHandler:
 
 
 def _emit(level: int, kind: str, arguments: tuple[Any, ...]) -> None:
-    """SofaPython3 takes (text), (emitter, text) or (emitter, text, file, line)."""
-    emitter, text = arguments[:2] if len(arguments) > 1 else ("", *arguments)
+    """SofaPython3 takes (text) or (emitter, text), and with either a file and a line."""
+    emitter, text = arguments[:2] if len(arguments) in (2, 4) else ("", arguments[0])
     component = emitter if hasattr(emitter, "getPathName") else None
     path = emitter if component is None else component.getPathName()
     _log.log(level, "%s%s", f"[{path}] " if path else "", text)
-    sender = emitter if component is None else component.getClassName()
+    sender = (emitter or "PythonScript") if component is None else component.getClassName()
+    if component is not None:
+        kept = vars(component).setdefault("_messages", deque(maxlen=KEPT_MESSAGES_MAX))
+        kept.append(f"[{kind}] {text}")
     message = {"type": kind, "isEmpty": not text, "sender": sender, "message": text}
     for handler in reversed(_handlers):
         handler.process(message | {"component": component})

@@ -16,15 +16,24 @@ from sofa_softctl.runtime.helper import source_line
 class FileRepository:
     """SOFA's Sofa.Helper.System.FileRepository.
 
-    `around` gives folders to look in before the search paths, and folders to look in after them.
+    Args:
+        envVar: Environment variable that names the first search paths.
+        relativePath: More search paths, seen from the working directory.
+        fileKeyMaps: Unused: paths by key in files of SOFA's installation.
+        around: Gives folders to look in before the search paths, and after them.
     """
 
     def __init__(
         self,
-        *paths: str,
+        envVar: str = "SOFA_DATA_PATH",
+        relativePath: str | None = None,
+        fileKeyMaps: Any = None,
+        *,
         around: Callable[[], tuple[Iterable[str], Iterable[str]]] = lambda: ((), ()),
     ) -> None:
-        self.paths = list(paths)
+        del fileKeyMaps
+        named = f"{os.environ.get(envVar, '')}{os.pathsep}{relativePath or ''}"
+        self.paths = [path for path in named.split(os.pathsep) if path]
         self._around = around
 
     def addFirstPath(self, path: str) -> None:
@@ -64,6 +73,16 @@ class FileRepository:
         """The path of a file; its name when there is none."""
         return str(self._find(name) or name)
 
+    def findFileFromFile(self, name: str, file: str) -> bool:
+        """Whether there is such a file beside another one, or on the search paths."""
+        return self.findFile(name, str(Path(file).parent))
+
+    @staticmethod
+    def relativeToPath(path: str, refPath: str) -> str:
+        """A path as seen from a folder that it is in; the path itself otherwise."""
+        inside = Path(path).is_relative_to(refPath)
+        return str(Path(path).relative_to(refPath)) if inside else path
+
     def _find(self, name: str, folder: str = "") -> Path | None:
         before, after = self._around()
         places = (Path(place) / name for place in (folder, *before, *self.paths, *after))
@@ -84,13 +103,16 @@ def data_folders() -> tuple[list[str], list[str]]:
 
     SOFTCTL_DATA: folders to look in first. SOFA_ROOT and CONDA_PREFIX: where SOFA is installed, or
     its sources lie; its share folder has those that it comes with, such as mesh/liver.msh.
+    Relative ones count from where the program was started.
     """
-    own = [place for place in os.environ.get("SOFTCTL_DATA", "").split(os.pathsep) if place]
+    start = source_line.start_folder()  # a scene is loaded in its own folder
+    named = os.environ.get("SOFTCTL_DATA", "").split(os.pathsep)
+    own = [os.path.join(start, place) for place in named if place]
     shared = []
     for variable in ("SOFA_ROOT", "CONDA_PREFIX"):
         root = os.environ.get(variable)
         if root:
-            shared += [os.path.join(root, *parts) for parts in _SHARES]
+            shared += [os.path.join(start, root, *parts) for parts in _SHARES]
     return own, shared
 
 
@@ -106,7 +128,7 @@ _SHARES = (
 
 data = FileRepository(around=data_folders)
 """SofaRuntime.DataRepository: meshes and pictures."""
-plugins = FileRepository()
+plugins = FileRepository("SOFA_PLUGIN_PATH")
 """SofaRuntime.PluginRepository: kept, but there is nothing to load."""
 
 

@@ -41,6 +41,11 @@ def seen_from(folder: str) -> Iterator[None]:
         _FOLDER.reset(before)
 
 
+def start_folder() -> str:
+    """The folder from which the program was started, where a scene works in its own; else ''."""
+    return _FOLDER.get()
+
+
 def scene_line() -> Line | None:
     """The innermost running line outside this package; None when there is none."""
     if (line := _LINE.get()) is not None:

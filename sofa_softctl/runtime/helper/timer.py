@@ -7,6 +7,8 @@ A timer that is enabled and begun records the steps within it: those of a script
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -99,6 +101,22 @@ def stepEnd(name: str) -> None:
     for timer in running.values():
         if timer.open[-1][0] == name:
             timer.end()
+
+
+@contextmanager
+def within(*names: str) -> Iterator[None]:
+    """Steps within each other of the timers that run, by SOFA's names of what is done."""
+    for name in names:
+        stepBegin(name)
+    yield
+    for name in reversed(names):
+        stepEnd(name)
+
+
+def set_value(name: str, value: float) -> None:
+    """Note a number in the step that runs: 'CG iterations', 'nb_iterations'."""
+    for timer in running.values():
+        timer.open[-1][1][name] = float(value)
 
 
 def getRecords(name: str) -> Records:

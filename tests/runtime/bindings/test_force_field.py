@@ -132,3 +132,40 @@ def test_new_couplings_are_refused_later(Sofa, Springs, body):
     late.append([3, 0, 1.0])
     with pytest.raises(SceneError, match=r"couples nodes 1 and 0 now, but not in the first step"):
         moved(Sofa, node, 1)
+
+
+@pytest.mark.parametrize("solver", ["SparseLDLSolver", "CGLinearSolver"])
+def test_a_force_field_on_bodies(Sofa, root, solver):
+    """A spring along x and one about z, both linear: v' = -h w^2 x / (1 + (h w)^2) of each."""
+
+    class Springs(Sofa.Core.ForceFieldRigid3d):
+        def addForce(self, parameters, force, position, velocity):
+            x = position.value
+            with force.writeableArray() as f:
+                f[:, 0] -= 8.0 * x[:, 0]
+                f[:, 5] -= 3.0 * 2.0 * x[:, 5]
+
+        def addDForce(self, parameters, df, dx):
+            with df.writeableArray() as f:
+                f[:, [0, 5]] -= parameters["kFactor"] * np.array([8.0, 3.0]) * dx.value[:, [0, 5]]
+
+        def addKToMatrix(self, parameters, n_nodes, n_dofs):
+            assert (n_nodes, n_dofs) == (2, 7)
+            diagonal = ((6 * i + j, k) for i in range(n_nodes) for j, k in ((0, 8.0), (5, 3.0)))
+            return np.array([[row, row, -k] for row, k in diagonal])
+
+    root.addObject("DefaultAnimationLoop")
+    root.addObject("EulerImplicitSolver")
+    exact = {"iterations": 20, "tolerance": 1e-12, "threshold": 1e-30}
+    root.addObject(solver, **(exact if solver == "CGLinearSolver" else {}))
+    tilt, still = np.sin(0.01), [0.0] * 5 + [0.0, 1.0]
+    poses = [[0.3, 0, 0, 0, 0, tilt, np.cos(0.01)], still]
+    root.addObject("MechanicalObject", name="dofs", template="Rigid3d", position=poses)
+    root.addObject("UniformMass", vertexMass=[2.0, 1.0, *np.eye(3).ravel()])
+    root.addObject(Springs(name="springs"))
+    Sofa.Simulation.init(root)
+    Sofa.Simulation.animate(root, 0.1)
+    h, mass = 0.1, 2.0
+    speed = [-h * 8.0 * 0.3 / (mass + h**2 * 8.0), -h * 6.0 * tilt / (mass + h**2 * 3.0)]
+    assert root.dofs.velocity.value[0, [0, 5]] == pytest.approx(speed, rel=1e-6)
+    assert not root.dofs.velocity.value[1].any()

@@ -157,5 +157,8 @@ def test_categories_of_components(Sofa, root):
     import SofaRuntime
 
     assert SofaRuntime.getCategories("MechanicalObject") == ["MechanicalState"]
-    assert SofaRuntime.getCategories("OglModel") == SofaRuntime.getCategories("Nothing") == []
+    assert SofaRuntime.getCategories("OglModel") == ["VisualModel"]
+    assert SofaRuntime.getCategories("MeshOBJLoader") == ["Loader"]
+    assert SofaRuntime.getCategories("RequiredPlugin") == ["_Miscellaneous"]
+    assert SofaRuntime.getCategories("Nothing") == []
     assert root.addObject("UniformMass", totalMass=1.0).getCategories() == ["Mass"]

@@ -92,3 +92,21 @@ def test_parameters_have_the_types_of_states(Sofa, root):
     assert posed.others.shape == (0, 7)
     assert posed.pose.shape == (7,)
     assert posed.points.value.tolist() == [[1, 2, 3]]
+
+
+def test_a_constructor_sets_parameters_of_its_own_before_it_builds(Sofa, root):
+    """SOFA empties the node whenever a parameter is set, which does nothing while it is empty."""
+
+    class Rod(Sofa.Prefab):
+        prefabParameters = [{"name": "parts", "type": "int", "help": "Parts.", "default": 1}]
+
+        def __init__(self, *args, **kwargs):
+            Sofa.Prefab.__init__(self, *args, **kwargs)
+            self.parts = kwargs["geometry"]["parts"]
+            for number in range(self.parts.value):
+                self.addChild(f"part{number}")
+
+    rod = root.addChild(Rod(geometry={"parts": 3}))
+    assert len(rod.children) == 3
+    with pytest.raises(SceneError, match="is built already"):
+        rod.parts = 4

@@ -516,3 +516,19 @@ def test_a_controller_may_call_its_attributes_what_it_likes(Sofa, root, animate)
     animate(root, 2)
     Sofa.Simulation.reset(root)
     assert (own.calls, own.getPathName(), own.state) == (2, "/own", 0)
+
+
+def test_an_event_whose_name_is_no_method_goes_to_on_event(Sofa, root):
+    heard = []
+
+    class Odd(Sofa.Core.Controller):
+        onAnimateEndEvent = "a text"
+
+        def onEvent(self, event):
+            heard.append(event["type"])
+
+    root.addObject("DefaultAnimationLoop")
+    root.addObject(Odd(name="odd"))
+    Sofa.Simulation.init(root)
+    Sofa.Simulation.animate(root, 0.01)
+    assert "AnimateEndEvent" in heard

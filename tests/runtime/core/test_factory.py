@@ -1,5 +1,6 @@
 """The table of components: every one of them documented, unique, and accepted by a scene."""
 
+import json
 import logging
 import re
 
@@ -274,3 +275,13 @@ def test_mappings_take_a_node_or_its_state_as_input(root, Sofa, beam, given):
     Sofa.Simulation.init(root)
     Sofa.Simulation.animate(root, 0.01)
     assert tip.point.position.value[0, 1] < 10.0
+
+
+def test_the_factory_is_dumped_as_json(Sofa):
+    found = {entry["className"]: entry for entry in json.loads(Sofa.Core.ObjectFactory.dump_json())}
+    state = found["MechanicalObject"]
+    assert {"position": "length"}.items() <= {e["name"]: e["unit"] for e in state["data"]}.items()
+    assert state["categories"] == ["MechanicalState"]
+    assert "StiffSpringForceField" in found["SpringForceField"]["aliases"]
+    entry = Sofa.Core.ObjectFactory.getComponent("SpringForceField")
+    assert entry.dataAlias["springsIndices1"] == ["indices1"]

@@ -532,3 +532,32 @@ def test_nodes_that_are_nested_too_deep_are_refused_at_their_line(root):
     with pytest.raises(SceneError, match=r"test_node\.py:\d+: nodes are nested more than 300 deep"):
         while True:
             node = node.addChild("next")
+
+
+def test_paths_with_dots_may_begin_with_one(graph):
+    assert graph[".name"] is graph["name"] is graph.name
+    dofs = graph["arm.dofs"]
+    assert dofs["."] is dofs[""] is dofs and dofs[".position"] is dofs.position
+    with pytest.raises(ValueError, match="names nothing in node '/'"):
+        graph[""]
+
+
+def test_what_is_no_component_is_a_type_error(graph):
+    with pytest.raises(TypeError, match="takes the name of a component, or an instance"):
+        graph.addObject([1.0, 0.0])
+
+
+def test_objects_belong_to_each_other_as_a_script_says(graph):
+    other = graph.arm.addObject("MechanicalObject", name="other")
+    assert graph.arm.dofs.getMaster() is None and graph.arm.dofs.getSlaves() == []
+    graph.arm.dofs.addSlave(other)
+    assert other.getMaster() is graph.arm.dofs and graph.arm.dofs.getSlaves() == [other]
+    assert graph.arm.dofs.getTarget() == "Sofa.Component.StateContainer"
+    assert graph.loop.getTarget() is None
+
+
+def test_a_component_takes_over_a_loaders_data_later(graph):
+    source = graph.addObject("MeshTopology", name="source", position=[[1, 2, 3]], edges=[[0, 0]])
+    mesh = graph.addObject("MeshTopology", name="mesh", edges=[])
+    mesh.setSrc("@source", source)
+    assert mesh.position.value.tolist() == [[1, 2, 3]] and len(mesh.edges) == 0

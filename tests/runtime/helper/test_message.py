@@ -39,3 +39,22 @@ def test_the_runtimes_own_warnings_are_heard(root, Listener):
         root.createChild("arm")
     assert [message["type"] for message in listener.heard] == ["Deprecated", "Warning"]
     assert "createChild is now addChild" in listener.heard[0]["message"]
+
+
+def test_an_object_keeps_the_messages_that_it_sent(Sofa, root):
+    assert (root.getLoggedMessagesAsString(), root.countLoggedMessages()) == ("", 0)
+    Sofa.msg_info(root, "first")
+    Sofa.msg_warning(root, "second", "file.py", 3)
+    assert root.getLoggedMessagesAsString() == "[Info] first\n[Warning] second"
+    root.clearLoggedMessages()
+    assert root.countLoggedMessages() == 0
+    for _ in range(200):
+        Sofa.msg_info(root, "again")
+    assert root.countLoggedMessages() == 100  # the last ones
+
+
+def test_a_message_of_nobody_is_of_the_script(Sofa, Listener):
+    with Listener() as listener:
+        Sofa.Helper.msg_info("said")
+        Sofa.Helper.msg_info("said", "file.py", 10)
+    assert [(m["sender"], m["message"]) for m in listener.heard] == [("PythonScript", "said")] * 2

@@ -3,7 +3,7 @@
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.repository import FileRepository, data
+from sofa_softctl.runtime.helper.repository import FileRepository, data, in_folder
 
 
 @pytest.fixture
@@ -16,8 +16,9 @@ def mesh(tmp_path):
     data.clear()
 
 
-def test_a_repository_looks_into_its_folders_in_order(mesh, tmp_path):
-    repository = FileRepository(str(tmp_path))
+def test_a_repository_looks_into_its_folders_in_order(mesh, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_FOLDERS", str(tmp_path))
+    repository = FileRepository("MY_FOLDERS")
     assert not repository.findFile("one.obj")
     assert repository.getFile("one.obj") == "one.obj"
     repository.addFirstPath(str(mesh.parent))
@@ -43,3 +44,22 @@ def test_loaders_look_into_the_data_repository(Sofa, root, mesh):
 def test_a_scene_can_add_a_folder(root, mesh):
     root.addObject("AddDataRepository", path=str(mesh.parent))
     assert root.addObject("MeshOBJLoader", filename="one.obj").triangles.toList() == [[0, 1, 2]]
+
+
+def test_relative_folders_of_the_environment_count_from_where_the_program_started(
+    mesh, tmp_path, monkeypatch
+):
+    """A scene is loaded in its own folder, from which they were looked for before."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOFTCTL_DATA", mesh.parent.name)
+    (tmp_path / "scenes").mkdir()
+    with in_folder(tmp_path / "scenes"):
+        assert data.getFile("one.obj") == str(mesh)
+
+
+def test_paths_beside_and_relative_to(mesh, tmp_path):
+    repository = FileRepository("")
+    assert repository.getPaths() == []
+    assert repository.findFileFromFile("one.obj", str(mesh.parent / "scene.py"))
+    assert FileRepository.relativeToPath(str(mesh), str(tmp_path)) == "meshes/one.obj"
+    assert FileRepository.relativeToPath("/elsewhere/x", str(tmp_path)) == "/elsewhere/x"

@@ -72,3 +72,26 @@ def test_the_phases_of_a_step_are_in_a_timer_that_runs(Sofa, root, beam):
     Sofa.Simulation.animate(root, 0.01)
     assert found[0]["free motion"]["total_time"] > 0.0
     assert found[0]["mappings"]["start_time"] >= found[0]["free motion"]["start_time"]
+
+
+def test_steps_of_solvers_have_sofas_names(Sofa, root):
+    """solve, Mechanical (node), StaticSolver::Solve, NewtonStep, MBKSolve, with their counts."""
+    root.gravity = [0, -9.81, 0]
+    root.addObject("DefaultAnimationLoop")
+    arm = root.addChild("arm")
+    arm.addObject("StaticSolver")
+    arm.addObject("NewtonRaphsonSolver", maxNbIterationsNewton=2, warnWhenDiverge=False)
+    arm.addObject("CGLinearSolver", iterations=5, tolerance=1e-9, threshold=1e-20)
+    arm.addObject("MechanicalObject", position=[[0, 0, 0], [1, 0, 0]])
+    arm.addObject("UniformMass", totalMass=1.0)
+    arm.addObject("RestShapeSpringsForceField", stiffness=10.0, points=[0, 1])
+    Sofa.Simulation.init(root)
+    timer.setEnabled("mine", True)
+    timer.begin("mine")
+    Sofa.Simulation.animate(root, 0.01)
+    timer.end("mine")
+    solve = timer.getRecords("mine")["solve"]["Mechanical (arm)"]["StaticSolver::Solve"]
+    step = solve["NewtonStep"]  # a single one, as the springs are linear; several are a list
+    assert solve["nb_iterations"] == 1
+    assert step["MBKSolve"]["CG iterations"] >= 1
+    assert 0.0 <= step["MBKSolve"]["total_time"] <= step["total_time"]

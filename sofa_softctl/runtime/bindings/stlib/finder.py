@@ -18,6 +18,29 @@ from types import ModuleType
 LIBRARIES = ("softrobots", "splib3", "stlib3")
 """Names at the top level."""
 _FOLDER = Path(__file__).parent
+_STLIB = "If the original has it, put python3/src of github.com/SofaDefrost/STLIB on PYTHONPATH."
+_ORIGINALS = {
+    "softrobots": (
+        "If the original has it, put python3 of github.com/SofaDefrost/SoftRobots on PYTHONPATH."
+    ),
+    "splib3": _STLIB,
+    "stlib3": _STLIB,
+}
+_COSSERAT = (
+    "it is the Python part of SOFA's plugin Cosserat, which the embedded runtime does not have. "
+    "Run the scene in a SOFA that has the plugin, with the plugin's Python folder on PYTHONPATH."
+)
+ABSENT = {
+    "Cosserat": _COSSERAT,
+    "SofaPython": (
+        "it is SOFA's plugin for Python 2. Python 3 is the plugin SofaPython3, whose modules are "
+        "Sofa and SofaRuntime."
+    ),
+    "cosserat": _COSSERAT,
+    "splib": "it is the name for Python 2. Write splib3, which comes with sofa_softctl.",
+    "stlib": "it is the name for Python 2. Write stlib3, which comes with sofa_softctl.",
+}
+"""Modules that scenes import and nobody has, and what to do about it; at the top level."""
 
 
 def install() -> None:
@@ -38,7 +61,11 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         """See importlib.abc.MetaPathFinder."""
         del target
-        if path or fullname.partition(".")[0] not in LIBRARIES:
+        library = fullname.partition(".")[0]
+        if not path and library in ABSENT:
+            reason = f"No module named '{fullname}': {ABSENT[library]}"
+            raise ModuleNotFoundError(reason, name=fullname)
+        if path or library not in LIBRARIES:
             return None
         if fullname in PACKAGES:
             spec = ModuleSpec(fullname, _PackageLoader(), origin=__file__, is_package=True)
@@ -46,6 +73,12 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
             return spec
         *packages, _ = fullname.split(".")
         found = PathFinder.find_spec(fullname, [str(_FOLDER.joinpath(*packages))])
+        if found is None and packages:
+            raise ModuleNotFoundError(
+                f"No module named '{fullname}': it is not part of the {library} that comes with "
+                f"sofa_softctl. {_ORIGINALS[library]}",
+                name=fullname,
+            )
         if found is not None and found.submodule_search_locations is not None:
             found.submodule_search_locations = []
         return found

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.components.collision.surface import (
     neighbours,
 )
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Reals, Text, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Color, Int, Integers, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.strictness import complain
@@ -47,7 +47,7 @@ class CollisionModel(SingleStateComponent):
     contactFriction = Real(0.0, "Unused: for penalty contacts.")
     contactRestitution = Real(0.0, "Unused.")
     contactResponse = Text("", "Kind of contact, instead of that of the CollisionResponse.")
-    color = Vector(4, [1.0, 0.0, 0.0, 1.0], "Color.")
+    color = Color([1.0, 0.0, 0.0, 1.0], "Color.")
     group = Integers([], "Models of a common group do not touch.")
     numberOfContacts = Int(0, "Other models that it touches in this step.", read_only=True)
     topology = LinkType("Topology that holds the elements; the node's own by default.")
@@ -88,6 +88,10 @@ class CollisionModel(SingleStateComponent):
     def find_reach(self) -> np.ndarray:
         """Thickness of each element beside the distances of the method, shape (m,)."""
         return np.full(len(self.elements), self.proximity.get())
+
+    def body_radius(self, element: np.ndarray) -> np.ndarray:
+        """Radius of elements that are spheres on bodies, 0 of others, shape (k,)."""
+        return np.zeros(len(element))
 
     def find_topology(self) -> Any:
         """The topology that holds the elements, None if there is none."""
@@ -306,6 +310,11 @@ class SphereCollisionModel(CollisionModel):
         radius = np.full(count, self.radius.get())
         radius[: len(given)] = given[:count]
         return radius + self.proximity.get()
+
+    def body_radius(self, element: np.ndarray) -> np.ndarray:
+        """See CollisionModel."""
+        on_body = self.state.kind.name == "Rigid3"
+        return on_body * (self.reach[element] - self.proximity.get())
 
     def filtered(self) -> bool:
         """See CollisionModel."""

@@ -27,7 +27,8 @@ class PenalityContactForceField(BlockForceField):
     Made by the collision pipeline, one for each pair of models that touches; without friction. d is
     the distance that contacts keep, n their direction when they were found, and k the product of
     the models' contactStiffness divided by d. The points are fixed in their elements during the
-    step; see Intersection.nearest_of_each for which contacts count.
+    step; see Intersection.nearest_of_each for which contacts count. Spheres on bodies push their
+    centres, as a normal force does that passes through them.
 
     It is SOFA's with an iterative linear solver; of contacts on lines and triangles the matrix of
     SOFA's direct solvers has only a part, and bodies are thrown off.
@@ -45,13 +46,6 @@ class PenalityContactForceField(BlockForceField):
 
     def connect(self, first: CollisionModel, second: CollisionModel) -> None:
         """Say which models touch."""
-        for model in (first, second):
-            if model.state.kind.name != "Vec3":
-                raise model.fault(
-                    "touches by penalty (response='PenalityContactForceField'), for which it needs "
-                    "points: put it into a child node with a Vec3 MechanicalObject and a "
-                    "RigidMapping, or take response='FrictionContactConstraint'."
-                )
         self.models = (first, second)
         self._links["object1"].setLinkedBase(first.state)
         self._links["object2"].setLinkedBase(second.state)
@@ -64,6 +58,8 @@ class PenalityContactForceField(BlockForceField):
         reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
         self.contact_distance = d = contact_distance + reach
         stiffness = first.contactStiffness.get() * second.contactStiffness.get()
+        # SOFA counts from the surface of a sphere on a body, but from the centre of one on a point.
+        d = d - first.body_radius(near.element[:, 0]) - second.body_radius(near.element[:, 1])
         self.stiffness = stiffness / np.where(d != 0.0, d, 1.0)
         self._points.place_between(self.models, near)
         nodes = np.arange(len(d))
@@ -142,8 +138,9 @@ class ContactPoints(Mapping):
             weights = (-1.0, 1.0)[side] * weights
             kept = weights != 0.0
             row = np.broadcast_to(np.arange(count)[:, None], nodes.shape)
-            places = (row[kept], nodes[kept])
-            shape = (count, model.state.count)
+            state = model.state
+            places = (row[kept], nodes[kept] * (state.deriv_size // 3))
+            shape = (count, state.block_count)
             found.append(sparse.coo_array((weights[kept], places), shape=shape).tocsr())
         self._jacobians = found if len(self.drivers) == 2 else [sparse.csr_array(sum(found))]
         self._transposed = [sparse.csr_array(jacobian.T) for jacobian in self._jacobians]
@@ -158,7 +155,8 @@ class ContactPoints(Mapping):
 
     def apply_from(self, xs: Sequence[np.ndarray], out: np.ndarray) -> None:
         """See Mapping."""
-        out[:] = sum(jacobian @ x for jacobian, x in zip(self._jacobians, xs, strict=True))
+        terms = zip(self._jacobians, xs, strict=True)
+        out[:] = sum(jacobian @ _in_rows(x) for jacobian, x in terms)
 
     def apply_j_from(self, vs: Sequence[np.ndarray], out: np.ndarray) -> None:
         """See Mapping."""
@@ -168,9 +166,14 @@ class ContactPoints(Mapping):
         """See Mapping; a state that nothing moves feels nothing."""
         for out, driver, transposed in zip(outs, self.drivers, self._transposed, strict=True):
             if id(driver) not in self.outside:
-                out += transposed @ force
+                out += (transposed @ force).reshape(out.shape)
 
     def weights(self, driver: int = 0) -> Weights:
         """See Mapping."""
         found = self._jacobians[driver]
         return found.indptr, found.indices, found.data
+
+
+def _in_rows(vectors: np.ndarray) -> np.ndarray:
+    """Vectors of points (n, 3) as they are; of bodies the centre, then the rest, in rows of 3."""
+    return vectors if vectors.shape[1] == 3 else vectors[:, :6].reshape(-1, 3)

@@ -12,10 +12,10 @@ from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Choice,
+    Color,
     Int,
     Real,
     Reals,
-    Vector,
     Vectors,
 )
 from sofa_softctl.runtime.core.link import LinkType
@@ -69,7 +69,7 @@ class CableModel(Cable):
     drawPullPoint = Bool(True, "Draw the pull point.")
     drawPoints = Bool(True, "Draw the points.")
     drawPulledAreas = Bool(False, "Draw the areas.")
-    color = Vector(4, [0.4, 0.4, 0.4, 1.0], "Color of the cable.")
+    color = Color([0.4, 0.4, 0.4, 1.0], "Color of the cable.")
 
     def init(self) -> None:
         """Check the points and measure the length at rest.

@@ -8,7 +8,10 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
-from sofa_softctl.runtime.components.topology.base import linked_topology
+from sofa_softctl.runtime.components.topology.base import (
+    linked_topology,
+    say_without_elements,
+)
 from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
@@ -83,7 +86,8 @@ class HexahedronFEMForceField(ForceField):
         sparse = isinstance(topology, SparseGridTopology)
         self._filling = topology.stiffness_factors() if sparse else np.ones(len(elements))
         if not len(elements):
-            raise self.fault(f"finds no hexahedra in {topology.describe()}.")
+            say_without_elements(self, "hexahedra", topology)
+            return np.empty((0, 8), dtype=np.int64)
         if elements.max() >= self.state.count:
             raise self.fault(
                 f"has a hexahedron with vertex {elements.max()}, but {self.state.describe()} has "

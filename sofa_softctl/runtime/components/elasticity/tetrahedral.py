@@ -7,7 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
-from sofa_softctl.runtime.components.topology.base import linked_topology
+from sofa_softctl.runtime.components.topology.base import (
+    linked_topology,
+    say_without_elements,
+)
 from sofa_softctl.runtime.core.link import LinkType
 
 
@@ -44,10 +47,12 @@ class TetrahedralForceField(ForceField):
             cells, _ = mirrored(topology._data["hexahedra"].get(), cells_across(topology))
             elements = np.ascontiguousarray(six_tetrahedra(cells))
         if not len(elements):
-            raise self.fault(
-                f"finds no tetrahedra in {topology.describe()}. A surface mesh is not enough: "
-                "it must be filled with tetrahedra first (docs/how-to/make-a-mesh.md)."
+            advice = (
+                " A surface mesh is not enough: it must be filled with tetrahedra first "
+                "(docs/how-to/make-a-mesh.md)."
             )
+            say_without_elements(self, "tetrahedra", topology, advice)
+            return np.empty((0, 4), dtype=np.int64)
         if elements.max() >= self.state.count:
             raise self.fault(
                 f"has a tetrahedron with vertex {elements.max()}, but {self.state.describe()} "

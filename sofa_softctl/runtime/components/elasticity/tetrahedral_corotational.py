@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Text, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Int, Text
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 
 
@@ -35,10 +35,10 @@ class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
     )
     computeVonMisesStress = Bool(False, "Compute von Mises stresses.")
     drawing = Bool(True, "Draw the elements.")
-    drawColor1 = Vector(4, [0.0, 0.0, 1.0, 1.0], "Color of faces.")
-    drawColor2 = Vector(4, [0.0, 0.5, 1.0, 1.0], "Color of faces.")
-    drawColor3 = Vector(4, [0.0, 1.0, 1.0, 1.0], "Color of faces.")
-    drawColor4 = Vector(4, [0.5, 1.0, 1.0, 1.0], "Color of faces.")
+    drawColor1 = Color([0.0, 0.0, 1.0, 1.0], "Color of faces.")
+    drawColor2 = Color([0.0, 0.5, 1.0, 1.0], "Color of faces.")
+    drawColor3 = Color([0.0, 1.0, 1.0, 1.0], "Color of faces.")
+    drawColor4 = Color([0.5, 1.0, 1.0, 1.0], "Color of faces.")
 
     def _stress_option(self) -> int:
         return 2 if self.computeVonMisesStress.get() else 0
@@ -72,10 +72,10 @@ class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
         choices=("qr", "large", "polar", "polar2", "none", "linear", "small"),
     )
     drawing = Bool(True, "Draw the elements.")
-    drawColor1 = Vector(4, [0.0, 0.0, 1.0, 1.0], "Color of faces.")
-    drawColor2 = Vector(4, [0.0, 0.5, 1.0, 1.0], "Color of faces.")
-    drawColor3 = Vector(4, [0.0, 1.0, 1.0, 1.0], "Color of faces.")
-    drawColor4 = Vector(4, [0.5, 1.0, 1.0, 1.0], "Color of faces.")
+    drawColor1 = Color([0.0, 0.0, 1.0, 1.0], "Color of faces.")
+    drawColor2 = Color([0.0, 0.5, 1.0, 1.0], "Color of faces.")
+    drawColor3 = Color([0.0, 1.0, 1.0, 1.0], "Color of faces.")
+    drawColor4 = Color([0.5, 1.0, 1.0, 1.0], "Color of faces.")
 
 
 class ParallelTetrahedronFEMForceField(TetrahedronFEMForceField):

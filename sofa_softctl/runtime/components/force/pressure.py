@@ -11,6 +11,7 @@ from sofa_softctl.runtime.components.topology.base import Topology, linked_topol
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Integers, Real, Reals, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class ElementPressure(ForceWithoutStiffness):
@@ -36,7 +37,12 @@ class ElementPressure(ForceWithoutStiffness):
         Raises:
             SceneError: one of them does not exist.
         """
-        return numbered(self, self.find_topology().elements(kind), numbers, kind, name)
+        topology = self.find_topology()
+        found = numbered(self, topology.elements(kind), numbers, kind, name)
+        if not len(found):
+            problem = self.fault(f"names none of the {kind} of {topology.describe()} in '{name}'.")
+            complain(self, problem, " It has no effect, as in SOFA.")
+        return found
 
     def rest(self) -> np.ndarray:
         """Rest positions of the nodes."""

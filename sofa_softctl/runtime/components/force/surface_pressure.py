@@ -8,7 +8,11 @@ import numpy as np
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.components.force.pressure import numbered
-from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
+from sofa_softctl.runtime.components.topology.base import (
+    Topology,
+    linked_topology,
+    say_without_elements,
+)
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -50,6 +54,8 @@ class SurfacePressureForceField(BlockForceField):
         found = linked_topology(self, "needs a topology in its node or above, added before it.")
         self._triangles = self._chosen(found, "triangles", "triangleIndices")
         self._quads = self._chosen(found, "quads", "quadIndices")
+        if not len(self._triangles) and not len(self._quads):
+            say_without_elements(self, "triangles and quads", found)
         if self.pulseMode.get() and self.pressureSpeed.get() == 0.0:
             self.pressureSpeed.set(abs(self.pressure.get()))
         self._pulse, self._rising = 0.0, self.pressure.get() > 0.0

@@ -35,12 +35,12 @@ class RegionOfInterest(Engine):
 
     inputs: ClassVar[tuple[str, ...]] = ("position", *KINDS)
 
-    position = Coords([], "Points to look at.", unit="length")
-    edges = Elements(2, [], "Edges to look at.")
-    triangles = Elements(3, [], "Triangles to look at.")
-    quads = Elements(4, [], "Quads to look at.")
-    tetrahedra = Elements(4, [], "Tetrahedra to look at.")
-    hexahedra = Elements(8, [], "Hexahedra to look at.")
+    position = Coords([], "Points to look at.", unit="length", optional_link=True)
+    edges = Elements(2, [], "Edges to look at.", optional_link=True)
+    triangles = Elements(3, [], "Triangles to look at.", optional_link=True)
+    quads = Elements(4, [], "Quads to look at.", optional_link=True)
+    tetrahedra = Elements(4, [], "Tetrahedra to look at.", optional_link=True)
+    hexahedra = Elements(8, [], "Hexahedra to look at.", optional_link=True)
     strict = Bool(True, "Elements with all vertices inside; otherwise those whose centre is.")
     doUpdate = Bool(True, "Compute again when an input changed.")
     computeEdges = Bool(True, "Look at edges.")
@@ -116,6 +116,11 @@ class RegionOfInterest(Engine):
             if self.contains(points * factor).any():
                 return f"{text} Times {factor:g} some are inside: are they in another unit?"
         return text
+
+    @property
+    def reads_its_node(self) -> bool:  # type: ignore[override]
+        """Whether no positions are given."""
+        return not given(self.position)
 
     def find_points(self) -> Data:
         """The points to look at."""

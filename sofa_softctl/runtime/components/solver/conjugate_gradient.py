@@ -11,6 +11,7 @@ from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import timer
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -70,7 +71,7 @@ class CGLinearSolver(LinearSolver):
             self._x = np.zeros_like(b)
             return self._x
         tolerance, threshold = self.tolerance.get(), self.threshold.get()
-        p, rho_old = np.zeros_like(b), 0.0
+        p, rho_old, iteration = np.zeros_like(b), 0.0, 0
         for iteration in range(1, self.iterations.get() + 1):
             rho = float(np.vdot(r, r))
             if np.sqrt(rho) / norm_b <= tolerance:
@@ -86,6 +87,7 @@ class CGLinearSolver(LinearSolver):
             rho_old = rho
         self._first = False
         self._x = x
+        timer.set_value("CG iterations", iteration)
         return x
 
     def delassus(self, rows: ConstraintRows) -> np.ndarray:

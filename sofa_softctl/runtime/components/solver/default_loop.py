@@ -5,6 +5,7 @@ from __future__ import annotations
 from sofa_softctl.runtime.core.data.types import Bool, Int
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import timer
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
 from sofa_softctl.runtime.simulation.system import place_follower
 
@@ -31,7 +32,9 @@ class DefaultAnimationLoop(SteppingLoop):
         self.clock.lap("controllers")
         self.outer.act()
         for system in self.systems:
-            system.solver.integrate(h)
+            assert system.solver._context is not None
+            with timer.within("solve", f"Mechanical ({system.solver._context.getName()})"):
+                system.solver.integrate(h)
         self.clock.lap("free motion")
         self.end(h)
 

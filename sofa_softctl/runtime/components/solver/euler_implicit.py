@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper import timer
 
 
 class EulerImplicitSolver(OdeSolver):
@@ -94,7 +95,8 @@ class EulerImplicitSolver(OdeSolver):
             b = h * system.force
         system.project(b)
         system.linear_solver.set_matrix(*self.matrix_factors(h))
-        change = system.linear_solver.solve(b)
+        with timer.within("MBKSolve"):
+            change = system.linear_solver.solve(b)
         if self.firstOrder.get():
             np.copyto(system.v_free, change)
         else:

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
-from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper import message, timer
 
 UNDEFINED, RUNNING = "Undefined", "Running"
 EQUILIBRIUM = "ConvergedEquilibrium"
@@ -101,13 +101,15 @@ class NewtonRaphsonSolver(Component):
         else:
             status = self._iterate(function, residuals)
         self.status.set(status)
+        timer.set_value("nb_iterations", len(residuals) - 1)
         self.residualGraph.set(self.residualGraph.type.convert(residuals, self))
 
     def _iterate(self, function: NonlinearFunction, residuals: list[float]) -> str:
         for iteration in range(self.maxNbIterationsNewton.get()):
             estimate = function.squared_estimate()
-            step = function.solve()
-            residuals.append(self._search(function, residuals[-1], iteration))
+            with timer.within("NewtonStep"):
+                step = function.solve()
+                residuals.append(self._search(function, residuals[-1], iteration))
             if self.printLog.get():
                 message.info(self, f"Iteration {iteration}: residual {math.sqrt(residuals[-1]):g}.")
             converged = self._converged(residuals, step, estimate)

@@ -10,7 +10,7 @@ from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.components.solver.newton_raphson import NewtonRaphsonSolver
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper import message, timer
 from sofa_softctl.runtime.helper.source_line import describe
 
 _RENAMED = {
@@ -104,7 +104,8 @@ class StaticSolver(OdeSolver):
     def integrate(self, h: float) -> None:
         """See OdeSolver; h has no effect."""
         del h  # statics
-        self.newton.solve(Balance(self.system))
+        with timer.within("StaticSolver::Solve"):
+            self.newton.solve(Balance(self.system))
 
 
 class Balance:
@@ -127,7 +128,8 @@ class Balance:
         """K dx = f; |dx|^2."""
         solver = self.system.linear_solver
         solver.set_matrix(0.0, 1.0, 0.0)
-        self.change = solver.solve(self.system.force.copy()).copy()
+        with timer.within("MBKSolve"):
+            self.change = solver.solve(self.system.force.copy()).copy()
         return float(np.vdot(self.change, self.change))
 
     def advance(self, alpha: float) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
-from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.components.topology.base import (
+    linked_topology,
+    say_without_elements,
+)
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
@@ -36,14 +39,12 @@ class BendingSprings(LinearSpringField):
             if self._data[name].get() < 0.0:
                 complain(self, self.fault(f"takes a '{name}' of 0 or more; {instead:g} is taken."))
                 self._data[name].set(instead)
-        topology: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
-        elements = (
-            np.empty((0, 3), dtype=int)
-            if topology is None
-            else topology.elements(self.elements_kind)
+        topology = linked_topology(
+            self, f"needs a topology with {self.elements_kind}, added before it."
         )
+        elements = topology.elements(self.elements_kind)
         if not len(elements):
-            raise self.fault(f"needs a topology with {self.elements_kind}, added before it.")
+            say_without_elements(self, self.elements_kind, topology)
         listed: list[list[int]] = elements.tolist()
         pairs = np.array(list(self.across(listed)), dtype=np.int64).reshape(-1, 2)
         rest = self.state._data["rest_position"].get()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +14,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.components.mapping.copies import CopyMapping
 from sofa_softctl.runtime.components.state.mechanical_object import MechanicalObject
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Int, Integers, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
@@ -155,6 +157,26 @@ class Springs(NamedTuple):
     """Whether it acts at all."""
 
 
+@dataclass
+class LinearSpring:
+    """SOFA's Sofa.SofaDeformable.LinearSpring, for `addSpring` and from `getSprings`."""
+
+    index1: int = 0
+    """Node of the first state."""
+    index2: int = 0
+    """Node of the second state."""
+    springStiffness: float = 0.0
+    """[force/length]."""
+    dampingFactor: float = 0.0
+    """[force*time/length]."""
+    restLength: float = 0.0
+    """At rest [length]."""
+    elongationOnly: bool = False
+    """Whether it acts only when it is longer than at rest."""
+    enabled: bool = True
+    """Whether it acts at all."""
+
+
 class LinearSpringField(PairForceField):
     """f = k (|u| - L) + d (relative velocity along u) along u, from the first to the second node.
 
@@ -221,6 +243,10 @@ class LinearSpringField(PairForceField):
         return np.where(acts[:, None], force, 0.0), np.where(acts[:, None, None], K, 0.0)
 
 
+_PAIRS = ("spring", "springsIndices1", "springsIndices2")
+"""Data that say which nodes are joined."""
+
+
 class SpringForceField(LinearSpringField):
     """Springs, given whole as `spring`, or by indices1 and indices2 with lists beside them.
 
@@ -255,6 +281,17 @@ class SpringForceField(LinearSpringField):
         self._found = self._read()
         self._ready = False
 
+    def data_changed(self, data: Data) -> None:
+        """Springs between other nodes change the pattern of the system, which is found again."""
+        super().data_changed(data)
+        if not self._initialised or data.type.name not in _PAIRS or self._context is None:
+            return
+        found = self._read()
+        same = all(map(np.array_equal, found[:2], self._found[:2]))
+        if not same:
+            self._ready = False
+            self._context._changed()
+
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """See Contribution."""
         if not self._ready:
@@ -270,6 +307,42 @@ class SpringForceField(LinearSpringField):
             self.set_every_pair(*self.every_pair())
             self._seen, self._ready = seen, True
         return self._found
+
+    def getSprings(self) -> list[LinearSpring]:
+        """A copy of each spring, without those that are made of a grid."""
+        rows = zip(*SpringForceField._read(self), strict=True)
+        return [LinearSpring(*(entry.item() for entry in row)) for row in rows]
+
+    def addSpring(self, *values: Any, **named: Any) -> None:
+        """Add a LinearSpring, or one of these nodes, stiffness, damping and rest length."""
+        given = named.get("spring", values[0] if values else None)
+        spring = given if isinstance(given, LinearSpring) else LinearSpring(*values, **named)
+        self.addSprings([spring])
+
+    def addSprings(self, springs: Iterable[LinearSpring]) -> None:
+        """Add several springs."""
+        self._replace([*self.getSprings(), *springs])
+
+    def removeSpring(self, index: int) -> None:
+        """Remove one spring; those after it move up."""
+        self.removeSprings([index])
+
+    def removeSprings(self, indices: Iterable[int]) -> None:
+        """Remove the springs of these numbers."""
+        left_out = set(indices)
+        springs = self.getSprings()
+        self._replace([s for number, s in enumerate(springs) if number not in left_out])
+
+    def clear(self, reserve: int = 0) -> None:
+        """Remove all springs."""
+        del reserve
+        self._replace([])
+
+    def _replace(self, springs: list[LinearSpring]) -> None:
+        rows = [astuple(spring) for spring in springs]
+        self.elongationOnly.value = [int(row[5]) for row in rows]
+        self.enabled.value = [int(row[6]) for row in rows]
+        self.spring.value = [row[:5] for row in rows]
 
     def every_pair(self) -> tuple[np.ndarray, np.ndarray]:
         """Nodes that a spring joins, or may join later."""

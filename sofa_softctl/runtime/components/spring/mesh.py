@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.spring.linear import SpringForceField, Springs
-from sofa_softctl.runtime.components.topology.base import linked_topology, topology_of
+from sofa_softctl.runtime.components.topology.base import (
+    linked_topology,
+    say_without_elements,
+    topology_of,
+)
 from sofa_softctl.runtime.components.topology.grid import RegularGridTopology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
@@ -103,6 +107,8 @@ class MeshSpringForceField(SpringForceField):
                     length = float(np.linalg.norm(rest[b] - rest[a]))
                     part = length if length > _EPS else 1.0
                     made.append((a, b, k / part, d / part, length))
+        if not made:
+            say_without_elements(self, "elements of a kind that has a stiffness", topology)
         return np.array(made).reshape(-1, 5)
 
     def _read(self) -> Springs:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
-from sofa_softctl.runtime.components.topology.base import topology_of
+from sofa_softctl.runtime.components.topology.base import (
+    linked_topology,
+    say_without_elements,
+)
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -41,11 +42,12 @@ class VectorSpringForceField(LinearSpringField):
     def _find(self) -> tuple[np.ndarray, np.ndarray]:
         if self._ends is None:
             if self.useTopology.get():
-                topology: Any = self._links["topology"].getLinkedBase()
-                topology = topology or topology_of(self._context)
-                if topology is None:
-                    raise self.fault("needs a topology in its node or above, added before it.")
+                topology = linked_topology(
+                    self, "needs a topology in its node or above, added before it."
+                )
                 edges = topology.elements("edges")
+                if not len(edges):
+                    say_without_elements(self, "edges", topology)
                 rest = self.first._data["rest_position"].get()
                 self._rest = rest[edges[:, 1]] - rest[edges[:, 0]]
                 self._ends = edges[:, 0], edges[:, 1]

@@ -54,6 +54,9 @@ class MechanicalObject(MechanicalState):
     goes to all. scale3d, rotation and translation act once, at init, in this order, on positions.
     The rest position, where none was given, is what comes out, times restScale. Then rotation2 and
     translation2 act on positions alone: the body starts away from its rest.
+
+    `position.value` and the like are views that go on changing, as in SofaPython3: what a script
+    keeps from step to step, it copies, as `position.value.copy()`.
     """
 
     position = _OneCoord([], "Position of each node; one, until it is initialised.", unit="length")

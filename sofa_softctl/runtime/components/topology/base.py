@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.parts import OWNERS, first_of_each
+from sofa_softctl.runtime.components.topology.queries import TopologyQueries
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Elements, Text, Vectors
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 
-class Topology(Component):
+class Topology(TopologyQueries):
     """Vertices and elements. Kinds that were not given are derived when somebody asks."""
 
     category: ClassVar[str] = "topology"
 
-    position = Vectors(3, [], "Vertices.", unit="length", aliases=("points", "vertices"))
-    edges = Elements(2, [], "Edges.", aliases=("lines",))
-    triangles = Elements(3, [], "Triangles.")
-    quads = Elements(4, [], "Quadrilaterals.")
-    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
-    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
+    position = Vectors(
+        3, [], "Vertices.", unit="length", aliases=("points", "vertices"), optional_link=True
+    )
+    edges = Elements(2, [], "Edges.", aliases=("lines",), optional_link=True)
+    triangles = Elements(3, [], "Triangles.", optional_link=True)
+    quads = Elements(4, [], "Quadrilaterals.", optional_link=True)
+    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",), optional_link=True)
+    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",), optional_link=True)
     filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 
     def init(self) -> None:
@@ -98,65 +102,6 @@ class Topology(Component):
         """Return hexahedron and coordinates in it of points, or None if this is not a grid."""
         return None
 
-    def vertices_of(self, kind: str, index: int) -> list[int]:
-        """Vertices of one element, for scripts.
-
-        Raises:
-            SceneError: there is no such element.
-        """
-        every = self.elements(kind)
-        if not 0 <= index < len(every):
-            raise self.fault(f"has no element {index} among its {len(every)} {kind}.")
-        return [int(vertex) for vertex in every[index]]
-
-    def getNbPoints(self) -> int:
-        """Number of vertices."""
-        return self.count
-
-    def getNbEdges(self) -> int:
-        """Number of edges."""
-        return len(self.elements("edges"))
-
-    getNbLines = getNbEdges
-
-    def getNbTriangles(self) -> int:
-        """Number of triangles."""
-        return len(self.elements("triangles"))
-
-    def getNbQuads(self) -> int:
-        """Number of quadrilaterals."""
-        return len(self.elements("quads"))
-
-    def getNbTetrahedra(self) -> int:
-        """Number of tetrahedra."""
-        return len(self._data["tetrahedra"].get())
-
-    getNbTetras = getNbTetrahedra
-
-    def getNbHexahedra(self) -> int:
-        """Number of hexahedra."""
-        return len(self._data["hexahedra"].get())
-
-    def getEdge(self, index: int) -> list[int]:
-        """Vertices of an edge."""
-        return self.vertices_of("edges", index)
-
-    def getTriangle(self, index: int) -> list[int]:
-        """Vertices of a triangle."""
-        return self.vertices_of("triangles", index)
-
-    def getQuad(self, index: int) -> list[int]:
-        """Vertices of a quadrilateral."""
-        return self.vertices_of("quads", index)
-
-    def getTetrahedron(self, index: int) -> list[int]:
-        """Vertices of a tetrahedron."""
-        return self.vertices_of("tetrahedra", index)
-
-    def getHexahedron(self, index: int) -> list[int]:
-        """Vertices of a hexahedron."""
-        return self.vertices_of("hexahedra", index)
-
 
 def topology_of(node: Node | None) -> Topology | None:
     """The topology on which a node's force fields and masses act: the last one of the nearest node.
@@ -189,3 +134,11 @@ def linked_topology(component: Component, advice: str) -> Topology:
         raise component.fault(advice)
     found.make_ready()
     return found  # type: ignore[no-any-return]
+
+
+def say_without_elements(
+    component: Component, kind: str, where: Component, advice: str = ""
+) -> None:
+    """Complain that a force field finds no elements, so that it has no effect, as in SOFA."""
+    problem = component.fault(f"finds no {kind} in {where.describe()}.{advice}")
+    complain(component, problem, " It has no effect, as in SOFA.")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
+import numpy as np
+
+from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
@@ -16,10 +20,69 @@ class Beside(Component):
     category: ClassVar[str] = "beside a topology"
 
 
-class PointSetTopologyModifier(Beside):
-    """Accepted, without effect: the mesh does not change."""
+_OF_NODES = ("constraint", "force field", "mapping", "mass", "projective constraint")
+"""Categories of what keeps something for each node, and cannot follow another number of them."""
 
-    propagateToDOF = Bool(True, "Unused: the mesh does not change.")
+
+class PointSetTopologyModifier(Beside):
+    """Adds and removes points for a script; by itself it changes nothing."""
+
+    propagateToDOF = Bool(True, "Unused: addPoints and removePoints say so.")
+
+    def addPoints(self, nPoints: int, addDOF: bool = True) -> None:
+        """Add points at zero to the topology, and nodes to the states beside it.
+
+        Raises:
+            SceneError: Something in the node keeps values for each node of its state.
+        """
+        count = self._topology().getNbPoints()
+        self._select(np.append(np.arange(count), np.full(nPoints, -1)), addDOF)
+
+    def removePoints(self, indices: Iterable[int], removeDOF: bool = True) -> None:
+        """Remove points, and the nodes of the states beside them; the last take their places.
+
+        Raises:
+            SceneError: Something in the node keeps values for each node of its state, or an
+                element names one of the points.
+        """
+        points = list(range(self._topology().getNbPoints()))
+        for index in sorted(set(indices), reverse=True):  # as SOFA: each is swapped with the last
+            points[index] = points[-1]
+            points.pop()
+        self._select(np.array(points, dtype=np.int64), removeDOF)
+
+    def _topology(self) -> Any:
+        topology = topology_of(self._context)
+        if topology is None:
+            raise self.fault("stands beside no topology: add a container to its node.")
+        return topology
+
+    def _select(self, points: np.ndarray, with_states: bool) -> None:
+        """Keep these points of the topology; -1 for a new one at zero."""
+        assert self._context is not None
+        topology, states = self._topology(), self._context.of("state")
+        keeping = [entry for kind in _OF_NODES for entry in self._context.of(kind)]
+        if keeping and with_states and states:
+            raise self.fault(
+                f"cannot change the number of nodes under {keeping[0].describe()}, which keeps "
+                "values for each of them. Make the mesh whole before the scene starts."
+            )
+        used = [topology.elements(kind) for kind in ("edges", "triangles", "quads")]
+        if any(np.setdiff1d(elements, points).size for elements in used):
+            raise self.fault("cannot remove points that elements name.")
+        given = topology.position.get()
+        if len(given):
+            topology.position.set(_selected(given, points, np.zeros(3)))
+        for state in states if with_states else ():
+            velocity = state.velocity.get()
+            state.resize(_selected(state.position.get(), points, state.kind.identity))
+            state.velocity.set(_selected(velocity, points, np.zeros(state.deriv_size)))
+
+
+def _selected(rows: np.ndarray, points: np.ndarray, new: np.ndarray) -> np.ndarray:
+    found = np.tile(np.asarray(new, dtype=float), (len(points), 1))
+    found[points >= 0] = rows[points[points >= 0]]
+    return found
 
 
 class EdgeSetTopologyModifier(PointSetTopologyModifier):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Text, Vectors
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
 
@@ -60,6 +61,11 @@ class MadeTopology(MeshTopology):
             for data in self._data.values():
                 data.follow_link(must=True)
             self.make()
+
+    def data_changed(self, data: Data) -> None:
+        """What is set before the initialisation counts, though somebody asked already."""
+        super().data_changed(data)
+        self._made = self._made and self._initialised
 
     def make(self) -> None:
         """Make vertices and elements."""

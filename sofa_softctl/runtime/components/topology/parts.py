@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-_EDGES_OF_TETRAHEDRON = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-_FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
+EDGES_OF_TETRAHEDRON: list[tuple[int, ...]] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
 """In SOFA's order, normals pointing out of a tetrahedron of positive volume."""
 EDGES_OF_TRIANGLE = [(1, 2), (2, 0), (0, 1)]
 EDGES_OF_QUAD = [(1, 2), (2, 3), (3, 0), (0, 1)]
@@ -51,7 +51,7 @@ def faces_of_tetrahedra(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     Returns:
         Triangles (n, 3), and how many tetrahedra each belongs to (n,).
     """
-    return first_of_each(smallest_first(tetrahedra[:, _FACES_OF_TETRAHEDRON].reshape(-1, 3)))
+    return first_of_each(smallest_first(tetrahedra[:, FACES_OF_TETRAHEDRON].reshape(-1, 3)))
 
 
 def faces_of_hexahedra(hexahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +74,7 @@ OWNERS: dict[str, list[dict[str, Callable[[np.ndarray], np.ndarray]]]] = {
     "triangles": [{"tetrahedra": lambda elements: faces_of_tetrahedra(elements)[0]}],
     "edges": [
         {
-            "tetrahedra": _sorted_edges(_EDGES_OF_TETRAHEDRON),
+            "tetrahedra": _sorted_edges(EDGES_OF_TETRAHEDRON),
             "hexahedra": _sorted_edges(EDGES_OF_HEXAHEDRON),
         },
         {

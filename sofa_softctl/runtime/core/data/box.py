@@ -20,9 +20,10 @@ def box_of(points: np.ndarray) -> np.ndarray:
     return np.stack([points.min(axis=0), points.max(axis=0)]) if len(points) else NO_BOX
 
 
-class _BoxNow(DataContainer):
-    """The box now; what a scene gave is in it."""
+class BoundingBoxData(DataContainer):
+    """SOFA's Sofa.Types.BoundingBox: the box now; what a scene gave is in it."""
 
+    sofa_class = "Sofa.Types.BoundingBox"
     __slots__ = ()
 
     def get(self) -> np.ndarray:
@@ -55,7 +56,7 @@ class _BoxNow(DataContainer):
 class BoundingBox(DataType):
     """Smallest and largest corner, shape (2, 3); the owner's `find_box()` says which."""
 
-    data_class = _BoxNow
+    data_class = BoundingBoxData
 
     def __init__(self, help: str, **options: Any) -> None:
         super().__init__([], help, **options)

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.data.declaration import DataType
 
 
-class Data:
+class DataClass(type):
+    """Shows a class of Data by SofaPython3's name of it."""
+
+    sofa_class: str
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.sofa_class}'>"
+
+
+class Data(metaclass=DataClass):
     """One value of one object.
 
     `value` is what SofaPython3 gives: Python scalars and strings, and for everything else a
@@ -25,6 +34,7 @@ class Data:
     uses `get()`, `set()` and `touch()`, which check nothing.
     """
 
+    sofa_class = "Sofa.Core.Data"
     __slots__ = (
         "_counter",
         "_link",
@@ -68,7 +78,7 @@ class Data:
     @value.setter
     def value(self, value: Any) -> None:
         self.check_settable()
-        self.assign(value, scene_line())
+        self.assign(value, scene_line(), whole=True)
 
     def getValue(self) -> Any:
         """The value; arrays come as read-only views."""
@@ -97,9 +107,13 @@ class Data:
         value.setflags(write=False)
         return value
 
-    def writeable(self, _type: Any = None) -> WriteAccess:
-        """A context that gives the array for writing: `with data.writeable() as x: x[0] = ...`."""
-        return WriteAccess(self)
+    def writeable(self, kind: type[np.ndarray] = np.ndarray) -> WriteAccess:
+        """A context that gives the array for writing: `with data.writeable() as x: x[0] = ...`.
+
+        It comes as an array of that `kind`, such as Sofa.PyTypes.RGBAColor. When the context ends
+        the array can no longer be written, as nobody would hear of it.
+        """
+        return WriteAccess(self, kind)
 
     writeableArray = writeable
 
@@ -220,7 +234,12 @@ class Data:
         return self.type.format(self.get())
 
     def read(self, text: str) -> bool:
-        """Set the value from a text, as SOFA parses it."""
+        """Set the value from a text, as SOFA parses it; false where nothing of it can be read."""
+        try:
+            self._convert(text, None)
+        except SceneError:
+            if not text.startswith("@"):
+                return False
         self.assign(text, scene_line())
         return True
 
@@ -255,8 +274,7 @@ class Data:
         if parent is not None:
             value = parent.get()  # which brings its counter up to date
             if parent._counter != self._seen:
-                source = f" from '{parent.getPathName()}'"
-                self._value = self._convert(value, self.where, source, adopt=True)
+                self._take_over(value, parent)
                 self._seen = parent._counter
                 self._counter += 1
         elif self.type.computed:
@@ -272,7 +290,7 @@ class Data:
         """Say that the array was written in place."""
         self._counter += 1
 
-    def assign(self, value: Any, where: Line | None) -> None:
+    def assign(self, value: Any, where: Line | None, *, whole: bool = False) -> None:
         """Convert, check and take over what a scene gave: a value, another Data's, or a link."""
         if isinstance(value, Data):
             value = self._copied(value, where)
@@ -282,7 +300,7 @@ class Data:
             self._link, self._parent = value, None
             self.follow_link()
         else:
-            converted = self._converted(value, where)
+            converted = self._converted(value, where, whole)
             if not self.type.may_be_nan and _has_nan(converted):
                 raise self._misfit(value, where, "NaN")
             if self._parent is not None:
@@ -298,6 +316,31 @@ class Data:
         self._set = True
         self.owner.data_changed(self)
 
+    def _take_over(self, value: Any, parent: Data) -> None:
+        """Set the value to that of the Data that it follows.
+
+        Raises:
+            SceneError: It does not fit; before its owner is initialised that is a warning, and the
+                Data no longer follows, as in SOFA. Or a state would get more or fewer nodes.
+        """
+        old = self._value
+        try:
+            source = f" from '{parent.getPathName()}'"
+            self._value = self._convert(value, self.where, source, adopt=True)
+        except SceneError as error:
+            if self.owner._initialised:
+                raise
+            complain(self.owner, error, f" It is not followed and counts as {_short(self._value)}.")
+            self._parent = None
+            return
+        if self.owner._initialised and getattr(self.owner, "category", "") == "state":
+            if isinstance(old, np.ndarray) and len(old) != len(self._value):
+                raise SceneError(
+                    f"{describe(self.where)}: '{self.name}' of {self.owner.describe()} follows "
+                    f"'{parent.getPathName()}', which had {len(old)} entries and now has "
+                    f"{len(self._value)}: a state keeps its nodes."
+                )
+
     def _convert(
         self, value: Any, where: Line | None, source: str = "", *, adopt: bool = False
     ) -> Any:
@@ -309,11 +352,16 @@ class Data:
         except (ValueError, TypeError) as error:
             raise self._misfit(value, where, str(error), source) from error
 
-    def _converted(self, value: Any, where: Line | None) -> Any:
-        """The value in its internal form; where it does not fit, what SOFA makes of it."""
+    def _converted(self, value: Any, where: Line | None, whole: bool) -> Any:
+        """The value in its internal form; where it does not fit, what SOFA makes of it.
+
+        An array of a script has to fit as a `whole`: SofaPython3 copies it, and does not read it.
+        """
         try:
             return self._convert(value, where)
         except SceneError as error:
+            if whole and np.ndim(value) > 1 and isinstance(value, np.ndarray):
+                raise
             taken = self.type.salvage(value, self.owner, self._value)
             complain(self.owner, error, f" It counts as {_short(taken)}.")
             return taken
@@ -354,15 +402,16 @@ class Data:
             )
             if not self.type.optional_link:
                 raise error
-            complain(self.owner, error, f" It counts as {_short(self._value)}, as in SOFA.")
-            self._link = None
+            complain(self.owner, error, " It counts as not given, as in SOFA.")
+            self._link, self._set = None, False
 
 
 class WriteAccess:
     """Gives the array of a Data for writing, and notifies the Data when done."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: Data, kind: type[np.ndarray]) -> None:
         self._data = data
+        self._kind = kind
 
     def __enter__(self) -> np.ndarray:
         self._data.check_settable()
@@ -371,9 +420,11 @@ class WriteAccess:
             raise SceneError(
                 f"{describe(scene_line())}: {self._data.getPathName()} is no array; use '.value'."
             )
-        return value
+        self._view = value.view(self._kind)
+        return self._view
 
     def __exit__(self, *exception: object) -> None:
+        self._view.setflags(write=False)
         self._data.touch()
         self._data.owner.data_changed(self._data)
 

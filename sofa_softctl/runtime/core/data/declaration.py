@@ -41,7 +41,7 @@ class DataType:
         self.required = required
         self.auto_link = auto_link  # whether src="@..." of others takes it over
         self.linkable = linkable  # whether a text that starts with @ is a link
-        self.optional_link = optional_link  # whether one that leads nowhere is a warning alone
+        self.optional_link = optional_link  # whether one that leads nowhere counts as not given
         self.may_be_nan = False
         self.name = ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.errors import ArgumentError, SceneError
 from sofa_softctl.runtime.core.data import types as data_types
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType
@@ -39,7 +39,9 @@ def declaration(type_name: str, default: Any, help: str) -> DataType:
         "vector<string>": (data_types.Texts, []),
     }
     if not plain:
-        raise SceneError(f"{describe(scene_line())}: addData needs a type, such as type='double'.")
+        raise ArgumentError(
+            f"{describe(scene_line())}: addData needs a type, such as type='double'."
+        )
     if plain in scalar:
         kind, empty = scalar[plain]
         return kind(empty if default is None else default, help)

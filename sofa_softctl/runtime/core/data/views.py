@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.runtime.core.data.data import Data
 
 
@@ -19,19 +21,55 @@ class _Sized(Data):
 class DataString(_Sized):
     """A text."""
 
+    sofa_class = "Sofa.Core.DataString"
     __slots__ = ()
 
 
 class DataVectorString(_Sized):
     """A list of texts."""
 
+    sofa_class = "Sofa.Core.DataVectorString"
     __slots__ = ()
+
+
+class Part(np.ndarray):
+    """Part of an array of a Data, which hears of what is written: `data[i][j] = x`."""
+
+    _data: Data | None = None
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, value)
+        self._written()
+
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        if array is self:  # part += 1
+            self._written()
+            return self
+        return array[()] if return_scalar else np.asarray(array)
+
+    def _written(self) -> None:
+        if self._data is not None:
+            self._data.touch()
+            self._data.owner.data_changed(self._data)
 
 
 class DataContainer(_Sized):
-    """An array; `data + 1` and the like give plain arrays."""
+    """An array; `data + 1` and the like give plain arrays, `data[i][j] = x` writes."""
 
+    sofa_class = "Sofa.Core.DataContainer"
     __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        value = self.get()
+        found = self.value[index]
+        if self.type.read_only or self.type.computed or not isinstance(found, np.ndarray):
+            return found
+        part = value[index].view(Part)
+        if np.may_share_memory(part, value):  # else a copy: of a list of indices
+            part._data = self
+        return part
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,6 +85,21 @@ class DataContainer(_Sized):
     def size(self) -> int:
         """Number of entries."""
         return self.array().size
+
+    def __iadd__(self, other: Any) -> DataContainer:
+        with self.writeable() as array:
+            array += _plain(other)
+        return self
+
+    def __isub__(self, other: Any) -> DataContainer:
+        with self.writeable() as array:
+            array -= _plain(other)
+        return self
+
+    def __imul__(self, other: Any) -> DataContainer:
+        with self.writeable() as array:
+            array *= _plain(other)
+        return self
 
     def __add__(self, other: Any) -> Any:
         return self.array() + _plain(other)

@@ -106,3 +106,14 @@ def test_easing():
     from splib3.animation import easing
 
     assert easing.LinearRamp(10.0, 20.0, 0.25) == 12.5
+
+
+def test_animations_run_in_a_scene_that_only_made_the_manager(animation, root, run):
+    """As the examples of the original do: AnimationManager(root), then animate(...)."""
+    root.dt = 0.125
+    root.addObject("DefaultAnimationLoop")
+    animation.AnimationManager(root)
+    factors = []
+    animation.animate(lambda factor: factors.append(factor), {}, 0.25)
+    run(root, 4)
+    assert factors == pytest.approx([0.0, 0.5, 1.0])

@@ -23,9 +23,20 @@ def body(root, meshes):
             totalMass=0.04,
             translation=[1.0, 2.0, 3.0],
             surfaceColor=[0.0, 0.8, 0.7, 1.0],
-            unknown="is ignored",
         )
     )
+
+
+def test_an_elastic_object_by_the_words_of_the_originals_examples(root, meshes, caplog):
+    """Which the original does not take; there the object is in no node, or has no mesh."""
+    from stlib3.physics.deformable import ElasticMaterialObject
+
+    beam = ElasticMaterialObject(
+        fromVolumeMesh=str(meshes / "beam.vtk"), withTotalMass=0.5, attachedTo=root, sort="hard"
+    )
+    assert root.ElasticMaterialObject is beam
+    assert beam.mass.totalMass.value == 0.5 and len(beam.loader.tetras.value)
+    assert "sort has no effect. It takes: collisionMesh, name, parents, poisson" in caplog.text
 
 
 FOOT = [-1.0, -1.0, 2.9, 30.0, 30.0, 3.1]
@@ -104,7 +115,9 @@ def test_a_fixed_box_holds_the_points_in_it(body, root, graph, run):
 def test_a_fixed_box_of_given_points(body):
     from stlib3.physics.constraints import FixedBox
 
-    box = FixedBox(body, FOOT, name="Some", position=[[0.0, 0.0, 3.0], [0.0, 0.0, 9.0]])
+    points = [[0.0, 0.0, 3.0], [0.0, 0.0, 9.0]]
+    box = FixedBox(body, FOOT, name="Some", position=points, constraintStrength=5.0)
+    assert box.RestShapeSpringsForceField.stiffness.value.tolist() == [5.0]
     box.BoxROI.init()
     assert box.getName() == "Some" and box.BoxROI.indices.value.tolist() == [0]
 
@@ -267,7 +280,7 @@ def test_cavities_in_a_node_that_is_there(body, meshes, caplog):
     assert "must be a .stl or .obj file, got 'hole.vtk'" in caplog.text
 
 
-def test_a_cavity_that_is_measured(body, root, meshes, graph, run):
+def test_a_cavity_that_is_measured(body, root, meshes, graph, run, caplog):
     from softrobots.sensors import PneumaticSensor, StringSensor
     from stlib3.physics.constraints import FixedBox
 
@@ -280,6 +293,8 @@ def test_a_cavity_that_is_measured(body, root, meshes, graph, run):
         "SurfacePressureSensor SurfacePressureSensor",
     ]
     assert sensor.getName() == "PneumaticSensor"
+    PneumaticSensor(str(meshes / "hole.stl"), body, name="blown", initialValue=2.0)
+    assert "initialValue=2.0 and valueType='volumeGrowth' have no effect" in caplog.text
     with pytest.raises(NotImplementedError, match="cableInitialLength and cableLength"):
         StringSensor(body)
 

@@ -1,5 +1,7 @@
 """`import stlib3`, `splib3`, `softrobots`, with and without the originals on the path."""
 
+import importlib
+
 import pytest
 
 LIBRARIES = ("softrobots", "splib3", "stlib3")
@@ -82,4 +84,19 @@ def test_importing_the_package_loads_no_library(fresh):
 
 def test_a_module_that_a_library_does_not_have_is_not_found(fresh):
     done = fresh("import sofa_softctl, stlib3.nonsense", **EMBEDDED)
-    assert "ModuleNotFoundError: No module named 'stlib3.nonsense'" in done.stderr
+    assert "ModuleNotFoundError: No module named 'stlib3.nonsense': it is not part" in done.stderr
+    assert "github.com/SofaDefrost/STLIB on PYTHONPATH" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "advice"),
+    [
+        ("stlib.scene", "Write stlib3"),
+        ("splib.animation", "Write splib3"),
+        ("cosserat.cosserat", "plugin Cosserat, which the embedded runtime does not have"),
+        ("SofaPython.Tools", "plugin SofaPython3"),
+    ],
+)
+def test_a_module_that_nobody_has_says_what_is_meant(Sofa, module, advice):
+    with pytest.raises(ModuleNotFoundError, match=advice):
+        importlib.import_module(module)

@@ -12,6 +12,7 @@ def test_the_main_header(root, graph):
     assert graph(root) == [
         "VisualStyle VisualStyle",
         "DefaultVisualManagerLoop DefaultVisualManagerLoop",
+        "AnimationStarter AnimationStarter",
         {
             "Config": [
                 "RequiredPlugin SoftRobots",
@@ -95,8 +96,9 @@ def test_a_scene_with_all_its_parts(root, graph, run):
         "EulerImplicitSolver TimeIntegrationSchema",
         "SparseLDLSolver LinearSolver",
     ]
-    assert graph(root)[:2] == [
+    assert graph(root)[:3] == [
         "VisualStyle VisualStyle",
+        "AnimationStarter AnimationStarter",
         "AnimationManagerController AnimationManager",
     ]
     assert root.LocalMinDistance.contactDistance.value == 0.0005

@@ -60,6 +60,7 @@ def test_a_rigid_shape(root, graph, kind):
                 "UniformMass mass",
                 "EulerImplicitSolver EulerImplicitSolver",
                 "CGLinearSolver CGLinearSolver",
+                "Correction correction",
                 {"collision": COLLISION},
                 {"visual": VISUAL},
             ]
@@ -92,7 +93,7 @@ def test_a_rigid_object_gets_its_surface_later(root, meshes, graph):
     assert len(body.children) == 0
     body.addCollisionModel(str(meshes / "skin.obj"))
     body.addVisualModel(str(meshes / "skin.obj"))
-    assert graph(body)[4:] == [{"collision": COLLISION}, {"visual": VISUAL}]
+    assert graph(body)[5:] == [{"collision": COLLISION}, {"visual": VISUAL}]
 
 
 def test_a_cube_falls_and_turns(root, run):
@@ -126,3 +127,40 @@ def test_a_cube_comes_to_rest_on_a_floor(root, run, tolerant):
     run(root, 40)
     bottom = cube.collision.MechanicalObject.position.array()[:, 1].min()
     assert bottom == pytest.approx(-1.32967 + 0.1, abs=2e-3)
+
+
+def test_a_rigid_object_moves_where_constraints_are_solved(root, run):
+    """y = y0 - g h^2 n (n + 1) / 2: it gets the correction without which nothing moves there."""
+    from stlib3.physics.rigid import Cube
+    from stlib3.scene import ContactHeader
+
+    root.gravity = [0.0, -10.0, 0.0]
+    cube = Cube(root, translation=[0.0, 50.0, 0.0])  # before the loop is there
+    ContactHeader(root, alarmDistance=0.3, contactDistance=0.1)
+    run(root, 5)
+    assert cube.mstate.position.array()[0, 1] == pytest.approx(50.0 - 10.0 * 1e-4 * 15.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_rigid_object_that_is_corrected_gets_no_second_correction(root, graph, run, own):
+    from stlib3.physics.rigid import RigidObject
+    from stlib3.scene import ContactHeader
+
+    ContactHeader(root, alarmDistance=0.3, contactDistance=0.1)
+    body = RigidObject(parent=root)
+    if own:
+        body.addObject("LinearSolverConstraintCorrection", name="own")
+    else:
+        root.addObject("GenericConstraintCorrection")
+    run(root, 1)
+    corrections = [entry for entry in graph(body) if "ConstraintCorrection" in entry]
+    assert corrections == (["LinearSolverConstraintCorrection own"] if own else [])
+
+
+def test_without_free_motion_a_rigid_object_gets_no_correction(root, graph, run):
+    from stlib3.physics.rigid import RigidObject
+
+    root.addObject("DefaultAnimationLoop")
+    body = RigidObject(parent=root)
+    run(root, 1)
+    assert not any("ConstraintCorrection" in entry for entry in graph(body))

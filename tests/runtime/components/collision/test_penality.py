@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.simulation import simulation, snapshot
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
@@ -155,22 +155,42 @@ def test_a_reset_and_the_same_steps_are_the_same_motion(root, two):
     assert (moving.above.dofs.position.value == first).all()
 
 
-def test_spheres_on_bodies_need_points(root):
+def falling_sphere(on_body, stiffness):
+    """A sphere over a fixed one, on a body or on a point that the body carries."""
+    root = Node("root")
     root.addObject("DefaultAnimationLoop")
     for kind in ("CollisionPipeline", "BruteForceBroadPhase", "BVHNarrowPhase"):
         root.addObject(kind)
-    root.addObject("MinProximityIntersection", alarmDistance=0.5, contactDistance=0.3)
+    root.addObject("MinProximityIntersection", alarmDistance=0.5, contactDistance=0.1)
     root.addObject("CollisionResponse")
-    for name, x in (("one", 0.0), ("two", 1.2)):
-        node = root.addChild(name)
-        node.addObject("EulerImplicitSolver")
-        node.addObject("SparseLDLSolver")
-        node.addObject("MechanicalObject", template="Rigid3", position=[[x, 0, 0, 0, 0, 0, 1]])
-        node.addObject("UniformMass", totalMass=1.0)
-        node.addObject("SphereCollisionModel", radius=0.5)
+    ground = root.addChild("ground")
+    ground.addObject("MechanicalObject", position=[[0, 0, 0]])
+    ground.addObject("SphereCollisionModel", radius=0.5, simulated=False, moving=False)
+    body = root.addChild("body")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("CGLinearSolver", iterations=50, tolerance=1e-12, threshold=1e-20)
+    pose = [0.05, 1.2, 0, 0, 0, 0, 1]
+    body.addObject("MechanicalObject", name="dofs", template="Rigid3", position=[pose])
+    body.addObject("UniformMass", totalMass=1.0)
+    holder = body if on_body else body.addChild("point")
+    if not on_body:
+        holder.addObject("MechanicalObject", position=[[0, 0, 0]])
+    holder.addObject("SphereCollisionModel", radius=0.5, contactStiffness=stiffness)
+    if not on_body:
+        holder.addObject("RigidMapping")
     simulation.init(root)
-    with pytest.raises(SceneError, match="touches by penalty .* needs points: put it into a child"):
-        simulation.animate(root, 0.01)
+    simulation.animateNSteps(root, 30, 0.02)
+    return body.dofs.position.value[0].copy()
+
+
+def test_spheres_on_bodies_push_as_points_at_their_centres():
+    """The normal passes through the centre; SOFA divides k by distances from surfaces of bodies.
+
+    So d is 0.6 on the body and 1.1 on the point, and k of the point has to be 11 / 6 as large.
+    """
+    on_body, on_point = falling_sphere(True, 1e3), falling_sphere(False, 1e3 * 11.0 / 6.0)
+    assert on_body == pytest.approx(on_point, abs=1e-12)
+    assert 1.0 < on_body[1] < 1.2  # caught; it would have fallen to -0.6
 
 
 def test_models_of_their_own_responses_get_that_of_all(root, two):

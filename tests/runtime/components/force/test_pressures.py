@@ -146,7 +146,13 @@ def test_a_conserved_volume_raises_the_pressure(body, force_of, octahedron):
         ("TrianglePressureForceField", {"triangleList": [2]}, "number 2 .* there are 2 triangles"),
         (SURFACE, {"triangleIndices": [2]}, "number 2 in 'triangleIndices'"),
         ("EdgePressureForceField", {"edges": [[1, 3]]}, r"names the edge \[1, 3\], which"),
-        ("EdgePressureForceField", {"p_intensity": [1]}, "'p_intensity' but no 'binormal'"),
+        (
+            "EdgePressureForceField",
+            {"p_intensity": [1], "edgeIndices": [0]},
+            "'p_intensity' but no 'binormal'",
+        ),
+        ("EdgePressureForceField", {"pressure": [1, 0, 0]}, "names none of the edges"),
+        ("TrianglePressureForceField", {}, "names none of the triangles .* in 'triangleList'"),
     ],
 )
 def test_elements_that_do_not_exist_are_errors(kind, values, message, body):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.components.spring.linear import LinearSpring
+from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.simulation import simulation, snapshot
 from sofa_softctl.testing import check_force_field
 
@@ -149,8 +151,8 @@ def test_states_of_two_kinds_are_an_error(root):
     ("kind", "mesh", "message"),
     [
         ("MeshSpringForceField", None, "needs a topology"),
-        ("TriangularBendingSprings", {"edges": [[0, 1]]}, "needs a topology with triangles"),
-        ("QuadularBendingSprings", {"triangles": [[0, 1, 2]]}, "needs a topology with quads"),
+        ("TriangularBendingSprings", {"edges": [[0, 1]]}, "finds no triangles in MeshTopology"),
+        ("QuadularBendingSprings", {"triangles": [[0, 1, 2]]}, "finds no quads in MeshTopology"),
     ],
 )
 def test_springs_of_a_mesh_need_one(kind, mesh, message, root, integrated):
@@ -200,3 +202,51 @@ def test_joints_on_springs_move_as_points_on_a_line(root, linear_solver, kind):
     moved = root.joints.dofs.position.value[:, 0]
     assert moved == pytest.approx(root.points.dofs.position.value[:, 0], abs=1e-9)
     assert np.abs(moved - places).max() > 0.1
+
+
+def test_springs_are_listed_added_and_removed(joined):
+    """As in SofaPython3; the list of a script is a copy."""
+    springs = joined()
+    first, second = springs.getSprings()
+    assert (second.index1, second.index2, second.springStiffness, second.restLength) == (
+        2,
+        0,
+        50,
+        0.5,
+    )
+    assert (first.dampingFactor, first.elongationOnly, first.enabled) == (5.0, False, True)
+    springs.addSpring(index1=1, index2=1, springStiffness=7, dampingFactor=0, restLength=1)
+    springs.addSpring(LinearSpring(0, 0, 9.0, 0.0, 2.0, elongationOnly=True, enabled=False))
+    assert [(s.index1, s.springStiffness) for s in springs.getSprings()] == [
+        (0, 30), (2, 50), (1, 7), (0, 9)
+    ]  # fmt: skip
+    assert [s.enabled for s in springs.getSprings()] == [True, True, True, False]
+    springs.removeSprings([3, 0])
+    springs.removeSpring(1)
+    assert [s.index1 for s in springs.getSprings()] == [2]
+    springs.clear()
+    assert springs.getSprings() == []
+
+
+def test_springs_that_a_script_adds_and_removes_act(joined, root):
+    """As those of a scene that had them from the start, to rounding."""
+    springs = joined(**PAIRS | {"indices1": [0], "indices2": [1]})
+    springs.clear()
+    for node, (k, length) in zip((0, 2), ((30, 1.0), (50, 0.5)), strict=True):
+        springs.addSpring(node, 1 - node // 2, k, 5.0, length)
+    simulation.animateNSteps(root, 5, 0.01)
+    found = root.both.one.dofs.position.value.copy()
+    fresh = Node("root", gravity=[0, 0, 0])
+    fresh.addObject("DefaultAnimationLoop")
+    both = fresh.addChild("both")
+    both.addObject("EulerImplicitSolver")
+    both.addObject("SparseLDLSolver")
+    for name, points in (("one", ONE), ("two", TWO)):
+        child = both.addChild(name)
+        child.addObject("MechanicalObject", name="dofs", position=points)
+        child.addObject("UniformMass", vertexMass=0.5)
+    both.addObject("SpringForceField", object1="@one/dofs", object2="@two/dofs", **PAIRS)
+    simulation.init(fresh)
+    simulation.animateNSteps(fresh, 5, 0.01)
+    assert found == pytest.approx(both.one.dofs.position.value, abs=1e-12)
+    assert not np.allclose(found, ONE)

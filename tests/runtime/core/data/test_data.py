@@ -941,3 +941,90 @@ def test_a_matrix_may_have_brackets(sample):
     assert sample.turn.value.tolist() == [0.7, -0.7, 0.7, 0.7]
     sample.turn.value = [[1, 2], [3, 4]]
     assert sample.turn.value.tolist() == [1, 2, 3, 4]
+
+
+def test_a_part_of_a_data_writes_and_counts_as_a_change(sample, root):
+    """`data[i][j] = x`, `data[i] += x`, also of a part that was kept."""
+    sample.points = [[1, 2, 3], [4, 5, 6]]
+    follower = root.addObject(Sample(name="follower", points="@sample.points"))
+    sample.points[1][2] = 7.0
+    assert follower.points.value.tolist() == [[1, 2, 3], [4, 5, 7]]
+    part = sample.points[0]
+    part *= 2.0
+    assert follower.points.value.tolist()[0] == [2, 4, 6]
+    sample.points[0:2][:, 0] = 0.0
+    assert follower.points.value[:, 0].tolist() == [0, 0]
+    assert type(sample.points[1] + 1.0) is np.ndarray and sample.points[1].sum() == 12.0
+    chosen = sample.points[[0, 1]]  # numpy's copy
+    chosen[0, 0] = 9.0
+    assert sample.points.value[0, 0] == 0.0
+
+
+def test_parts_of_computed_data_cannot_be_written(root):
+    root.addObject("MechanicalObject", name="dofs", position=[[0, 0, 0]])
+    with pytest.raises(ValueError, match="read-only"):
+        root.dofs.bbox[0][0] = 1.0
+
+
+def test_what_writeable_gave_cannot_be_written_any_more(sample):
+    """Nobody would hear of it."""
+    with sample.axis.writeableArray() as axis:
+        axis[0] = 2.0
+    assert sample.axis.value.tolist() == [2, 0, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        axis[0] = 3.0
+
+
+def test_an_array_of_a_script_has_to_fit(sample, tolerant):
+    """SofaPython3 copies it; only texts and lists are read as far as possible."""
+    with pytest.raises(IndexError, match="takes a list of vectors of 3 numbers"):
+        sample.points = np.zeros((4, 5))
+    sample.points = np.zeros(9)
+    assert sample.points.shape == (3, 3)
+
+
+def test_reading_a_text_says_whether_it_could(sample):
+    assert sample.stiffness.read("7.5") and not sample.stiffness.read("soft")
+    assert sample.stiffness.value == 7.5
+
+
+def test_classes_of_data_have_sofapython3s_names(root):
+    root.addObject("MechanicalObject", name="dofs", tags=["a"])
+    found = [str(type(data)) for data in (root.dt, root.name, root.dofs.tags, root.dofs.bbox)]
+    assert found == [
+        "<class 'Sofa.Core.Data'>",
+        "<class 'Sofa.Core.DataString'>",
+        "<class 'Sofa.Core.DataVectorString'>",
+        "<class 'Sofa.Types.BoundingBox'>",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["SphereCollisionModel", "MechanicalObject", "CableConstraint"])
+def test_a_color_may_have_three_numbers(root, kind):
+    root.addObject("MechanicalObject", position=[[0, 0, 0]])
+    name = "showColor" if kind == "MechanicalObject" else "color"
+    data = root.addObject(kind, name="x", **{name: [0.5, 0, 1]}).findData(name)
+    assert data.value.tolist() == [0.5, 0, 1, 1]
+
+
+def test_no_color_is_a_mere_vector_of_four_numbers():
+    """So that each takes three numbers and names, as in SOFA."""
+    from sofa_softctl.runtime.core import factory
+
+    odd = [
+        f"{kind.__name__}.{name}"
+        for kind in set(factory.components().values())
+        for name, entry in kind.data_types.items()
+        if "color" in name.lower() and type(entry) is data_types.Vector
+    ]
+    assert odd == []
+
+
+def test_an_array_is_changed_in_place_under_another_name_too(sample):
+    points = sample.axis
+    points += [1, 0, 0]
+    points *= 2.0
+    points -= sample.values
+    assert points is sample.axis and sample.axis.value.tolist() == [1, -1, 1]
+    sample.axis += 1.0
+    assert sample.axis.value.tolist() == [2, 0, 2]

@@ -83,3 +83,13 @@ def add_cavity(
     cavity.addObject("MeshTopology", name="topology", src="@MeshLoader")
     cavity.addObject("MechanicalObject", src="@topology")
     return cavity
+
+
+def say_unused(what: str, initialValue: float, valueType: str) -> None:
+    """Warn of values that a cavity cannot have on which no given pressure or volume acts."""
+    if initialValue != 0 or valueType != "volumeGrowth":
+        Sofa.msg_warning(
+            what,
+            f"initialValue={initialValue} and valueType='{valueType}' have no effect here: a "
+            "PneumaticCavity blows a cavity up; the goal of a VolumeEffector is its desiredVolume.",
+        )

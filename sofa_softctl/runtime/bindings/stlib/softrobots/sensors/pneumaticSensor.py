@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from softrobots.actuators.cable import add_mapping
-from softrobots.actuators.pneumatic import add_cavity
+from softrobots.actuators.pneumatic import add_cavity, say_unused
 
 
 def PneumaticSensor(
@@ -22,13 +22,14 @@ def PneumaticSensor(
 ) -> Any:
     """Add a cavity in a deformable body whose volume is measured, and in which nothing acts.
 
-    Its arguments are those of `PneumaticCavity`; initialValue and valueType have no effect.
+    Its arguments are those of `PneumaticCavity`; initialValue and valueType have no
+    effect, and a message says so.
 
     Returns:
         The node of the cavity, with `SurfacePressureSensor`; None, with a message, without a node
         or a mesh.
     """
-    del initialValue, valueType
+    say_unused("PneumaticSensor", initialValue, valueType)
     cavity = add_cavity(
         "PneumaticSensor",
         surfaceMeshFileName,

@@ -116,16 +116,31 @@ class AnimationManagerController(Sofa.Core.Controller):
         self.animations = remaining
 
 
-def AnimationManager(node: Any) -> Any:
-    """The manager of the node's scene, without animations; `root.addObject` must be given it.
+class AnimationStarter(Sofa.Core.Controller):
+    """Calls a manager that the scene did not add, as the original's examples do not."""
 
-    There is one in each scene: a second call in the same scene gives the same again.
+    def __init__(self, manager: Any) -> None:
+        Sofa.Core.Controller.__init__(self, name="AnimationStarter")
+        self.manager = manager
+
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Call the manager, unless it is in the scene and called anyway."""
+        if self.manager.getContext() is None:
+            self.manager.onAnimateBeginEvent(event)
+
+
+def AnimationManager(node: Any) -> Any:
+    """The manager of the node's scene, without animations; `root.addObject` may be given it.
+
+    There is one in each scene: a second call in the same scene gives the same again. A scene that
+    does not add it has its animations all the same. (In the original they do not start.)
     """
     global manager
     if manager is not None and manager.node.getRoot() == node.getRoot():
         manager.clearAnimations()
     else:
         manager = AnimationManagerController(node)
+        node.addObject(AnimationStarter(manager))
     return manager
 
 

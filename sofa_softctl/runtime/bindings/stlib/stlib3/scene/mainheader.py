@@ -20,8 +20,6 @@ def MainHeader(
 ) -> Any:
     """Set gravity and time step; add a VisualStyle and a child `Config` with plugins and folders.
 
-    Animations start once the scene has also been given `root.addObject(AnimationManager(root))`.
-
     Args:
         node: Root of the scene.
         gravity: [length / s^2].

@@ -23,13 +23,12 @@ def FixedBox(
         name: Of the child.
         doVisualization: Whether a window shows the box.
         position: Points of which some are in the box; those of the node by default.
-        constraintStrength: Without effect, as in the original: the stiffness is 1e12.
+        constraintStrength: Stiffness of the springs [force/length]; the original has 1e12 always.
         doRecomputeDuringSimulation: Whether points may come and go while the object moves.
 
     Returns:
         The child.
     """
-    del constraintStrength
     child = applyTo.addChild(name)
     given = {} if position is None else {"position": position}
     child.addObject(
@@ -40,5 +39,7 @@ def FixedBox(
         doUpdate=doRecomputeDuringSimulation,
         **given,
     )
-    child.addObject("RestShapeSpringsForceField", points="@BoxROI.indices", stiffness=1e12)
+    child.addObject(
+        "RestShapeSpringsForceField", points="@BoxROI.indices", stiffness=constraintStrength
+    )
     return child

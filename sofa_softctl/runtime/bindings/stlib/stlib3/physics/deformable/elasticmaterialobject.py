@@ -10,6 +10,19 @@ from splib3.loader.by_suffix import LOADERS
 from stlib3.physics.collision import CollisionMesh
 from stlib3.visuals import VisualModel
 
+FORMER = {
+    "attachedTo": "parent",
+    "fromVolumeMesh": "volumeMeshFileName",
+    "withRotation": "rotation",
+    "withTranslation": "translation",
+    "withScale": "scale",
+    "withSurfaceMesh": "surfaceMeshFileName",
+    "withTotalMass": "totalMass",
+    "withYoungModulus": "youngModulus",
+    "withPoissonRatio": "poissonRatio",
+}
+"""Arguments by the names that the original's examples give them, and prefabs do not know."""
+
 
 def _parameter(name: str, kind: str, default: Any, text: str) -> dict[str, Any]:
     return {"name": name, "type": kind, "help": text, "default": default}
@@ -17,6 +30,8 @@ def _parameter(name: str, kind: str, default: Any, text: str) -> dict[str, Any]:
 
 class ElasticMaterialObject(Sofa.Prefab):  # type: ignore[misc]
     """A node with a volume mesh, its solvers, mass, linear elastic material in large rotations.
+
+    `attachedTo=node`, or `parent=node`, adds it to a node.
 
     Its parts are `integration`, `solver`, `loader`, `container`, `dofs`, `mass`, `forcefield` and
     `correction`, and the children `CollisionModel` and `VisualModel` where it has their meshes.
@@ -38,6 +53,13 @@ class ElasticMaterialObject(Sofa.Prefab):  # type: ignore[misc]
     ]
 
     def __init__(self, *args: Any, **values: Any) -> None:
+        values = {FORMER.get(name, name): value for name, value in values.items()}
+        known = {"name", "parents", *(entry["name"] for entry in self.prefabParameters)}
+        if unknown := sorted(values.keys() - known - {"parent"}):
+            Sofa.msg_warning(
+                "ElasticMaterialObject",
+                f"{', '.join(unknown)} has no effect. It takes: {', '.join(sorted(known))}.",
+            )
         Sofa.Prefab.__init__(self, *args, **values)
 
     def init(self) -> None:

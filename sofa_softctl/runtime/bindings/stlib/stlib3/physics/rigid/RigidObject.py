@@ -11,6 +11,33 @@ from stlib3.visuals import VisualModel
 MODELS = ("TriangleCollisionModel", "LineCollisionModel", "PointCollisionModel")
 
 
+class Correction(Sofa.Core.Controller):  # type: ignore[misc]
+    """Adds the constraint correction that its node lacks, when the scene starts."""
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        Sofa.Core.Controller.__init__(self, *args, **values)
+        self.listening = False
+
+    def init(self) -> None:
+        """Add it where constraints are solved, and nobody corrects the node yet."""
+        node = self.getContext()
+        if _has(node.getRoot(), "FreeMotionAnimationLoop") and not _is_corrected(node):
+            node.addObject("UncoupledConstraintCorrection").init()
+
+
+def _is_corrected(node: Any) -> bool:
+    above = list(node.parents)
+    while above:
+        if _has(above[0], "GenericConstraintCorrection"):  # of all solvers below it
+            return True
+        above = [*above[1:], *above[0].parents]
+    return _has(node, "ConstraintCorrection")
+
+
+def _has(node: Any, ending: str) -> bool:
+    return any(entry.getClassName().endswith(ending) for entry in node.objects)
+
+
 def RigidObject(
     name: str = "RigidObject",
     surfaceMeshFileName: str | None = None,
@@ -27,7 +54,9 @@ def RigidObject(
 ) -> Any:
     """A node with a rigid body, and its surface that collides and is shown.
 
-    It has no constraint correction: add one to it, or above it, where constraints are solved.
+    Where the scene has a FreeMotionAnimationLoop, it gets an UncoupledConstraintCorrection unless
+    it has a correction when the scene starts: without one, no body moves under that loop. (The
+    original promises one, and adds none.)
 
     Args:
         name: Of the node.
@@ -62,6 +91,8 @@ def RigidObject(
     if not isAStaticObject:
         node.addObject("EulerImplicitSolver")
         node.addObject("CGLinearSolver", iterations=25, tolerance=1e-5, threshold=1e-5)
+
+        node.addObject(Correction(name="correction"))
 
     def addCollisionModel(inputMesh: str | None = surfaceMeshFileName) -> None:
         collision = node.addChild("collision")
