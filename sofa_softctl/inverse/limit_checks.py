@@ -98,7 +98,7 @@ def _multipliers(controller: Any, factor: np.ndarray) -> list[str]:
     i, name, data, value, _ = found[0]
     more = len({entry[0] for entry in found}) - 1
     others = f", like limits of {more} other actuators," if more else ""
-    what = driven.kinds[i].unit  # type: ignore[union-attr]
+    what = driven.quantities[i].effort
     options = {name: _of_all(driven, name, factor) for _, name, *_ in found}
     return [
         f"{_written(driven.components[i], data, value)}{others} limits SOFA's multiplier, which is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,9 +11,11 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.units import QUANTITIES
 
 CONTACTS_KEPT = 64
 """Contacts of a step that a channel holds; zeros where there are fewer."""
+_UNIT_IN_HELP = re.compile(rf"\[({'|'.join(QUANTITIES)})\]\.?$")
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,8 @@ def _of_controller(controller: Any, contacts: bool, plain: set[str]) -> Iterator
         if name in plain or name in listed or not (text or value.dtype.kind in "biuf"):
             continue
         if text or own is None:
-            yield _channel(controller, name, "", data.getHelp())
+            unit = _UNIT_IN_HELP.search(data.getHelp())
+            yield _channel(controller, name, unit[1] if unit else "", data.getHelp())
 
 
 def _attribute(controller: Any, name: str) -> Any:

@@ -14,10 +14,11 @@ from sofa_softctl._internal.interrupt import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
 from sofa_softctl.record.file import INTERRUPTED
 from sofa_softctl.scene.provenance import provenance
+from sofa_softctl.scene.pushing_cables import PushingCables
 from sofa_softctl.scene.report import History, Summary
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
-from sofa_softctl.units import symbol
+from sofa_softctl.units import QUANTITIES, symbol
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,13 @@ class RunSummary:
     controllers: dict[str, Summary] = field(default_factory=dict)
     """What controllers say, by their paths; see `SceneController.summary`."""
     units: dict[str, str] = field(default_factory=dict)
-    """Units of length, time and force; the words themselves where the scene declares none."""
+    """Unit of each of `units.QUANTITIES`; the words themselves where the scene declares none."""
     interrupted: bool = False
     """Whether Ctrl-C or a signal stopped it before its end."""
     stopped_by: str = ""
     """What did: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'; empty: nothing."""
+    warnings: list[str] = field(default_factory=list)
+    """What went wrong without an end to the run, in sentences: cables that pushed."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """What produced it: parameters, versions, computer, actuators; see `scene.provenance`."""
 
@@ -145,7 +148,7 @@ def run(
     Raises:
         KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
     """
-    watcher = Watcher(session)
+    watcher, cables = Watcher(session), PushingCables(session.root)
     seconds = []
     first: dict[str, float] = {}
     begin = session.step_count
@@ -157,6 +160,7 @@ def run(
                 session.step()
                 seconds.append(perf_counter() - start)
                 watcher.look(session)
+                cables.look(session.time)
                 if on_step is not None:
                     on_step(done)
                 if done == 1 and steps > 1:
@@ -190,9 +194,10 @@ def run(
             for one, history in histories
             if (said := one.summary(history)) is not None
         },
-        units={name: symbol(session.units, name) for name in ("length", "time", "force")},
+        units={name: symbol(session.units, name) for name in QUANTITIES},
         interrupted=bool(stopped),
         stopped_by=stopped,
+        warnings=cables.warnings(session.units),
         provenance=provenance(session),
     )
     return summary, histories

@@ -17,7 +17,7 @@ from sofa_softctl.errors import RecordError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record, column_names
 from sofa_softctl.scene.geometry import Cable, geometry_in
-from sofa_softctl.units import Units
+from sofa_softctl.units import SEPARATOR, Units, of_columns
 from sofa_softctl.view.report import html
 from sofa_softctl.view.report.run_figures import series_figure
 from sofa_softctl.view.report.run_findings import findings_of
@@ -130,6 +130,9 @@ def _channel(record: Record, name: str) -> str:
         labels = actuators
     columns = values.reshape(len(values), -1)
     unit = record.units[name]
+    if SEPARATOR in unit:
+        units = of_columns(unit, len(labels))
+        labels = [f"{label} [{own}]" for label, own in zip(labels, units, strict=True)]
     return html.figure(series_figure(record.time, columns, labels, unit, _time_unit(record)), name)
 
 

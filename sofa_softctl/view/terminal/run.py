@@ -125,6 +125,9 @@ class Terminal:
         """Print the tables of a run."""
         for said in summary.controllers.values():
             self.show_report(said.report(summary.units))
+        self.show_report(
+            report.Report(lines=[report.Line(f"Warning: {t}", "doubt") for t in summary.warnings])
+        )
         self.console.print(_phase_table(summary))
 
     def show_report(self, shown: report.Report) -> None:
