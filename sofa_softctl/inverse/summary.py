@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.inverse.goals.verdict import GoalSummary, judge
 from sofa_softctl.scene.report import History, Line, Report, Summary, Table
 from sofa_softctl.status import Status, Verdict
-from sofa_softctl.units import symbol
+from sofa_softctl.units import SEPARATOR, symbol, together
 
 
 @dataclass(frozen=True)
@@ -236,8 +236,8 @@ def _of_lost(name: str, time: float) -> str:
 def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
     solved = ", ".join(f"{name} {count}" for name, count in inverse.statuses.items())
     rows = []
-    efforts = {actuator.effort_unit for actuator in inverse.actuators}
-    displacements = {actuator.displacement_unit for actuator in inverse.actuators}
+    efforts = together([actuator.effort_unit for actuator in inverse.actuators])
+    displacements = together([actuator.displacement_unit for actuator in inverse.actuators])
     for actuator in inverse.actuators:
         limits = [
             f"{limit.split(': ', 1)[1]} {count}"
@@ -246,15 +246,15 @@ def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
         ]
         effort = f"{actuator.effort_min:.4g} to {actuator.effort_max:.4g}"
         displacement = f"{actuator.displacement_min:.4g} to {actuator.displacement_max:.4g}"
-        effort += f" {actuator.effort_unit}" * (len(efforts) > 1)
-        displacement += f" {actuator.displacement_unit}" * (len(displacements) > 1)
+        effort += f" {actuator.effort_unit}" * (SEPARATOR in efforts)
+        displacement += f" {actuator.displacement_unit}" * (SEPARATOR in displacements)
         rows.append((actuator.name, effort, displacement, "; ".join(limits)))
     return Table(
         f"Inverse control {inverse.name}",
         (
             "actuator",
-            "effort" if len(efforts) > 1 else f"effort ({efforts.pop()})",
-            "displacement" if len(displacements) > 1 else f"displacement ({displacements.pop()})",
+            "effort" if SEPARATOR in efforts else f"effort ({efforts})",
+            "displacement" if SEPARATOR in displacements else f"displacement ({displacements})",
             "limits met (steps)",
         ),
         rows,

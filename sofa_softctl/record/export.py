@@ -16,7 +16,7 @@ from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record, RecordStream, column_names
-from sofa_softctl.units import of_columns
+from sofa_softctl.units import QUANTITIES, of_columns
 
 
 def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
@@ -72,7 +72,7 @@ def _heads(name: str, values: np.ndarray, unit: str) -> list[str]:
 
 
 def _with_unit(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit else name
+    return f"{name} [{unit}]" if unit and unit not in QUANTITIES else name
 
 
 def _time_unit(record: Record) -> str:

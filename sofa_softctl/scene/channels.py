@@ -25,7 +25,7 @@ class DataChannel:
     name: str
     """Path of the Data, such as 'trunk/tip/dofs.position'."""
     data: Any
-    """The Data."""
+    """The Data; None once its component was removed."""
     unit: str
     """Unit in words, such as 'length'."""
     shape: tuple[int, ...] | None
@@ -40,8 +40,10 @@ class DataChannel:
         """The present value.
 
         Where the number of entries may change, cut or filled with zeros. NaN, with one warning,
-        where its shape has changed although it must not.
+        where its shape has changed although it must not; without one where it was removed.
         """
+        if self.data is None:
+            return "" if self.shape is None else np.full(self.shape, np.nan)
         if self.shape is None:
             return str(self.data.value)
         found: np.ndarray = np.asarray(self.data.value, dtype=float)

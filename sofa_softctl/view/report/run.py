@@ -164,7 +164,10 @@ def _stresses(record: Record) -> Iterator[str]:
     columns = []
     for body in bodies[: len(PALETTE)]:
         steps = record.channels[f"{body.name}.position"][::every]
-        stresses = [body.von_mises(positions[:, :3]) for positions in steps]
+        stresses = [
+            body.von_mises(positions[:, :3]) if np.isfinite(positions).all() else None
+            for positions in steps
+        ]
         columns.append([np.nan if each is None else float(each.max()) for each in stresses])
     if columns:
         names, table = [body.name for body in bodies], np.array(columns).T
