@@ -40,6 +40,7 @@ from mcap.stream_reader import CRCValidationError, StreamReader, breakup_chunk
 from mcap.summary import Summary
 from mcap.writer import MCAP0_MAGIC
 
+from sofa_softctl._internal.wrong_file import wrong_file
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
@@ -121,6 +122,8 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     magic = file.read(len(MCAP0_MAGIC))
     if not magic:
         raise RecordError(f"{path}: expected an MCAP file. Got an empty one.")
+    if wrong := wrong_file(magic + file.read(1024)):
+        raise RecordError(f"{path}: expected an MCAP file, but this {wrong}.")
     if magic != MCAP0_MAGIC:
         raise RecordError(f"{path}: expected an MCAP file. Got a file that begins with {magic!r}.")
     file.seek(-len(MCAP0_MAGIC), os.SEEK_END)
