@@ -6,6 +6,7 @@ A scene file declares `UNITS = "mm, kg, s"`; SOFA itself knows no units.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sofa_softctl.errors import SceneError
@@ -21,6 +22,10 @@ DIMENSIONS = {
     "torque": ("N m", 2, 1, -2),
 }
 """SI unit, and its exponents of length, mass and time."""
+QUANTITIES = ("length", "mass", "time", "angle", "volume", *DIMENSIONS)
+"""Quantities whose unit follows from a scene's."""
+SEPARATOR = ", "
+"""Stands between the quantities, or units, of a channel's columns where they differ."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,17 @@ class Units:
             )
         return Units(*names)
 
+    def __str__(self) -> str:
+        return f"{self.length}, {self.mass}, {self.time}"
+
     def symbol(self, quantity: str) -> str:
-        """The unit of a quantity: 'length', 'mass', 'time', 'volume', or one of `DIMENSIONS`.
+        """The unit of a quantity: of `QUANTITIES`, or several as `together` joins them.
 
         Anything else comes back as it is, so that a quantity without a unit names itself.
         """
-        own = {"length": self.length, "mass": self.mass, "time": self.time}
+        if SEPARATOR in quantity:
+            return SEPARATOR.join(map(self.symbol, quantity.split(SEPARATOR)))
+        own = {"length": self.length, "mass": self.mass, "time": self.time, "angle": "rad"}
         own["volume"] = f"{self.length}^3"
         if quantity in own:
             return own[quantity]
@@ -74,6 +84,7 @@ class Units:
             "mass": MASSES[self.mass],
             "time": TIMES[self.time],
             "volume": LENGTHS[self.length] ** 3,
+            "angle": 1.0,
         }
         if quantity in base:
             return base[quantity]
@@ -84,3 +95,14 @@ class Units:
 def symbol(units: Units | None, quantity: str) -> str:
     """The unit of a quantity; the quantity itself where a scene declares no units."""
     return quantity if units is None else units.symbol(quantity)
+
+
+def together(quantities: Sequence[str]) -> str:
+    """Quantities, or units, of columns in one text: a single one where all are alike."""
+    return SEPARATOR.join(quantities if len(set(quantities)) > 1 else quantities[:1])
+
+
+def of_columns(unit: str, count: int) -> list[str]:
+    """The units of `count` columns that `together` has joined."""
+    units = unit.split(SEPARATOR)
+    return units if len(units) == count else [unit] * count

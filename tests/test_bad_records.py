@@ -456,4 +456,9 @@ def test_a_damaged_recording_is_not_called_truncated(tmp_path):
     file.write_bytes(content)
     record = read_record(file)
     assert not record.complete and 0 < len(record.time) < 1999
-    assert record.status == f"damaged: what comes after {len(record.time)} steps cannot be read"
+    assert re.fullmatch(
+        rf"damaged: {1999 - len(record.time)} of 1999 steps cannot be read, "
+        r"between t = \S+ and t = \S+",
+        record.status,
+    )
+    assert record.time[-1] == 0.01 * 1999

@@ -175,6 +175,14 @@ class Device(ABC):
             DeviceTimeoutError: It owes an answer for too long.
         """
 
+    def dropped(self) -> dict[str, int]:
+        """How many messages arrived from it and could not be used, by the reason in words.
+
+        Such as {'with a wrong checksum': 12}: where it stops as nothing usable comes, the message
+        says so, and does not send people to look for a loose cable.
+        """
+        return {}
+
     @abstractmethod
     def stop(self) -> None:
         """End all motion now and stay there; repeated calls are harmless.
@@ -186,3 +194,20 @@ class Device(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release everything; raises nothing. A closed device can be opened again."""
+
+
+def explain_silence(dropped: Mapping[str, int], otherwise: str) -> str:
+    """What to look at where nothing comes that can be used.
+
+    Args:
+        dropped: See `Device.dropped`.
+        otherwise: Advice where nothing arrived at all.
+    """
+    reasons = [f"{count} {reason}" for reason, count in dropped.items() if count]
+    if not reasons:
+        return otherwise
+    total = sum(dropped.values())
+    return (
+        f"Messages did arrive from it, but {total} of them were dropped: {', '.join(reasons)}. "
+        "Look at the rate of its line, at what disturbs it, and at the program that answers"
+    )

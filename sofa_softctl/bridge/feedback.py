@@ -13,7 +13,7 @@ from sofa_softctl.bridge.quantities import from_scene
 from sofa_softctl.bridge.rows import SampleRows
 from sofa_softctl.bridge.stream.state import Sample
 from sofa_softctl.errors import ConfigError
-from sofa_softctl.units import Units
+from sofa_softctl.units import Units, together
 
 
 class FeedbackData:
@@ -42,11 +42,13 @@ class FeedbackData:
         self._outputs = bridge.outputs
         self.recorded: dict[str, tuple[str, str]] = {}
         """As `SceneController.recorded`."""
-        quantities = ", ".join(dict.fromkeys(match.actuator.quantity for match in matches))
-        words = _word([match.actuator.quantity for match in matches])
+        quantities = [""] * count
+        for match in matches:
+            quantities[match.index] = match.actuator.quantity
+        words = together(quantities)
         none = np.full(count, np.nan)
-        self._add(bridge, "command", none, words, f"What was sent to each actuator [{quantities}]")
-        self._add(bridge, "measured", none, words, f"Measured positions [{quantities}]")
+        self._add(bridge, "command", none, words, f"What was sent to each actuator [{words}]")
+        self._add(bridge, "measured", none, words, f"Measured positions [{words}]")
         self._add(bridge, "age", none, "s", "Age of each measured position")
         self._add(bridge, "robot_time", [np.nan], "time", "The robot's clock")
         for sensor in robot.sensors:
@@ -55,7 +57,8 @@ class FeedbackData:
                     f"{robot.path}:{sensor.line}: the sensor '{sensor.name}' has the name of a "
                     "Data or attribute of the bridge. Give it another one."
                 )
-            empty, word = np.full(sensor.size, np.nan), _word([sensor.quantity])
+            empty = np.full(sensor.size, np.nan)
+            word = "" if sensor.quantity == "number" else sensor.quantity
             self._add(bridge, sensor.name, empty, word, f"Sensor '{sensor.name}'")
         if robot.sensors:
             empty = np.full(len(robot.sensors), np.nan)
@@ -103,10 +106,3 @@ class FeedbackData:
         if sensor.quantity == "number":
             return 1.0
         return from_scene(sensor.quantity, sensor.unit, self.units)
-
-
-def _word(quantities: Sequence[str]) -> str:
-    """Quantity of numbers in a scene's units; empty: it has no unit there, or there are several."""
-    several = set(quantities)
-    quantity = several.pop() if len(several) == 1 else ""
-    return {"angle": "rad", "volume": "length^3", "number": ""}.get(quantity, quantity)

@@ -71,9 +71,7 @@ def _plot_positions(
         color = colors.actuator(number)
         axes.plot(time, command[:, number], color=color, lw=1.3, label=names[number])
         axes.plot(time, measured[:, number], "--", color=color, lw=1.3, label="_")
-    unit = {"angle": "rad", "volume": f"{symbol(history.units, 'length')}^3"}.get(
-        quantity, symbol(history.units, quantity)
-    )
+    unit = symbol(history.units, quantity)
     axes.set_xlabel(f"the robot's clock [{symbol(history.units, 'time')}]")
     axes.set_ylabel(f"{quantity}, measured dashed [{unit}]")
     legend_beside(axes)

@@ -39,10 +39,4 @@ def from_scene(quantity: str, unit: str, scene: Units) -> float:
 
     Angles are in radians in every scene; volumes in its unit of length to the third power.
     """
-    if quantity == "angle":
-        in_si = 1.0
-    elif quantity == "volume":
-        in_si = scene.in_si("length") ** 3
-    else:
-        in_si = scene.in_si(quantity)
-    return in_si / factor(quantity, unit)
+    return scene.in_si(quantity) / factor(quantity, unit)

@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.stream.state import Sample, StreamState
 from sofa_softctl.scene.streams import StreamRows
+from sofa_softctl.units import together
 
 
 class SampleRows:
@@ -34,7 +35,7 @@ class SampleRows:
             return
         clock = np.array([sample.clock for sample in samples])
         time = np.array([sample.time for sample in samples]) / self.seconds
-        unit = ", ".join(dict.fromkeys(actuator.unit for actuator in self.robot.actuators))
+        unit = together([actuator.unit for actuator in self.robot.actuators])
         for name, of, help in (
             ("target", unit, "What the scene asked for, interpolated, by actuator"),
             ("command", unit, "What was sent, after the limits; NaN: nothing was"),

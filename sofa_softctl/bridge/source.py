@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sofa_softctl.bridge.config.scene_actuators import QUANTITIES, driven_by
+from sofa_softctl.bridge.config.scene_actuators import driven_by
 from sofa_softctl.scene import options
+from sofa_softctl.scene.actuator_quantities import QUANTITIES
 from sofa_softctl.scene.channels import nodes_of
 
 _EXPECTED = (

@@ -111,7 +111,7 @@ def _look(session: Any, check: SceneCheck) -> None:
     from sofa_softctl.scene.channels import nodes_of
 
     units = session.units
-    check.units = "" if units is None else f"{units.length}, {units.mass}, {units.time}"
+    check.units = "" if units is None else str(units)
     check.time_step = session.dt
     solvers: Counter[str] = Counter()
     for node in nodes_of(session.root):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sofa_softctl._internal.suggestions import files_like
+from sofa_softctl._internal.wrong_file import wrong_file
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Json, print_json
 from sofa_softctl.cli.root import app
@@ -77,14 +78,16 @@ def kind_of(file: Path) -> str:
     by_suffix = KINDS.get(suffix, "mesh" if suffix in meshes else "")
     try:
         with open(file, "rb") as stream:
-            start = stream.read(72)
+            start = stream.read(1024)
         content = f"a file that begins with {start[:16]!r}" if start else "an empty file"
     except OSError as error:
         start, content = b"", f"nothing that can be read ({error.strerror})"
     if start.startswith(b"\x89MCAP"):
         return RECORDING
-    if start.startswith(b"SQLite format 3\0") and (kind := APPLICATIONS.get(start[68:])):
+    if start.startswith(b"SQLite format 3\0") and (kind := APPLICATIONS.get(start[68:72])):
         return kind
+    if wrong := wrong_file(start):
+        raise SoftctlError(f"{file}: this {wrong}.")
     if by_suffix:
         return by_suffix
     similar = [] if file.exists() else files_like(file, [*KINDS, *meshes])

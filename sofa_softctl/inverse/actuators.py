@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.actuator_quantities import quantities_of
 
 
 class ActuatorType(NamedTuple):
@@ -26,24 +27,22 @@ class ActuatorType(NamedTuple):
     """Greatest displacement."""
     displacement_rate: str
     """Greatest change of the displacement in a step."""
-    unit: str
-    """Quantity of its effort."""
 
 
 KINDS = {
     "CableConstraint": ActuatorType(
         "force", "minForce", "maxForce", "-maxNegativeDisp", "maxPositiveDisp",
-        "maxDispVariation", "force",
+        "maxDispVariation",
     ),
     "PositionConstraint": ActuatorType(
-        "force", "minForce", "maxForce", "-maxNegativeDisp", "maxPositiveDisp", "", "force"
+        "force", "minForce", "maxForce", "-maxNegativeDisp", "maxPositiveDisp", ""
     ),
     "JointConstraint": ActuatorType(
-        "force", "minForce", "maxForce", "minDisplacement", "maxDisplacement", "", "torque"
+        "force", "minForce", "maxForce", "minDisplacement", "maxDisplacement", ""
     ),
     "SurfacePressureConstraint": ActuatorType(
         "pressure", "minPressure", "maxPressure", "minVolumeGrowth", "maxVolumeGrowth",
-        "maxVolumeGrowthVariation", "pressure",
+        "maxVolumeGrowthVariation",
     ),
 }  # fmt: skip
 """Components with one row whose multiplier is the effort, times the integrator's factor."""
@@ -77,6 +76,7 @@ class Actuators:
             raise SceneError(f"InverseController drives '{twice[0]}' twice. Name it once.")
         self.kinds = [_kind(entry) for entry in self.components]
         self.names = tuple(names or _names(self.components))
+        self.quantities = [quantities_of(entry) for entry in self.components]
         self.given: dict[str, Any] = {}
         """Limits that the user gave the controller [effort, displacement], by the names of LIMITS:
         a number or shape (n_a,) each."""

@@ -202,6 +202,7 @@ class InverseController(SceneController):
             options.instance(self, "look_ahead", look_ahead, LookAhead)
         self.look_ahead_runner = LookAheadRunner(self, look_ahead)
         self.rows: Any = None  # ControlRows, from the first step on
+        self.recorded = outputs.recorded(self.driven.quantities)
         outputs.declare(self, self.driven.count, len(self.effectors))
         self._forget()
 
@@ -254,7 +255,7 @@ class InverseController(SceneController):
         """See SceneController."""
         from sofa_softctl.inverse.plot import draw_tracking
 
-        quantities = [kind.unit if kind is not None else "pressure" for kind in self.driven.kinds]
+        quantities = [each.effort for each in self.driven.quantities]
         limits: list[float] = []
         if self.rows is not None:
             found = self.driven.limits(self.rows.factor)

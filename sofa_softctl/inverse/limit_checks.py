@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.scene.actuator_quantities import quantities_of
 from sofa_softctl.scene.body import body_of, body_size
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 
@@ -76,7 +77,8 @@ def _beyond_material(controller: Any) -> list[str]:
         if kind is None or not stiffness or not math.isfinite(limit):
             continue
         size = body_size(component.getContext())
-        bearable = {"force": stiffness * size**2, "pressure": stiffness}.get(kind.unit, math.inf)
+        by_quantity = {"force": stiffness * size**2, "pressure": stiffness}
+        bearable = by_quantity.get(quantities_of(component).effort, math.inf)
         if limit > bearable:
             found.append(
                 f"effort_max={limit:g} of '{name}' limits nothing: already {bearable:.2g} is "
@@ -134,7 +136,7 @@ def _multipliers(controller: Any, factor: np.ndarray) -> list[str]:
     i, name, data, value, _ = found[0]
     more = len({entry[0] for entry in found}) - 1
     others = f", like limits of {more} other actuators," if more else ""
-    what = driven.kinds[i].unit  # type: ignore[union-attr]
+    what = driven.quantities[i].effort
     options = {name: _of_all(driven, name, factor) for _, name, *_ in found}
     return [
         f"{_written(driven.components[i], data, value)}{others} limits SOFA's multiplier, which is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,19 @@ import numpy as np
 from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.qpcc.modes import Mode
 from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.scene.actuator_quantities import ActuatorQuantities
 from sofa_softctl.scene.channels import CONTACTS_KEPT
 from sofa_softctl.scene.report import Markers
+from sofa_softctl.units import together
 
 RECORDED: dict[str, tuple[str, str]] = {
     "effort": ("force", "Effort of each actuator"),
-    "displacement": ("length", "Length pulled in of each cable"),
+    "displacement": ("length", "Length pulled in of each cable, growth of each chamber"),
     "goal": ("length", "Goal of each effector"),
     "tip": ("length", "Position of each effector"),
     "error": ("length", "Distance of each effector to its goal, along the axes with a weight"),
 }
-"""Quantity and meaning of the Data in every recording, see `scene.channels`."""
+"""Quantity and meaning of the Data in every recording of cables, see `scene.channels`."""
 RECORDED_CONTACTS: dict[str, tuple[Any, ...]] = {
     "contact_point": ("length", "Where each contact is", CONTACTS_KEPT),
     "contact_force": ("force", "Force of each contact on the second body", CONTACTS_KEPT),
@@ -40,6 +43,15 @@ MODES = list(Mode)
 _OF_CONTACTS = tuple(name for name in RECORDED_CONTACTS if name.startswith("contact_"))
 
 
+def recorded(quantities: Sequence[ActuatorQuantities]) -> dict[str, tuple[str, str]]:
+    """RECORDED with the quantities of each actuator."""
+    efforts, displacements = map(together, zip(*quantities, strict=True))
+    return RECORDED | {
+        "effort": (efforts, RECORDED["effort"][1]),
+        "displacement": (displacements, RECORDED["displacement"][1]),
+    }
+
+
 def declare(controller: Any, actuators: int, effectors: int) -> None:
     """Add the Data to a controller with so many actuators and effectors."""
     values = {
@@ -57,7 +69,7 @@ def declare(controller: Any, actuators: int, effectors: int) -> None:
         "pieces": np.zeros(1),
     }
     for name, value in values.items():
-        unit, meaning, *_ = (RECORDED | RECORDED_CONTACTS)[name]
+        unit, meaning, *_ = (controller.recorded | RECORDED_CONTACTS)[name]
         controller.add_output(name, value, f"{meaning} [{unit}]." if unit else f"{meaning}.")
     for name, meaning in TEXTS.items():
         controller.add_output(name, "", meaning)

@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.inverse.goals.verdict import GoalSummary, judge
 from sofa_softctl.scene.report import History, Line, Report, Summary, Table
 from sofa_softctl.status import Status, Verdict
+from sofa_softctl.units import SEPARATOR, symbol, together
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,17 @@ class ActuatorSummary:
     name: str
     """Its name."""
     effort_min: float
-    """Least effort [force]."""
+    """Least effort [effort_unit]."""
     effort_max: float
-    """Greatest effort [force]."""
+    """Greatest effort [effort_unit]."""
     displacement_min: float
-    """Least length pulled in [length]."""
+    """Least length pulled in, or growth [displacement_unit]."""
     displacement_max: float
-    """Greatest length pulled in [length]."""
+    """Greatest length pulled in, or growth [displacement_unit]."""
+    effort_unit: str = ""
+    """Unit of the effort; its quantity where the scene declares no units."""
+    displacement_unit: str = ""
+    """Unit of the displacement; its quantity where the scene declares no units."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +151,11 @@ def summarise(controller: Any, history: History) -> InverseSummary:
                 float(effort[:, i].max()),
                 float(displacement[:, i].min()),
                 float(displacement[:, i].max()),
+                *(symbol(history.units, quantity) for quantity in quantities),
             )
-            for i, name in enumerate(controller.names)
+            for i, (name, quantities) in enumerate(
+                zip(controller.names, controller.driven.quantities, strict=True)
+            )
         ],
         contacts=_summarise_contacts(contacts_of(history)),
         warnings=[
@@ -228,6 +236,8 @@ def _of_lost(name: str, time: float) -> str:
 def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
     solved = ", ".join(f"{name} {count}" for name, count in inverse.statuses.items())
     rows = []
+    efforts = together([actuator.effort_unit for actuator in inverse.actuators])
+    displacements = together([actuator.displacement_unit for actuator in inverse.actuators])
     for actuator in inverse.actuators:
         limits = [
             f"{limit.split(': ', 1)[1]} {count}"
@@ -236,13 +246,15 @@ def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
         ]
         effort = f"{actuator.effort_min:.4g} to {actuator.effort_max:.4g}"
         displacement = f"{actuator.displacement_min:.4g} to {actuator.displacement_max:.4g}"
+        effort += f" {actuator.effort_unit}" * (SEPARATOR in efforts)
+        displacement += f" {actuator.displacement_unit}" * (SEPARATOR in displacements)
         rows.append((actuator.name, effort, displacement, "; ".join(limits)))
     return Table(
         f"Inverse control {inverse.name}",
         (
             "actuator",
-            f"effort ({units['force']})",
-            f"displacement ({units['length']})",
+            "effort" if SEPARATOR in efforts else f"effort ({efforts})",
+            "displacement" if SEPARATOR in displacements else f"displacement ({displacements})",
             "limits met (steps)",
         ),
         rows,

@@ -13,16 +13,9 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import KINDS
 from sofa_softctl.learning.paths import component_at
 from sofa_softctl.learning.quantities import Quantities
+from sofa_softctl.scene.actuator_quantities import value_quantity
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.units import Units, symbol
-
-UNITS = {
-    "force": "force",
-    "displacement": "length",
-    "pressure": "pressure",
-    "volumeGrowth": "volume",
-}
-"""Quantity of an actuator's value, by its `valueType`."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +75,7 @@ class Actuation:
         idle = 0.5 * low + 0.5 * high
         for k, one in enumerate(actions):
             idle[k] = idle[k] if one.idle is None else one.idle
-        kinds = [str(one.valueType.value) for one in self.components]
-        symbols = [symbol(units, UNITS.get(kind, "")) for kind in kinds]
+        symbols = [symbol(units, value_quantity(one)) for one in self.components]
         self.quantities = Quantities(tuple(paths), tuple(symbols), low, high, idle)
         self._first = [np.array(one.value.value, dtype=float) for one in self.components]
         self.asked = self.applied = np.zeros(0)

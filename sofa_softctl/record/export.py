@@ -16,21 +16,22 @@ from sofa_softctl._internal.atomic_file import replacing
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record, RecordStream, column_names
+from sofa_softctl.units import QUANTITIES, of_columns
 
 
 def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a recording as a table: a row for each step, a column for each number.
 
-    The first column is `time`; the others are named like `trunk/tip/dofs.position[0].x`. Numbers
-    are exact.
+    The first column is `time`; the others are named like `trunk/tip/dofs.position[0].x [mm]`, with
+    their units. Numbers are exact.
 
     Args:
         record: The recording.
         path: The file to write; it appears when it is complete.
     """
-    names, columns = ["time"], [record.time.tolist()]
+    names, columns = [_with_unit("time", _time_unit(record))], [record.time.tolist()]
     for name, values in record.channels.items():
-        names += column_names(name, values.shape[1:])
+        names += _heads(name, values, record.units[name])
         columns += _columns(values)
     _write_table(path, names, columns)
 
@@ -54,11 +55,28 @@ def export_streams(record: Record, names: Sequence[str], path: str | os.PathLike
                 f"The streams '{names[0]}' and '{name}' have rows at other times. Write a table "
                 "for each."
             )
-    heads, columns = ["time", "clock"], [first.time.tolist(), first.clock.tolist()]
+    heads = [_with_unit("time", _time_unit(record)), "clock [s]"]
+    columns = [first.time.tolist(), first.clock.tolist()]
     for name, stream in streams.items():
-        heads += column_names(name, stream.values.shape[1:])
+        heads += _heads(name, stream.values, stream.unit)
         columns += _columns(stream.values)
     _write_table(path, heads, columns)
+
+
+def _heads(name: str, values: np.ndarray, unit: str) -> list[str]:
+    """Names of a channel's columns, with units."""
+    names = column_names(name, values.shape[1:])
+    if len(names) > 1 and values.shape[-1] == 7:  # of rigid bodies: a quaternion has no unit
+        return [_with_unit(one, "" if "].q" in one else unit) for one in names]
+    return list(map(_with_unit, names, of_columns(unit, len(names))))
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit and unit not in QUANTITIES else name
+
+
+def _time_unit(record: Record) -> str:
+    return record.metadata.get("units", "").rpartition(", ")[2]
 
 
 def _find_stream(record: Record, name: str) -> RecordStream:

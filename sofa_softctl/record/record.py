@@ -4,7 +4,8 @@ One channel for each Data, one for each stream. A message, in protobuf (`encodin
 the simulation [scene time] and the numbers in row-major order, to the bit, or a text; one of a
 stream also has the computer's monotonic clock. The metadata of a channel give `unit`, `shape`
 (JSON) and `description`; the metadata record `run` holds the writer's metadata, the record `end`
-the status. MCAP's own stamps are the time in billionths; `publish_time` of a stream is the clock.
+the status. MCAP's own stamps are the time in billionths, its sequence is the number of the step;
+`publish_time` of a stream is the clock. A Data that comes later has its first step as `begin`.
 Chunks are compressed with lz4. What does not change, such as meshes, is in attachments
 (`attachment`). Recordings of earlier versions, in JSON and with zstd, are read too.
 
@@ -15,16 +16,31 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO
+from zlib import crc32
 
 import numpy as np
-from mcap.records import Attachment, Channel, Footer, Header, McapRecord, Message, Metadata, Schema
-from mcap.stream_reader import StreamReader
+from mcap.reader import make_reader
+from mcap.records import (
+    Attachment,
+    Channel,
+    Chunk,
+    DataEnd,
+    Header,
+    McapRecord,
+    Message,
+    Metadata,
+    Schema,
+)
+from mcap.stream_reader import CRCValidationError, StreamReader, breakup_chunk
+from mcap.summary import Summary
 from mcap.writer import MCAP0_MAGIC
 
+from sofa_softctl._internal.wrong_file import wrong_file
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
@@ -32,6 +48,8 @@ from sofa_softctl.record.file import COMPLETE
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
+_FOOTER = 29
+"""Bytes of the last record of an MCAP file."""
 TRUNCATED = "truncated: the file ends before it was closed"
 
 
@@ -58,7 +76,8 @@ class Record:
     time: np.ndarray
     """Time of the simulation at each step [scene time], shape (n_steps,), increasing."""
     channels: dict[str, np.ndarray]
-    """Values of each Data at each step, shape (n_steps, *shape of the Data); texts as str."""
+    """Values of each Data at each step, shape (n_steps, *shape of the Data); texts as str. NaN, or
+    an empty text, before it was there."""
     units: dict[str, str]
     """Unit of each channel; empty where it has none."""
     complete: bool
@@ -72,7 +91,7 @@ class Record:
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
-    """The recording in a file; of a damaged or truncated one, the steps before the damage.
+    """The recording in a file; of a damaged or truncated one, the steps that can be read.
 
     Args:
         path: The file, possibly one that ends in `.part`.
@@ -103,6 +122,8 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     magic = file.read(len(MCAP0_MAGIC))
     if not magic:
         raise RecordError(f"{path}: expected an MCAP file. Got an empty one.")
+    if wrong := wrong_file(magic + file.read(1024)):
+        raise RecordError(f"{path}: expected an MCAP file, but this {wrong}.")
     if magic != MCAP0_MAGIC:
         raise RecordError(f"{path}: expected an MCAP file. Got a file that begins with {magic!r}.")
     file.seek(-len(MCAP0_MAGIC), os.SEEK_END)
@@ -111,10 +132,12 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     metadata: dict[str, str] = {}
     channels: dict[int, Channel] = {}
     messages: dict[int, list[bytes]] = {}
+    numbers: dict[int, list[int]] = {}  # of the steps
     kinds: dict[int, str] = {}
     attachments: dict[str, dict[str, np.ndarray]] = {}
-    status, profile, footer = TRUNCATED, PROFILE, False
-    for record in _undamaged(file):
+    damaged = False
+    status, profile, written = TRUNCATED, PROFILE, 0
+    for record in _undamaged(file, closed):
         if isinstance(record, Header):
             profile = record.profile
         elif isinstance(record, Metadata):
@@ -122,34 +145,37 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
                 metadata = record.metadata
             elif record.name == "end":
                 status = record.metadata.get("status", TRUNCATED)
+                written = int(record.metadata.get("steps", "0"))
+        elif record is None:
+            damaged = True
         elif isinstance(record, Schema):
-            kinds[record.id] = record.name
+            kinds.setdefault(record.id, record.name)
         elif isinstance(record, Channel):
-            channels[record.id] = record
+            channels.setdefault(record.id, record)
             messages.setdefault(record.id, [])
+            numbers.setdefault(record.id, [])
         elif isinstance(record, Message):
             messages[record.channel_id].append(record.data)
+            numbers[record.channel_id].append(record.sequence)
         elif isinstance(record, Attachment) and record.media_type == MEDIA_TYPE:
             attachments[record.name] = unpack(record.data, record.name, path)
-        footer = footer or isinstance(record, Footer)
     if profile != PROFILE:
         raise RecordError(
             f"{path}: expected an MCAP file of the profile '{PROFILE}', as `softctl run` writes. "
             f"Got: '{profile}'"
         )
     streaming = {i for i, c in channels.items() if kinds.get(c.schema_id) in encoding.OF_STREAMS}
-    counts = [len(found) for i, found in messages.items() if i not in streaming]
-    steps = min(counts, default=0)  # the last step may be incomplete
+    own = [channel for channel in channels.values() if channel.id not in streaming]
+    steps = _whole_steps([(numbers[c.id], _begin(c)) for c in own])
+    series = {
+        c.topic: _series(c, kinds.get(c.schema_id, ""), numbers[c.id], messages[c.id], steps, path)
+        for c in own
+    }
+    time = next((series[c.topic][0] for c in own if not _begin(c)), _frozen(np.empty(0)))
     if not closed:
         status = TRUNCATED
-    elif not footer:
-        status = f"damaged: what comes after {steps} steps cannot be read"
-    series = {
-        c.topic: _series(c, kinds.get(c.schema_id, ""), messages[c.id][:steps], path)
-        for c in channels.values()
-        if c.id not in streaming
-    }
-    time = next((times for times, _ in series.values()), _frozen(np.empty(0)))
+    elif damaged:
+        status = _damage(steps, time, written)
     return Record(
         metadata=metadata,
         time=time,
@@ -166,28 +192,119 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     )
 
 
-def _undamaged(file: IO[bytes]) -> Iterator[McapRecord]:
-    """The records of a file, up to its end or to the first that is damaged."""
+def _undamaged(file: IO[bytes], closed: bool) -> Iterator[McapRecord | None]:
+    """The records of a file that can be read; None in place of what is damaged.
+
+    Every chunk has a checksum, and costs no more than itself. Where the file's own structure is
+    damaged, reading goes on at the next part that the summary at its end names.
+    """
     size = os.fstat(file.fileno()).st_size  # upper bound of a record's length
-    records = StreamReader(file, validate_crcs=True, record_size_limit=size).records
-    while True:
+    summary = _summary(file) if closed else None
+    starts: list[int] = []
+    if summary is not None:
+        yield from summary.schemas.values()  # else they are in the first chunk alone
+        yield from summary.channels.values()
+        starts += [entry.chunk_start_offset for entry in summary.chunk_indexes]
+        starts += [entry.offset for entry in summary.attachment_indexes]
+        starts += [entry.offset for entry in summary.metadata_indexes]
+    elif closed:
+        yield None
+    position: int | None = 0
+    while position is not None:
+        file.seek(position)
+        records = StreamReader(
+            file, position > 0, emit_chunks=True, validate_crcs=True, record_size_limit=size
+        ).records
         try:
-            record = next(records)
+            for record in records:
+                position = file.tell()
+                if isinstance(record, DataEnd):
+                    return
+                yield from _in_chunk(record) if isinstance(record, Chunk) else [record]
+        except CRCValidationError:  # of all records, which were read
+            position = None
         except Exception:  # the end, or damaged bytes
-            return
-        yield record
+            position = min((start for start in starts if start > position), default=None)
+        if closed:
+            yield None
+
+
+def _summary(file: IO[bytes]) -> Summary | None:
+    """What the end of a file says of its parts; None where it is damaged."""
+    try:
+        file.seek(-_FOOTER - len(MCAP0_MAGIC), os.SEEK_END)
+        end = file.read(_FOOTER)
+        begin, _, checksum = struct.unpack("<QQI", end[9:])
+        file.seek(begin)
+        content = file.read()[: -_FOOTER - len(MCAP0_MAGIC)]
+        file.seek(0)
+        return make_reader(file).get_summary() if crc32(content + end[:-4]) == checksum else None
+    except Exception:  # damaged bytes
+        return None
+
+
+def _in_chunk(chunk: Chunk) -> list[McapRecord | None]:
+    try:
+        return list(breakup_chunk(chunk, validate_crc=True))
+    except Exception:  # damaged bytes
+        return [None]
+
+
+def _begin(channel: Channel) -> int:
+    """Number of the step that a Data came with."""
+    return int(channel.metadata.get("begin", "0"))
+
+
+def _whole_steps(channels: list[tuple[list[int], int]]) -> np.ndarray:
+    """Numbers of the steps of which every channel has a value, increasing.
+
+    Args:
+        channels: Numbers of the steps of its values, and of its first one, of each channel.
+    """
+    known = [np.array(steps, dtype=int) for steps, _ in channels]
+    steps = np.unique(np.concatenate(known)) if known else np.empty(0, dtype=int)
+    for own, (_, begin) in zip(known, channels, strict=True):
+        steps = steps[(steps < begin) | np.isin(steps, own)]
+    return steps
+
+
+def _damage(steps: np.ndarray, time: np.ndarray, written: int) -> str:
+    """Status of a damaged recording."""
+    lost = np.setdiff1d(np.arange(max(written, int(steps.max(initial=-1)) + 1)), steps)
+    if not written and not len(lost) or len(lost) and lost[0] == len(steps):
+        return f"damaged: what comes after {len(steps)} steps cannot be read"
+    if not len(lost):
+        return "damaged, but all steps can be read"
+    first, last = (np.searchsorted(steps, number) for number in (lost[0], lost[-1]))
+    begin = f"t = {time[first - 1]:.6g}" if first else "the start"
+    end = f"t = {time[last]:.6g}" if last < len(time) else "the end"
+    count = f"{len(lost)} of {len(lost) + len(steps)} steps"
+    return f"damaged: {count} cannot be read, between {begin} and {end}"
 
 
 def _series(
-    channel: Channel, kind: str, messages: list[bytes], path: str | os.PathLike[str]
+    channel: Channel,
+    kind: str,
+    numbers: list[int],
+    messages: list[bytes],
+    steps: np.ndarray,
+    path: str | os.PathLike[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times of shape (n_steps,), and values of shape (n_steps, *shape)."""
+    """Times of shape (n,), and values of shape (n_steps, *shape).
+
+    Times are those of its own values: n is less than n_steps where it came later.
+    """
+    if len(messages) != len(steps) or numbers != steps.tolist():
+        kept = set(steps.tolist())
+        messages = [m for m, number in zip(messages, numbers, strict=True) if number in kept]
     with _as_written(channel, path):
         if kind == encoding.TEXT:
             times, values = encoding.decode_texts(messages)
+            missing = np.full(len(steps) - len(values), "")
         else:
             times, values = encoding.decode_numbers(messages, _shape(channel))
-    return _frozen(times), _frozen(values)
+            missing = np.full((len(steps) - len(values), *values.shape[1:]), np.nan)
+    return _frozen(times), _frozen(np.concatenate([missing, values]) if len(missing) else values)
 
 
 def _stream(

@@ -66,6 +66,8 @@ class RecordWriter:
         """Steps that are on their way to the disk: a process that is killed does not lose them."""
         self.failed = False
         """Whether it could not be written any more: what is kept has the partial name."""
+        self.attached: set[str] = set()
+        """Names of what was attached."""
         self._channels: dict[str, tuple[int, tuple[int, ...] | None, bytes]] = {}
         self._streams: dict[str, tuple[int, tuple[int, ...] | None]] = {}
         self._schemas: dict[str, int] = {}
@@ -84,7 +86,7 @@ class RecordWriter:
     def add_channel(
         self, name: str, *, unit: str = "", shape: tuple[int, ...] | None, description: str = ""
     ) -> None:
-        """Declare a Data. All channels come before the first step.
+        """Declare a Data. One that comes after the first step has no values before.
 
         Args:
             name: For example `trunk/tip/dofs.position`.
@@ -92,7 +94,7 @@ class RecordWriter:
             shape: Shape of its value at each step; () for a single number, None for a text.
             description: Its meaning, in a sentence.
         """
-        if self.step_count:
+        if self.step_count and not self._channels:
             raise RecordError(f"{self.path}: channel '{name}' comes after the first step.")
         channel = self._registered(name, encoding.message_of(shape), unit, shape, description)
         head = b"" if shape is None else encoding.head_of(shape)
@@ -123,6 +125,7 @@ class RecordWriter:
             RecordError: The file cannot be written any more.
         """
         self._flush()
+        self.attached.add(name)
         with self._stopping():
             self._writer.add_attachment(0, 0, name, MEDIA_TYPE, pack(arrays))
 
@@ -145,6 +148,8 @@ class RecordWriter:
             self._schemas[kind] = schema
         shape_text = json.dumps(list(shape or ()))
         metadata = {"unit": unit, "shape": shape_text, "description": description}
+        if self.step_count:
+            metadata["begin"] = str(self.step_count)
         return self._writer.register_channel(name, "protobuf", self._schemas[kind], metadata)
 
     def write(self, time: float, values: Mapping[str, np.ndarray | str]) -> None:

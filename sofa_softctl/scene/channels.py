@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,9 +11,11 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.units import QUANTITIES
 
 CONTACTS_KEPT = 64
 """Contacts of a step that a channel holds; zeros where there are fewer."""
+_UNIT_IN_HELP = re.compile(rf"\[({'|'.join(QUANTITIES)})\]\.?$")
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class DataChannel:
     name: str
     """Path of the Data, such as 'trunk/tip/dofs.position'."""
     data: Any
-    """The Data."""
+    """The Data; None once its component was removed."""
     unit: str
     """Unit in words, such as 'length'."""
     shape: tuple[int, ...] | None
@@ -37,8 +40,10 @@ class DataChannel:
         """The present value.
 
         Where the number of entries may change, cut or filled with zeros. NaN, with one warning,
-        where its shape has changed although it must not.
+        where its shape has changed although it must not; without one where it was removed.
         """
+        if self.data is None:
+            return "" if self.shape is None else np.full(self.shape, np.nan)
         if self.shape is None:
             return str(self.data.value)
         found: np.ndarray = np.asarray(self.data.value, dtype=float)
@@ -145,7 +150,8 @@ def _of_controller(controller: Any, contacts: bool, plain: set[str]) -> Iterator
         if name in plain or name in listed or not (text or value.dtype.kind in "biuf"):
             continue
         if text or own is None:
-            yield _channel(controller, name, "", data.getHelp())
+            unit = _UNIT_IN_HELP.search(data.getHelp())
+            yield _channel(controller, name, unit[1] if unit else "", data.getHelp())
 
 
 def _attribute(controller: Any, name: str) -> Any:

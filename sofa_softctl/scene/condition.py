@@ -53,6 +53,8 @@ class _Drive:
     component: Any
     quantity: str
     """'displacement' or 'volumeGrowth': its valueType, and the Data that measures it."""
+    least_effort: str
+    """Data that says whether it pulls only, or blows only."""
     scale: float
     """A tenth of the length or volume at rest [length or length^3]."""
     imposed: float = np.nan
@@ -71,7 +73,10 @@ class _Drive:
             return ""
         measured = float(self.component.findData(self.quantity).value)
         imposed = self.imposed
-        shortfall = min(abs(measured - imposed), abs(measured - self.imposed_before))
+        shortfall = min(imposed - measured, self.imposed_before - measured, key=abs)
+        least = self.component.findData(self.least_effort)
+        if not (least.isSet() and float(least.value) >= 0.0):  # it can push; others may be slack
+            shortfall = abs(shortfall)
         if not shortfall > tolerance * max(abs(imposed), self.scale):
             return ""
         return (
@@ -284,13 +289,14 @@ def _objects(root: Any) -> Iterator[Any]:
 
 
 def _drive_of(entry: Any) -> _Drive | None:
-    for kind, quantity, at_rest in (
-        ("Cable", "displacement", "cableInitialLength"),
-        ("SurfacePressure", "volumeGrowth", "initialCavityVolume"),
+    for kind, quantity, least_effort, at_rest in (
+        ("Cable", "displacement", "minForce", "cableInitialLength"),
+        ("SurfacePressure", "volumeGrowth", "minPressure", "initialCavityVolume"),
     ):
         names = ("value", "valueType", quantity, at_rest)
         if entry.getClassName().startswith(kind) and all(map(entry.findData, names)):
-            return _Drive(entry, quantity, 0.1 * float(entry.findData(at_rest).value))
+            scale = 0.1 * float(entry.findData(at_rest).value)
+            return _Drive(entry, quantity, least_effort, scale)
     return None
 
 

@@ -9,29 +9,39 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import RecordError
-from sofa_softctl.record.record import read_record
+from sofa_softctl.record.record import Record, read_record
 from sofa_softctl.scene import options
+from sofa_softctl.scene.actuator_quantities import QUANTITIES, is_effort, value_quantity
+from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.declared_units import declared_units
+from sofa_softctl.units import QUANTITIES as ALL_QUANTITIES
+from sofa_softctl.units import Units, of_columns, symbol
+
+MULTIPLIER = "lambda"
+"""Unit of channels that hold SOFA's multipliers."""
 
 
 class Playback(SceneController):
     """Gives actuators the commands of a recording, in open loop.
 
     Each step's command is the recording's at the end of the step, interpolated in time; after the
-    last one it stays.
+    last one it stays. Lengths, volumes, forces and pressures are converted to the scene's units;
+    SOFA's `value` of an effort is its multiplier, dt times the effort or as the integrator has it.
 
     Args:
         root: Root of the scene.
         actuators: Constraint components such as CableConstraint, whose Data `value` is set; each
-            with the valueType of the commands, "displacement" or "force".
+            with the valueType of the commands: "displacement" or "force", of chambers
+            "volumeGrowth" or "pressure".
         commands: Path of a recording.
         channel: The recording's channel with a column for each actuator.
         name: Of the controller.
 
     Raises:
         SceneError: `actuators` are no components.
-        RecordError: The recording cannot be read, lacks the channel, or has another number of
-            columns.
+        RecordError: The recording cannot be read, lacks the channel, has another number of columns,
+            or another quantity than an actuator's valueType asks for.
     """
 
     def __init__(
@@ -57,12 +67,51 @@ class Playback(SceneController):
                 f"{commands}: '{channel}' has shape {values.shape}, expected a column for each of "
                 f"{len(self.actuators)} actuators. Give those of the recorded scene, in its order."
             )
-        self.times, self.commands = record.time, values
+        units = of_columns(record.units[channel], len(self.actuators))
+        scales = [
+            self._scale(actuator, unit, record, f"{commands}: '{channel}'")
+            for actuator, unit in zip(self.actuators, units, strict=True)
+        ]
+        self.times, self.commands = record.time, values * scales
+        self._efforts = [
+            entry.getClassName() in QUANTITIES and is_effort(entry) and unit != MULTIPLIER
+            for entry, unit in zip(self.actuators, units, strict=True)
+        ]
+
+    def _scale(self, actuator: Any, unit: str, record: Record, where: str) -> float:
+        """Factor from the recording's unit of a column to the scene's unit of the actuator."""
+        if not unit or actuator.getClassName() not in QUANTITIES:
+            return 1.0
+        quantity, scene = value_quantity(actuator), declared_units(self.root)
+        text = record.metadata.get("units")
+        recorded = Units.parse(text) if text else scene
+        if unit == MULTIPLIER and is_effort(actuator):
+            if (dt := record.metadata.get("dt")) and float(dt) != self.dt.value:
+                raise RecordError(
+                    f"{where} holds SOFA's multipliers at dt = {dt}, which are other efforts at "
+                    f"the scene's dt = {self.dt.value:g}. Take an effort, such as inverse.effort."
+                )
+            return 1.0
+        if unit in (quantity, symbol(recorded, quantity)):
+            if recorded is None or scene is None:
+                return 1.0
+            return recorded.in_si(quantity) / scene.in_si(quantity)
+        if recorded is None and unit not in (*ALL_QUANTITIES, MULTIPLIER):
+            return 1.0  # nobody knows what it is
+        raise RecordError(
+            f"{where} is in {unit}, but '{actuator.getPathName()}' has "
+            f"valueType='{actuator.valueType.value}', a {quantity}"
+            f"{'' if recorded is None else f' in {recorded.symbol(quantity)}'}. Give another "
+            "channel, or set the valueType of what was recorded."
+        )
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
         """The commands for the end of the step."""
         del event
         time = self.time.value + self.dt.value
-        for actuator, column in zip(self.actuators, self.commands.T, strict=True):
-            actuator.value.value = [float(np.interp(time, self.times, column))]
+        for actuator, column, effort in zip(
+            self.actuators, self.commands.T, self._efforts, strict=True
+        ):
+            factor = effort_factor(self.root, actuator) if effort else 1.0
+            actuator.value.value = [factor * float(np.interp(time, self.times, column))]

@@ -31,7 +31,7 @@ def provenance(session: Any) -> dict[str, Any]:
         "scene": session.name,
         "parameters": {name: _plain(value) for name, value in session.all_parameters().items()},
         "dt": session.dt,
-        "units": None if units is None else f"{units.length}, {units.mass}, {units.time}",
+        "units": None if units is None else str(units),
         "backend": backend.describe(),
         **computer,
         "controllers": {

@@ -73,7 +73,7 @@ class Summary(ABC):
 
     @abstractmethod
     def report(self, units: dict[str, str]) -> Report:
-        """Report for the command line; `units` has the words for length, time and force."""
+        """Report for the command line; `units` has the unit of each quantity."""
 
 
 class Markers(NamedTuple):

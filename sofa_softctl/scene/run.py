@@ -15,10 +15,11 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.record.file import INTERRUPTED
 from sofa_softctl.scene.condition import Finding
 from sofa_softctl.scene.provenance import provenance
+from sofa_softctl.scene.pushing_cables import PushingCables
 from sofa_softctl.scene.report import History, Summary
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
-from sofa_softctl.units import symbol
+from sofa_softctl.units import QUANTITIES, symbol
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class RunSummary:
     controllers: dict[str, Summary] = field(default_factory=dict)
     """What controllers say, by their paths; see `SceneController.summary`."""
     findings: list[Finding] = field(default_factory=list)
-    """What is wrong with bodies at the end; see `scene.condition`."""
+    """Faults of bodies, imposed displacements and cables at the end; see `scene.condition`."""
     units: dict[str, str] = field(default_factory=dict)
-    """Units of length, time and force; the words themselves where the scene declares none."""
+    """Unit of each of `units.QUANTITIES`; the words themselves where the scene declares none."""
     interrupted: bool = False
     """Whether Ctrl-C or a signal stopped it before its end."""
     stopped_by: str = ""
@@ -155,7 +156,7 @@ def run(
         KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
         DivergedError: The state became NaN or infinite, or a body exploded.
     """
-    watcher = Watcher(session)
+    watcher, cables = Watcher(session), PushingCables(session.root)
     seconds = []
     first: dict[str, float] = {}
     begin = session.step_count
@@ -167,6 +168,7 @@ def run(
                 session.step()
                 seconds.append(perf_counter() - start)
                 watcher.look(session)
+                cables.look(session.time)
                 if on_step is not None:
                     on_step(done)
                 if done == 1 and steps > 1:
@@ -201,8 +203,11 @@ def run(
             for one, history in histories
             if (said := one.summary(history)) is not None
         },
-        findings=session.condition.findings(),
-        units={name: symbol(session.units, name) for name in ("length", "time", "force")},
+        findings=[
+            *session.condition.findings(),
+            *(Finding(text, False) for text in cables.warnings(session.units)),
+        ],
+        units={name: symbol(session.units, name) for name in QUANTITIES},
         interrupted=bool(stopped),
         stopped_by=stopped,
         provenance=provenance(session),

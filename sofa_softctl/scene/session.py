@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -99,6 +99,7 @@ class Session:
         self._writer: RecordWriter | None = None
         self._channels: list[DataChannel] = []
         self._streaming: list[Any] = []
+        self._graph: Any = None  # of the channels
         self._failure = ""
         self._recording_seconds = 0.0
 
@@ -212,17 +213,17 @@ class Session:
     ) -> Iterator[list[DataChannel]]:
         """Record every step to an MCAP file while the context is open.
 
-        Gives the channels. The file is complete or has the suffix .part: see `RecordWriter`.
-        After an error in a step it gets no further steps. The rows of controllers' `streams` are
-        recorded as long as it is open: to have those of their clean-up, such as motors on their way
-        to rest, close the session within it.
+        Gives the channels. Bodies and controllers that come later are recorded from then on. The
+        file is complete or has the suffix .part: see `RecordWriter`. After an error in a step it
+        gets no further steps. The rows of controllers' `streams` are recorded as long as it is
+        open: to have those of their clean-up, such as motors on their way to rest, close the
+        session within it.
 
         Args:
             path: The file, or one that was reserved.
             overwrite: Whether it may replace a recording.
         """
         from sofa_softctl.record.writer import RecordWriter
-        from sofa_softctl.scene.geometry import geometry_of
 
         if self._failure:  # of a recording that an error ended
             self.end_recording()
@@ -238,15 +239,8 @@ class Session:
         self._streaming = [one for one in self.controllers if _streams(one)]
         for controller in self._streaming:
             list(controller.streams())  # rows from before it
-        for channel in self._channels:
-            self._writer.add_channel(
-                channel.name,
-                unit=symbol(self.units, channel.unit),
-                shape=channel.shape,
-                description=channel.help,
-            )
-        for name, arrays in geometry_of(self.root).attachments():
-            self._writer.attach(name, arrays)
+        self._graph = _mark_of(self.root)
+        self._add_channels(self._channels)
         try:
             yield self._channels
         except BaseException as error:
@@ -255,6 +249,38 @@ class Session:
                 self._stop_recording(error)
             raise
         self.end_recording()
+
+    def _add_channels(self, channels: list[DataChannel]) -> None:
+        """Declare channels, and attach the meshes of their bodies."""
+        from sofa_softctl.scene.geometry import geometry_of
+
+        assert self._writer is not None
+        for channel in channels:
+            self._writer.add_channel(
+                channel.name,
+                unit=symbol(self.units, channel.unit),
+                shape=channel.shape,
+                description=channel.help,
+            )
+        for name, arrays in geometry_of(self.root).attachments():
+            if name not in self._writer.attached:
+                self._writer.attach(name, arrays)
+
+    def _find_new_channels(self) -> None:
+        """Channels of what was added to the graph, or removed, since the last step."""
+        if (mark := _mark_of(self.root)) == self._graph:
+            return
+        self._graph = mark
+        known = {channel.name: channel for channel in self._channels}
+        present = {channel.name: channel for channel in channels_of(self.root)}
+        self._channels = [
+            replace(channel, data=present[name].data if name in present else None)
+            for name, channel in known.items()
+        ]
+        new = [channel for name, channel in present.items() if name not in known]
+        if new:
+            self._add_channels(new)
+            self._channels += new
 
     def end_recording(self, status: str = COMPLETE) -> None:
         """Finish the recording, if there is one, with how the run ended.
@@ -326,6 +352,7 @@ class Session:
     def _write(self) -> None:
         if self._writer is not None and not self._failure:
             start = perf_counter()
+            self._find_new_channels()
             values = {channel.name: channel.read() for channel in self._channels}
             self._writer.write(self.time, values)
             self._write_streams()
@@ -388,6 +415,14 @@ class Session:
             for state in states
             if state is not None
         }
+
+
+def _mark_of(root: Any) -> Any:
+    """Changes whenever something is added to the graph or removed."""
+    if (version := getattr(root, "version", None)) is not None:  # of the embedded runtime
+        return version
+    nodes = nodes_of(root)
+    return len(nodes), sum(len(node.objects) for node in nodes)
 
 
 def _snapshot_module() -> Any:

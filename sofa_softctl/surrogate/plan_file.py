@@ -19,6 +19,7 @@ from sofa_softctl.errors import RecordError
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.units import Units, symbol
 
 _IN_REPLAY: ContextVar[str] = ContextVar("softctl_plan_in_replay", default="")
 """Path of the plan that is being replayed: it has no report yet."""
@@ -73,8 +74,14 @@ class PlanFile:
         arrays = (self.times, self.tension, self.spot, self.coordinates)
         metadata["plan.digest"] = _digest(metadata, arrays)
         with RecordWriter(path, metadata) as file:
-            file.add_channel("plan.tension", shape=(d,), description="Tension of each line.")
-            file.add_channel("plan.spot", shape=(3,), description="Where the task's point is.")
+            units = self.metadata.get("units")
+            force, length = (
+                symbol(Units.parse(units) if units else None, each) for each in ("force", "length")
+            )
+            tensions = "Tension of each line."
+            file.add_channel("plan.tension", unit=force, shape=(d,), description=tensions)
+            spot = "Where the task's point is."
+            file.add_channel("plan.spot", unit=length, shape=(3,), description=spot)
             file.add_channel("plan.coordinates", shape=(d,), description="Coordinates a.")
             for time, *row in zip(
                 self.times, self.tension, self.spot, self.coordinates, strict=True

@@ -177,6 +177,8 @@ class ScenePlan:
         """Content of its file."""
         plan, dynamics = self.plan, self.robot.dynamics
         metadata = {"scene": self.scene, "task": self.name, "status": self.status.name}
+        if self.units is not None:
+            metadata["units"] = str(self.units)
         computer = environment()
         metadata |= computer["versions"] | {"cpu": computer["cpu"], "os": computer["os"]}
         return PlanFile(

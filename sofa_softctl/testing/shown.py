@@ -20,10 +20,11 @@ from sofa_softctl.scene.report import History, Markers, Report
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
 from sofa_softctl.testing.declaration import QUANTITIES
-from sofa_softctl.units import DIMENSIONS, LENGTHS, MASSES, PREFIXES, TIMES
+from sofa_softctl.units import DIMENSIONS, LENGTHS, MASSES, PREFIXES, TIMES, Units
+from sofa_softctl.units import QUANTITIES as SCENE_QUANTITIES
 
 LEVELS = ("plain", "good", "doubt")
-WORDS = (*QUANTITIES, "lambda")
+WORDS = (*{*QUANTITIES, *SCENE_QUANTITIES}, "lambda")
 """Quantities of units in words; 'lambda' is a multiplier as SOFA has it."""
 SYMBOLS = {
     *(*LENGTHS, *MASSES, *TIMES, "min", "h", "rad", "deg", "K"),
@@ -87,7 +88,9 @@ def _check_summary(what: str, summary: Any) -> None:
     fits = verdict is None or isinstance(verdict, Verdict)
     _expect(fits, f"{what}.verdict: expected a Verdict or None", verdict)
     with _runs(f"{what}.report"):
-        report = summary.report({"length": "mm", "time": "s", "force": "mN"})
+        report = summary.report(
+            {name: Units("mm", "kg", "s").symbol(name) for name in SCENE_QUANTITIES}
+        )
     _expect(isinstance(report, Report), f"{what}: expected a Report of report(units)", report)
     for table in report.tables:
         for row in table.rows:

@@ -44,6 +44,7 @@ def summed_up(
         solution=SimpleNamespace(active=active, relaxed=relaxed, status=last),
         limits_met={},
         names=(),
+        driven=SimpleNamespace(quantities=()),
         grasps=[],
         search=SimpleNamespace(gap=1e-4),
         lost=SimpleNamespace(left=dict(lost)),

@@ -241,12 +241,12 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
     assert len(set(counts)) > 4
 
 
-def test_damage_ends_a_recording_but_never_changes_it(path, monkeypatch):
-    """Each chunk has a checksum: whatever byte is wrong, the steps before it are as written."""
+def test_damage_costs_a_chunk_of_a_recording_but_never_changes_it(path, monkeypatch):
+    """Each chunk has a checksum: whatever byte is wrong costs it alone, and changes nothing."""
     monkeypatch.setattr(writer_module, "CHUNK", 150)
     with announced(path) as writer:
         write_steps(writer, range(9))
-    data = path.read_bytes()
+    data, counts = path.read_bytes(), []
     for at in np.random.default_rng(0).integers(0, len(data), 300):
         damaged = bytearray(data)
         damaged[at] ^= 0x41
@@ -256,8 +256,40 @@ def test_damage_ends_a_recording_but_never_changes_it(path, monkeypatch):
         except RecordError:
             continue
         assert len(record.time) == 9 or not record.complete
-        if set(record.channels) == {POSITION, FORCE} and len(record.time):
-            assert_holds_steps(record, len(record.time))
+        if not len(record.time):
+            continue
+        assert set(record.channels) == {POSITION, FORCE}
+        steps = [round(each * 10) for each in record.time]
+        assert record.time.tolist() == [time(step) for step in steps]
+        expected = np.array([position(step) for step in steps])
+        assert record.channels[POSITION].tobytes() == expected.tobytes()
+        counts.append(len(steps))
+    assert min(counts) >= 5 and counts.count(9) > 50  # a chunk has up to four steps
+
+
+def test_damage_says_which_steps_are_lost(path, monkeypatch):
+    monkeypatch.setattr(writer_module, "CHUNK", 150)
+    with announced(path) as writer:
+        write_steps(writer, range(9))
+    data = bytearray(path.read_bytes())
+    starts = [entry.chunk_start_offset for entry in summary_of(path).chunk_indexes]
+    data[starts[1] + 60] ^= 1
+    path.write_bytes(data)
+    record = read_record(path)
+    gap = int(np.argmax(np.diff(record.time))) + 1
+    lost = 9 - len(record.time)
+    assert lost and record.status == (
+        f"damaged: {lost} of 9 steps cannot be read, between t = {record.time[gap - 1]:.6g} and "
+        f"t = {record.time[gap]:.6g}"
+    )
+    data[starts[1]] ^= 0x41  # what kind of part it is: the next one is found all the same
+    path.write_bytes(data)
+    assert len(read_record(path).time) == len(record.time)
+
+
+def summary_of(path):
+    with open(path, "rb") as file:
+        return make_reader(file).get_summary()
 
 
 @pytest.mark.parametrize(
@@ -294,11 +326,20 @@ def test_names_of_channels_are_free_and_used_once(path, name):
         writer.add_channel(name, shape=())
 
 
-def test_channels_come_before_the_first_step(path):
+def test_a_channel_that_comes_later_is_nan_before(path):
     with announced(path) as writer:
-        write_steps(writer, range(1))
-        with pytest.raises(RecordError, match=r"channel 'late' comes after the first step"):
-            writer.add_channel("late", shape=())
+        write_steps(writer, range(2))
+        writer.add_channel("late", shape=(2,), unit="mm")
+        writer.add_channel("text", shape=None)
+        for step in range(2, 5):
+            late = {"late": np.full(2, step), "text": f"step {step}"}
+            writer.write(time(step), {POSITION: position(step), FORCE: force(step), **late})
+    record = read_record(path)
+    assert record.complete
+    assert_holds_steps(record, 5)
+    expected = [[np.nan] * 2] * 2 + [[step] * 2 for step in range(2, 5)]
+    np.testing.assert_array_equal(record.channels["late"], expected)
+    assert record.channels["text"].tolist() == ["", "", "step 2", "step 3", "step 4"]
 
 
 def test_metadata_are_text(path):
@@ -370,7 +411,7 @@ def test_csv_has_a_column_for_each_number_and_keeps_every_bit(recorded, tmp_path
     with open(path, newline="") as file:
         names, *rows = csv.reader(file)
     points = [f"{POSITION}[{i}].{axis}" for i in range(3) for axis in "xyz"]
-    assert names == ["time", *points, FORCE]
+    assert names == ["time", *(f"{name} [mm]" for name in points), f"{FORCE} [N]"]
     table = np.array(rows, dtype=float)
     assert table[:, 0].tolist() == recorded.time.tolist()
     assert table[:, 1:10].tobytes() == recorded.channels[POSITION].tobytes()

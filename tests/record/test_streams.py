@@ -130,7 +130,7 @@ def test_exports_have_them(recorded, tmp_path):
             "clearance": "",
         }
     export_csv(recorded, tmp_path / "run.csv")
-    assert (tmp_path / "run.csv").read_text() == "time,x\n0.1,1.0\n0.2,2.0\n"
+    assert (tmp_path / "run.csv").read_text() == "time,x [mm]\n0.1,1.0\n0.2,2.0\n"
 
 
 def test_streams_of_the_same_rows_are_one_table(path, tmp_path):
@@ -142,7 +142,8 @@ def test_streams_of_the_same_rows_are_one_table(path, tmp_path):
     record = read_record(path)
     export_streams(record, ["command", "measured"], tmp_path / "rows.csv")
     rows = list(csv.reader((tmp_path / "rows.csv").read_text().splitlines()))
-    assert rows[0] == ["time", "clock", "command[0]", "command[1]", "measured[0]", "measured[1]"]
+    assert rows[0][:2] == ["time", "clock [s]"]
+    assert rows[0][2:] == ["command[0]", "command[1]", "measured[0]", "measured[1]"]
     assert rows[2] == ["0.1", "5.1", "3.0", "4.0", "3.5", "4.5"]
     with pytest.raises(RecordError, match="rows at other times"):
         export_streams(record, ["command", "other"], tmp_path / "rows.csv")
@@ -162,4 +163,6 @@ def test_the_commands_show_and_write_them(recorded, path, tmp_path, softctl):
     out = softctl("record", "export", path, "--to", tmp_path / "run.csv")[1]
     assert "Not in it are the streams" in out and "motor" in out
     softctl("record", "export", path, "--stream", "clearance", "--to", tmp_path / "c.csv")
-    assert (tmp_path / "c.csv").read_text() == "time,clock,clearance\n0.0,7.0,4.0\n0.1,7.1,5.0\n"
+    assert (
+        tmp_path / "c.csv"
+    ).read_text() == "time,clock [s],clearance\n0.0,7.0,4.0\n0.1,7.1,5.0\n"

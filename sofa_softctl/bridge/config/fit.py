@@ -51,6 +51,8 @@ class Fit:
     """What users should know, in sentences."""
     unlimited: list[str] = field(default_factory=list)
     """Actuators whose speed the scene does not limit: whether they can follow is not known."""
+    limited_otherwise: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Those of `unlimited` whose other quantity has a limited rate: that, and what they take."""
 
     def warn(self, name: str, text: str) -> None:
         """Add a warning of an actuator; those of the same text share one."""
@@ -167,6 +169,9 @@ def _match(
         _compare_steps(found, actuator, change, step)
     else:
         found.unlimited.append(actuator.name)
+        other = of_scene.effort if source == "displacement" else of_scene.displacement
+        if math.isfinite(of_scene.step(other)):
+            found.limited_otherwise[actuator.name] = (other, quantity)
 
 
 def _compare_limits(found: Fit, actuator: ActuatorConfig, low: float, high: float) -> None:

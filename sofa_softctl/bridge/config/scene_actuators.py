@@ -10,19 +10,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.actuator_quantities import QUANTITIES
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 
-QUANTITIES = {
-    "CableConstraint": ("force", "length"),
-    "CableActuator": ("force", "length"),
-    "PositionConstraint": ("force", "length"),
-    "JointConstraint": ("torque", "angle"),
-    "JointActuator": ("torque", "angle"),
-    "SurfacePressureConstraint": ("pressure", "volume"),
-    "SurfacePressureActuator": ("pressure", "volume"),
-}
-"""Components that become motors or pumps: quantities of their effort and their displacement."""
 LISTS = ("actuators", "lines")
 """Attributes of controllers that hold the components that they drive."""
 
@@ -43,6 +34,8 @@ class SceneActuator:
     """Least and greatest displacement; infinite: none is set."""
     displacement_step: float
     """Greatest change of the displacement in a step; infinite: none is set."""
+    effort_step: float = math.inf
+    """Greatest change of the effort in a step; infinite: none is set."""
 
     @property
     def quantities(self) -> tuple[str, str]:
@@ -55,7 +48,7 @@ class SceneActuator:
 
     def step(self, quantity: str) -> float:
         """Greatest change of one of its quantities in a step."""
-        return self.displacement_step if quantity == self.displacement else math.inf
+        return self.displacement_step if quantity == self.displacement else self.effort_step
 
 
 def driven_by(controller: Any) -> list[Any]:
@@ -118,6 +111,10 @@ def _limits(root: Any, controller: Any, components: Sequence[Any]) -> list[Any]:
         return values
 
     inf = math.inf
+    rate = np.broadcast_to(getattr(controller, "effort_rate", math.inf), count).astype(float)
+    if (speed := getattr(controller, "motor_speed", None)) is not None:
+        moved_rate = np.minimum(found.get("displacement_rate", inf), speed * root.dt.value)
+        found["displacement_rate"] = moved_rate
     effort = zip(each("effort_min", -inf), each("effort_max", inf), strict=True)
     moved = zip(each("displacement_min", -inf), each("displacement_max", inf), strict=True)
-    return list(zip(effort, moved, each("displacement_rate", inf), strict=True))
+    return list(zip(effort, moved, each("displacement_rate", inf), rate.tolist(), strict=True))

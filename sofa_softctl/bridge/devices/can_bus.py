@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import errno
 import math
+from collections import Counter
 from collections.abc import Sequence
 from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.device import (
+    Capabilities,
+    ChannelSetup,
+    Command,
+    Device,
+    Feedback,
+    explain_silence,
+)
 from sofa_softctl.bridge.devices.can_frames import FrameMap
 from sofa_softctl.errors import (
     ConfigError,
@@ -103,6 +111,7 @@ class CanDevice(Device):
         self._bus = self._connect()
         self._places, self._positions = places, dict[int, float]()
         self._stopped, self._owed = "", dict[int, float]()
+        self._dropped: Counter[str] = Counter()
         self._first = self._sent = -1
         self._taken = dict[int, int]()
         self._listened = self._listen()
@@ -152,7 +161,8 @@ class CanDevice(Device):
             if now - since > self.answer_timeout:
                 raise DeviceTimeoutError(
                     f"{self._where}: no frame 0x{self.feedback_id + frame:X} for "
-                    f"{self.answer_timeout:g} s: is its node on, and at the bus's bit rate?"
+                    f"{self.answer_timeout:g} s. "
+                    f"{explain_silence(self._dropped, _IS_IT_ON)}"
                 )
         if not arrived:
             return None
@@ -160,6 +170,10 @@ class CanDevice(Device):
         if self.frames.sequence and len(self._taken) == len(self._places):
             acknowledged = min(self._taken.values())
         return Feedback(now, dict(self._positions), acknowledged=acknowledged)
+
+    def dropped(self) -> dict[str, int]:
+        """See `Device.dropped`."""
+        return dict(self._dropped)
 
     def stop(self) -> None:
         """See `Device.stop`. Without a `stop_id` the last values are what nodes stay at."""
@@ -301,15 +315,14 @@ class CanDevice(Device):
             return False
         frame = message.arbitration_id - self.feedback_id
         numbers = self._places.get(frame)
-        if (
-            self.feedback_id < 0
-            or numbers is None
-            or message.is_extended_id is not self.extended
-            or len(message.data) != self.frames.length
-        ):
+        if self.feedback_id < 0 or numbers is None or message.is_extended_id is not self.extended:
+            return False
+        if len(message.data) != self.frames.length:
+            self._dropped[f"not of {self.frames.length} bytes"] += 1
             return False
         values, taken = self.frames.unpack(bytes(message.data))
         if not np.isfinite(values).all():
+            self._dropped["with NaN or infinite numbers"] += 1
             return False
         self._owed.pop(frame, None)
         self._positions.update(zip(numbers, values, strict=True))
@@ -320,6 +333,7 @@ class CanDevice(Device):
         return True
 
 
+_IS_IT_ON = "Is its node on, and at the bus's bit rate?"
 _NO_POSITIONS = (
     "its nodes sent no feedback while it was opened. Let them send their feedback frames on their "
     "own, such as every 50 ms."

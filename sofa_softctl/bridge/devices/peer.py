@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.device import (
+    Capabilities,
+    ChannelSetup,
+    Command,
+    Device,
+    Feedback,
+    explain_silence,
+)
 from sofa_softctl.bridge.protocol.json_messages import VERSION, Inbox, encode
 from sofa_softctl.errors import (
     DeviceError,
@@ -160,12 +167,17 @@ class PeerDevice(Device):
         if self.answers and now - self._unanswered > self.answer_timeout:
             raise DeviceTimeoutError(
                 f"{self._where}: {self._with} does not answer any more, for "
-                f"{now - self._unanswered:.2g} s. {self._inbox.describe()}"
+                f"{now - self._unanswered:.2g} s. "
+                f"{explain_silence(self.dropped(), 'Does it still run?')}"
             )
         if self.can_send and now - self._last_sent > _AGAIN:
             self._send(self._hello)
             self._note_sent()
         return feedback
+
+    def dropped(self) -> dict[str, int]:
+        """See `Device.dropped`."""
+        return dict(self._inbox.dropped) if self._is_open else {}
 
     def stop(self) -> None:
         """See `Device.stop`: sends 'stop' until the program says that it stopped."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Feedback
+from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Feedback, explain_silence
 from sofa_softctl.bridge.devices import ros_messages as messages
 from sofa_softctl.errors import ConfigError, DeviceOpenError, DeviceTimeoutError
 
 STOP_TYPE = "std_msgs/Bool"
 _KEPT = 1000
 """Messages that wait to be read at most."""
+_RUNS = "Does the node that publishes it run, with these names?"
 
 
 class Topics:
@@ -62,6 +63,8 @@ class Topics:
             raise ConfigError("signals: a signal needs a name")
         self.count = 0
         """Messages that have arrived."""
+        self.dropped: Counter[str] = Counter()
+        """See `Device.dropped`."""
         self._arrived: deque[tuple[str, Any, float]] = deque(maxlen=_KEPT)
         self._numbers: list[int] = []
 
@@ -127,7 +130,7 @@ class Topics:
                 missing = [n for i, n in enumerate(self.names) if i not in self._positions]
                 raise DeviceTimeoutError(
                     f"{self.where}: no position of {', '.join(missing)} on {self.read[''][0]} "
-                    f"within {longest:g} s: does the node that publishes it run, with these names?"
+                    f"within {longest:g} s. " + explain_silence(self.dropped, _RUNS)
                 )
             spin()
             self.take()
@@ -149,7 +152,11 @@ class Topics:
                     continue
                 values, forces = messages.positions(self.read[""][1], self.names, message)
             except (KeyError, AttributeError, TypeError, ValueError):
-                continue  # of another type, or not complete
+                self.dropped["of another type, or not complete"] += 1
+                continue
+            if not values and not forces:
+                self.dropped["without a finite position of its joints"] += 1
+                continue
             found.update(values)
             efforts.update(forces)
             self._heard = last
@@ -165,8 +172,9 @@ class Topics:
         silence = monotonic() - self._heard
         if "" in self.read and silence > self.answer_timeout:
             raise DeviceTimeoutError(
-                f"{self.where}: nothing on {self.read[''][0]} for {silence:.2g} s: does the node "
-                "that publishes it still run?"
+                f"{self.where}: nothing {'of use ' * bool(self.dropped)}on {self.read[''][0]} for "
+                f"{silence:.2g} s. "
+                + explain_silence(self.dropped, "Does the node that publishes it still run?")
             )
 
     def capabilities(self, name: str, what: str, unit: str, watchdog: float) -> Capabilities:

@@ -124,6 +124,10 @@ class RosbridgeDevice(Device):
             self.topics.check_silence()
         return found
 
+    def dropped(self) -> dict[str, int]:
+        """See `Device.dropped`."""
+        return dict(self.topics.dropped)
+
     def stop(self) -> None:
         """See `Device.stop`: true on `stop_topic`, and the measured positions as a command."""
         if self._ros is None:

@@ -12,7 +12,14 @@ from time import monotonic
 import numpy as np
 
 from sofa_softctl._internal.serial_port import SerialPort
-from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.device import (
+    Capabilities,
+    ChannelSetup,
+    Command,
+    Device,
+    Feedback,
+    explain_silence,
+)
 from sofa_softctl.bridge.protocol.conversation import Conversation
 from sofa_softctl.bridge.protocol.messages import (
     CHANNELS_MAX,
@@ -151,8 +158,8 @@ class SerialDevice(Device):
         now = monotonic()
         if now - self._unanswered > self.answer_timeout:
             raise DeviceTimeoutError(
-                f"{self._where} does not answer any more, for {now - self._unanswered:.2g} s"
-                f"{self._damage()}. Is it powered, and is its cable whole?"
+                f"{self._where} does not answer any more, for {now - self._unanswered:.2g} s. "
+                f"{explain_silence(self.dropped(), 'Is it powered, and is its cable whole?')}"
             )
         if now - self._last_sent > _IDLE:
             talk.send_next(Ping(0))
@@ -197,10 +204,15 @@ class SerialDevice(Device):
             found[limits.channel] = min(max(round(value), limits.low), limits.high)
         return found
 
-    def _damage(self) -> str:
-        talk = self._opened()
-        dropped = talk.parser.dropped
-        return f"; {dropped} damaged frames came from it" if dropped else ""
+    def dropped(self) -> dict[str, int]:
+        """See `Device.dropped`."""
+        if self._talk is None:
+            return {}
+        return {
+            "with a wrong checksum or length": self._talk.parser.dropped,
+            "of another version or type": self._talk.refused,
+            "that repeat old ones": self._reports.repeated,
+        }
 
     def _after(self) -> str:
         """What happens, and what to do, when it cannot be stopped."""

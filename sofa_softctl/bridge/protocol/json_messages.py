@@ -21,6 +21,9 @@ _SESSIONS = 16
 """Earlier sessions of a sender that are remembered, so that a late message opens none again."""
 
 
+_REASONS = ("malformed", "version", "old", "oversized", "not finite")
+
+
 @dataclass(frozen=True)
 class PeerFeedback:
     """What a program said."""
@@ -56,9 +59,7 @@ class Inbox:
     """
 
     channels: Mapping[str, int]
-    dropped: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(("malformed", "version", "old", "oversized"), 0)
-    )
+    dropped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_REASONS, 0))
     """Messages that were not accepted, by the reason."""
     other_version: Any = None
     """Version of the last message that had another one."""
@@ -98,7 +99,7 @@ class Inbox:
         stopped = _reason(said.get("stopped"))
         try:
             found = self._content(said, stopped)
-        except _NONSENSE:  # whatever else is wrong with it, a program that stopped is heard
+        except (*_NONSENSE, _Refused):  # whatever else is wrong, a program that stopped is heard
             if not stopped:
                 raise
             found = PeerFeedback(None, None, "", {}, {}, {}, stopped)
@@ -149,8 +150,10 @@ class _Refused(Exception):
 
 
 def _number(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
+    if type(value) not in (int, float):
         raise ValueError
+    if not math.isfinite(value):
+        raise _Refused("not finite")
     return float(value)
 
 

@@ -45,6 +45,8 @@ class Reports:
         """Whether it has said so since the first command."""
         self.stopped_by_us = False
         """Whether this program sent STOP."""
+        self.repeated = 0
+        """Reports that were older than the last."""
         self._first: int | None = None
         self._sent = 0
         self._acknowledged: int | None = None
@@ -70,6 +72,7 @@ class Reports:
         stopped = self._reason(report)
         if not stopped:  # a processor that its own watchdog reset says so, with a new clock
             if not self._follow_clock(report.time):
+                self.repeated += 1
                 return None
             if not self.stopped_by_us:
                 self._check(report)

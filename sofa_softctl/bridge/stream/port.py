@@ -11,7 +11,14 @@ from time import monotonic
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import ActuatorConfig, SafetyConfig
-from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
+from sofa_softctl.bridge.device import (
+    Capabilities,
+    ChannelSetup,
+    Command,
+    Device,
+    Feedback,
+    explain_silence,
+)
 from sofa_softctl.bridge.stream.call_limit import call_limit
 from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.messages import described
@@ -121,10 +128,17 @@ class Port:
         silence = monotonic() - self._answered  # NaN before the first command
         longest = self._period + self._safety.feedback_timeout
         if self.capabilities.acknowledges and silence > longest:
+            advice = "Check its cable and its supply"
+            if self.heard > self._answered and monotonic() - self.heard < longest:
+                last = "none" if self._acknowledged is None else f"none after {self._acknowledged}"
+                advice = (
+                    f"Its feedback arrives, but the numbers of the commands that it took are old: "
+                    f"{last} of {self._sequence}. Look at the program that answers"
+                )
             raise DeviceTimeoutError(
                 f"device '{self.name}' has acknowledged no command for {silence:.3g} s "
-                f"(feedback_timeout = {self._safety.feedback_timeout:g} s). Check its cable "
-                "and its supply"
+                f"(feedback_timeout = {self._safety.feedback_timeout:g} s). "
+                f"{explain_silence(self.device.dropped(), advice)}"
             )
 
     def stop(self) -> None:

@@ -13,6 +13,7 @@ from sofa_softctl.identification.data.recording import Recording, assemble
 from sofa_softctl.identification.data.table import TIME, Table, read_csv
 from sofa_softctl.identification.problem import Problem
 from sofa_softctl.record.record import Record, column_names, read_record
+from sofa_softctl.units import of_columns
 
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
@@ -54,10 +55,11 @@ def read_mcap(path: str | Path, problem: Problem) -> Table:
         names = column_names(name, shape) if math.prod(shape) != 1 or name not in wanted else [name]
         names = [known.get(column, column) for column in names]
         flat = values.reshape(len(values), math.prod(shape)).T
-        for column, numbers in zip(names, flat, strict=True):
+        own = of_columns(record.units.get(name, ""), len(names))
+        for column, unit, numbers in zip(names, own, flat, strict=True):
             columns[column] = np.where(np.isfinite(numbers), numbers, np.nan)
-            units[column] = record.units.get(name, "") or wanted.get(column, "")
-            if column in wanted and not record.units.get(name, ""):
+            units[column] = unit or wanted.get(column, "")
+            if column in wanted and not unit:
                 notes.append(f"{column} has no unit in the record: taken as {wanted[column]}")
     notes += _on_end(record)
     rows = tuple(f"step {step}" for step in range(len(record.time)))

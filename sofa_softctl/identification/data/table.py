@@ -25,7 +25,8 @@ from sofa_softctl.identification.data.units import alike
 
 TIME = "time"
 """Name of the column of times."""
-_HEADER = re.compile(r"^(?P<name>.*[^\s\[])\s*\[(?P<unit>[^\[\]]*)\]$")
+_HEADER = re.compile(r"^(?P<name>.*[^\s\[])(\s+|(?!\[\d+\]$))\[(?P<unit>[^\[\]]*)\]$")
+"""A name and its unit; the [0] of 'effort[0]' is an index."""
 
 
 @dataclass(frozen=True, eq=False)

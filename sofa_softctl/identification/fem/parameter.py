@@ -59,7 +59,7 @@ def with_unit(
     if one.unit not in ("", unit):
         raise IdentificationError(
             f"Parameter '{one.name}' is declared in {one.unit}. Expected {unit}: the units of "
-            f"scene '{scene}' are {units.length}, {units.mass}, {units.time}. Give start, bounds "
+            f"scene '{scene}' are {units}. Give start, bounds "
             f"and prior in {unit}; `unit` may then be left out."
         )
     return replace(one, unit=unit)

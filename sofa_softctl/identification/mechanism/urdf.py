@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.mechanism.parts import WORLD, Body, Damper, Friction, Joint
-from sofa_softctl.identification.mechanism.urdf_checks import check_urdf
+from sofa_softctl.identification.mechanism.urdf_checks import check_urdf, urdf_content
 
 TURNING, SLIDING, FIXED = ("revolute", "continuous"), ("prismatic",), ("fixed",)
 """Supported types of joints."""
@@ -124,7 +125,10 @@ def _robot(path: Path, root: str | None) -> Any:
     check_urdf(path, root)
     try:
         return yourdfpy.URDF.load(
-            str(path), build_scene_graph=False, load_meshes=False, load_collision_meshes=False
+            BytesIO(urdf_content(path)),
+            build_scene_graph=False,
+            load_meshes=False,
+            load_collision_meshes=False,
         )
     except Exception as error:
         raise IdentificationError(f"{path} is not a URDF file: {error}.") from error

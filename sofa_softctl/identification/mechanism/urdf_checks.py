@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
-from xml.etree.ElementTree import Element, ParseError, parse
+from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl._internal.wrong_file import wrong_file
 from sofa_softctl.errors import IdentificationError
 
+_ENCODING = re.compile(rb"""\s*<\?xml[^>]*encoding=(["'])([^"']+)\1[^>]*\?>""")
 ROUNDING = 1e-3
 """Share of the largest moment of inertia by which files are rounded [-]."""
 AXES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -45,11 +48,31 @@ def check_urdf(path: Path, root: str | None) -> None:
         _check_joint(path, joint)
 
 
-def _robot(path: Path) -> Element:
+def urdf_content(path: Path) -> bytes:
+    """The content of a URDF file; a text in Latin-1 that does not say so in UTF-8.
+
+    Raises:
+        IdentificationError: It cannot be read, or is something else.
+    """
     try:
-        root = parse(path).getroot()
+        data = path.read_bytes()
     except OSError as error:
         raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
+    if wrong := wrong_file(data[:1024]):
+        raise IdentificationError(f"{path}: expected a URDF file, but this {wrong}.")
+    declared = _ENCODING.match(data)
+    if declared is None or declared[2].lower() in (b"utf-8", b"us-ascii", b"ascii"):
+        try:
+            data.decode()
+        except UnicodeDecodeError:  # as editors of Windows write it
+            text = data.decode("cp1252", "replace")
+            return text.replace(text[: declared.end()] if declared else "", "", 1).encode()
+    return data
+
+
+def _robot(path: Path) -> Element:
+    try:
+        root = fromstring(urdf_content(path))
     except (ParseError, ValueError) as error:
         raise IdentificationError(
             f"{path} is not a URDF file: expected XML with a <robot>. Got a file that is no XML "
@@ -58,6 +81,13 @@ def _robot(path: Path) -> Element:
     if root.tag != "robot":
         raise IdentificationError(
             f"{path} is not a URDF file: expected <robot>. Got: <{root.tag}>."
+        )
+    texts = (text for entry in root.iter() for text in (entry.tag, *entry.attrib.values()))
+    if any("xacro" in text.partition("}")[0] or "${" in text or "$(" in text for text in texts):
+        raise IdentificationError(
+            f"{path} is a xacro file, of which a URDF file is made: expand it first, "
+            f"xacro {path.name} > {path.name.partition('.')[0]}.urdf (ros2 run xacro xacro ..., or "
+            "pip install xacro)."
         )
     return root
 

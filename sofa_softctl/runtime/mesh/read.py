@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 
 from sofa_softctl._internal.suggestions import files_like
+from sofa_softctl._internal.wrong_file import wrong_file
 from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.checks import check_mesh
 from sofa_softctl.runtime.mesh.cursor import Path, fault
@@ -93,6 +94,8 @@ def _content(path: Path) -> bytes:
         raise fault(path, f"the mesh file cannot be read ({reason})", "Check the path.") from error
     if not data.strip():
         raise fault(path, "expected a mesh, got an empty file", "Export it again.")
+    if wrong := wrong_file(data[:1024]):
+        raise MeshError(f"{path}: expected a mesh, but this {wrong}.")
     return data
 
 

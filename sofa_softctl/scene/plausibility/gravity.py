@@ -41,7 +41,7 @@ def _beside_units(gravity: float, units: Units) -> str:
         return ""
     unit = f"{units.length}/{units.time}^2"
     return (
-        f"gravity is {gravity:g} {unit} with UNITS '{units.length}, {units.mass}, {units.time}', "
+        f"gravity is {gravity:g} {unit} with UNITS '{units}', "
         f"and the Earth's is {own:.4g} {unit}. Correct gravity, or UNITS."
     )
 

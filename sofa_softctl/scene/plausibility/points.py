@@ -15,7 +15,7 @@ from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.skin import Skin, measured, skin_of
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.geometry import elements_of
+from sofa_softctl.scene.geometry import cable_components, elements_of
 from sofa_softctl.scene.plausibility.warning import StartWarning, at, point
 
 PULL_DISTANCE_MAX = 5.0
@@ -99,9 +99,9 @@ def point_warnings(root: Any) -> list[StartWarning]:
             if carrier is not None:
                 about = _user_of(node) or mapping
                 found += list(_outside(about, x, carrier)) or _collapsed(node, about, x, carrier)
+        for cable in cable_components([node]):
+            found += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
         for entry in node.objects:
-            if entry.getClassName().startswith("Cable"):
-                found += [*_pulled_from_afar(entry, x), *_to_and_fro(entry, x)]
             if entry.getClassName().startswith(_PRESSED):
                 found += _open_chamber(entry, x)
                 if carrier is not None and not found:
@@ -287,8 +287,7 @@ def _to_and_fro(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
 
 
 def _pulled_from_afar(user: Any, x: np.ndarray) -> list[StartWarning]:
-    has = user.findData("hasPullPoint")
-    if has is None or not has.value:
+    if not user.hasPullPoint.value:
         return []
     pull = np.ravel(user.pullPoint.value)
     size, distance = body_size(user.getContext()), float(np.linalg.norm(pull - x[0]))

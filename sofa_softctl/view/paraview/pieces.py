@@ -88,6 +88,8 @@ class BodyPiece(Piece):
         """See Piece."""
         points = self._positions[step][:, :3]
         kind, cells = self.body.cells
+        if not np.isfinite(points).all():  # the body is not in the scene
+            return Grid(points[:0], kind, cells[:0], {})
         stress = self.body.von_mises(points)
         more = {
             where: {name: values[step] for name, values in found.items()}

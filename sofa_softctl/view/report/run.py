@@ -17,7 +17,7 @@ from sofa_softctl.errors import RecordError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record, column_names
 from sofa_softctl.scene.geometry import Cable, geometry_in
-from sofa_softctl.units import Units
+from sofa_softctl.units import SEPARATOR, Units, of_columns
 from sofa_softctl.view.report import html
 from sofa_softctl.view.report.run_figures import series_figure
 from sofa_softctl.view.report.run_findings import findings_of
@@ -130,6 +130,9 @@ def _channel(record: Record, name: str) -> str:
         labels = actuators
     columns = values.reshape(len(values), -1)
     unit = record.units[name]
+    if SEPARATOR in unit:
+        units = of_columns(unit, len(labels))
+        labels = [f"{label} [{own}]" for label, own in zip(labels, units, strict=True)]
     return html.figure(series_figure(record.time, columns, labels, unit, _time_unit(record)), name)
 
 
@@ -161,7 +164,10 @@ def _stresses(record: Record) -> Iterator[str]:
     columns = []
     for body in bodies[: len(PALETTE)]:
         steps = record.channels[f"{body.name}.position"][::every]
-        stresses = [body.von_mises(positions[:, :3]) for positions in steps]
+        stresses = [
+            body.von_mises(positions[:, :3]) if np.isfinite(positions).all() else None
+            for positions in steps
+        ]
         columns.append([np.nan if each is None else float(each.max()) for each in stresses])
     if columns:
         names, table = [body.name for body in bodies], np.array(columns).T

@@ -39,6 +39,14 @@ def _not_finite(record: Record) -> Iterator[tuple[str, str]]:
     for name, values in record.channels.items():
         if values.dtype.kind == "f" and len(values):
             wrong = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+            if name.endswith(".position") and not wrong.all():
+                there = np.flatnonzero(~wrong)  # before and after, it was not in the scene
+                if there[0]:
+                    yield f"{name} begins at t = {record.time[there[0]]:.4g}.", "look"
+                wrong[: there[0]] = False
+                if record.complete and there[-1] + 1 < len(wrong):
+                    yield f"{name} ends at t = {record.time[there[-1]]:.4g}.", "look"
+                    wrong[there[-1] + 1 :] = False
             if wrong.any():
                 first = record.time[int(np.argmax(wrong))]
                 steps = counted(int(wrong.sum()), "step")
@@ -57,9 +65,10 @@ def _inverted(record: Record) -> Iterator[tuple[str, str]]:
             continue
         orientations = np.sign(signed_volumes(body.rest, body.tetrahedra))
         positions = record.channels[f"{body.name}.position"]
-        counts = np.array(
-            [int(is_inverted(x[:, :3], body.tetrahedra, orientations).sum()) for x in positions]
-        )
+        with np.errstate(invalid="ignore"):  # before the body was in the scene
+            counts = np.array(
+                [int(is_inverted(x[:, :3], body.tetrahedra, orientations).sum()) for x in positions]
+            )
         if counts.any():
             first = record.time[int(np.argmax(counts > 0))]
             most = f"{counts.max()} of {len(body.tetrahedra)} tetrahedra"

@@ -113,11 +113,15 @@ def show_fit(fit: Any, speed: float) -> None:
     ):
         for text in sentences:
             console.print(f"[{style}]{name}:[/] {escape(text)}", highlight=False, soft_wrap=True)
-    if fit.unlimited:
-        names = ", ".join(map(repr, fit.unlimited))
+    kinds = {name: fit.limited_otherwise.get(name, ("", "")) for name in fit.unlimited}
+    for kind in dict.fromkeys(kinds.values()):
+        names = ", ".join(repr(name) for name in fit.unlimited if kinds[name] == kind)
+        what = "the scene sets no limit on the speed of {}"
+        if kind[0]:
+            what = f"the scene limits how fast the {kind[0]} of {{}} changes, not the {kind[1]}"
         text = (
-            f"note: the scene sets no limit on the speed of {names}: whether the robot can follow "
-            "is seen in a run, whose table says how far it was behind."
+            f"note: {what.format(names)}: whether the robot can follow is seen in a run, whose "
+            "table says how far it was behind."
         )
         console.print(escape(text), highlight=False, soft_wrap=True)
     if speed == speed:

@@ -47,7 +47,7 @@ def show_plan(found: Any) -> None:
     if data["from_store"]:
         equilibria += f", {data['from_store']} from the store"
     rows = {
-        "largest distance from a goal": f"{data['miss']:.3g}",
+        "largest distance from a goal": f"{data['miss']:.3g} {symbol(found.units, 'length')}",
         **_replay_rows(found),
         "out of balance by, over the force": f"{data['defect']:.1e}",
         "degrees of freedom": f"{data['dofs']}",

@@ -1,5 +1,6 @@
 """The CAN device with an emulated node on python-can's virtual bus."""
 
+import math
 import struct
 import threading
 import time
@@ -169,7 +170,24 @@ def test_a_silent_node_is_a_timeout_that_names_its_frame(opened):
     device, node = opened
     device.answer_timeout, node.silent = 0.05, True
     send(device, 0, 1.0, 2.0)
-    with pytest.raises(DeviceTimeoutError, match="no frame 0x280 for 0.05 s: is its node on"):
+    with pytest.raises(DeviceTimeoutError, match=r"no frame 0x280 for 0.05 s\. Is its node on"):
+        answer(device)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\x00" * 3, "not of 4 bytes"),
+        (struct.pack("<f", math.nan), "with NaN or infinite numbers"),
+    ],
+)
+def test_frames_that_are_all_dropped_are_no_silent_node(opened, data, reason):
+    device, node = opened
+    device.answer_timeout, node.silent = 0.05, True
+    send(device, 0, 1.0, 2.0)
+    frame = can.Message(arbitration_id=0x280, data=data, is_extended_id=False)
+    node.bus.send(frame)
+    with pytest.raises(DeviceTimeoutError, match=rf"1 of them were dropped: 1 {reason}"):
         answer(device)
 
 

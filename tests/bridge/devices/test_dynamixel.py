@@ -324,6 +324,15 @@ def test_a_motor_that_falls_silent_is_a_timeout_with_its_name(bus, make):
         stream(device, (2010, 2090))
 
 
+def test_answers_that_are_all_broken_are_no_loose_cable(bus, make):
+    device = make(answer_timeout=0.2)
+    stream(device, (2010, 2090), until=lambda f: f.acknowledged is not None)
+    bus.spoil = lambda data: bytes([*data[:-1], data[-1] ^ 1])
+    with pytest.raises(DeviceTimeoutError, match=r"dropped: \d+ with a wrong checksum") as caught:
+        stream(device, (2010, 2090))
+    assert "cable is loose" not in str(caught.value)
+
+
 def test_broken_answers_are_left_out(bus, make):
     """One bit of every third answer is wrong: feedback goes on, and every number of it is right."""
     device = make()

@@ -201,7 +201,7 @@ def test_bad_messages_are_dropped_and_counted(opened, eventually):
     peer.send(peer.feedback())
     assert eventually(device.read).signals["messages_dropped"] == 9
     counts = device._inbox.dropped
-    assert counts == {"malformed": 5, "version": 1, "old": 2, "oversized": 1}
+    assert counts == {"malformed": 4, "version": 1, "old": 2, "oversized": 1, "not finite": 1}
 
 
 def test_a_command_that_was_never_sent_is_not_acknowledged(opened, eventually):
@@ -255,6 +255,28 @@ def test_only_garbage_is_described(pair):
     peer.feedback = lambda **content: b"hello?"
     with pytest.raises(DeviceTimeoutError, match=r"dropped messages: \d+ malformed"):
         device("lab", timeout=0.3, **peer.options).open([LEFT])
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"positions": {"left": float("nan")}}, "not finite"),
+        ({"sequence": 0}, "old"),
+        ({"positions": 3}, "malformed"),
+    ],
+)
+def test_a_program_whose_answers_are_all_dropped_does_run(pair, change, reason):
+    device, peer = pair
+    made = device("lab", answer_timeout=0.2, **peer.options)
+    made.open([LEFT])
+    plain = peer.feedback
+    peer.feedback = lambda **content: json.dumps(json.loads(plain(**content)) | change).encode()
+    with pytest.raises(DeviceTimeoutError, match=rf"did arrive from it, but .*\d+ {reason}"):
+        for sequence in range(200):
+            made.write(Command(sequence, time.monotonic(), np.array([1.0])))
+            time.sleep(0.01)
+            made.read()
+    made.close()
 
 
 def test_a_closed_device_says_so(pair):

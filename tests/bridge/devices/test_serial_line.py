@@ -334,6 +334,16 @@ def test_damaged_frames_are_dropped_and_counted(board, opened):
     assert numbers == sorted(set(numbers))
 
 
+@pytest.mark.real_time
+def test_a_board_whose_answers_are_all_damaged_is_no_loose_cable(board, opened):
+    opened.answer_timeout = 0.1
+    stream(opened, range(5), 1500.0, 1500.0)
+    board.flip_sent = 1.0
+    with pytest.raises(DeviceTimeoutError, match=r"dropped: \d+ with a wrong checksum") as caught:
+        stream(opened, range(5, 60), 1500.0, 1500.0)
+    assert "cable" not in str(caught.value)
+
+
 def test_garbage_between_frames_is_dropped(board, opened):
     found = []
     for sequence in range(30):

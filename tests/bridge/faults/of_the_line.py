@@ -49,6 +49,11 @@ SILENT = (
     "Error: scene: Bar: device 'board' has acknowledged no command for 0.2... s "
     "(feedback_timeout = 0.25 s). Check its cable and its supply"
 )
+DROPPED = (
+    "Error: scene: Bar: device 'board' has acknowledged no command for 0.2... s "
+    "(feedback_timeout = 0.25 s). Messages did arrive from it, but ... of them were dropped: ... "
+    "with a wrong checksum or length"
+)
 DAMAGED = (
     "device 'board': ... messages on its line were dropped: damaged, late or repeated. Look at "
     "its cable or network."
@@ -96,7 +101,7 @@ FAULTS = [
     Fault(
         name="nothing but noise from the board",
         inject=set_line(noise=[(0, 0.0), (20, 0.5)], cut=[False, True]),
-        sees=SILENT,
+        sees=DROPPED,
         does="stops where it is",
         end="stopped",
         bound=NO_ANSWER,
@@ -123,7 +128,7 @@ FAULTS = [
     Fault(
         name="bits flip in one byte of 10, both ways",
         inject=set_line(flips=[0.1, 0.1]),
-        sees=SILENT,
+        sees=DROPPED,
         does="stops where it is",
         end="stopped",
         bound=NO_ANSWER,

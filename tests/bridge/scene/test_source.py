@@ -1,11 +1,14 @@
 """What drives a robot: controllers, lists, whole scenes; and what does not fit."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 from sofa_softctl import HardwareBridge, InverseController, Playback, add_effector
-from sofa_softctl.errors import ConfigError, SceneError
+from sofa_softctl.errors import ConfigError, SceneError, SoftctlError
 from sofa_softctl.record.record import read_record
+from sofa_softctl.runtime.helper.strictness import strict
 from sofa_softctl.scene.controller import SceneController
 from sofa_softctl.scene.session import Session
 from sofa_softctl.testing.scene import small_scene
@@ -142,6 +145,55 @@ def test_an_output_that_becomes_empty_is_named(driven, robot):
     session.step(2)
     with pytest.raises(SceneError, match="forgets.displacement: expected 1 numbers or more.*got 0"):
         session.step(3)
+
+
+VALUES = {
+    "NaN": [np.nan, 0.0],
+    "infinite": [np.inf, -np.inf],
+    "huge": [1e300, 0.0],
+    "negative": [-1e3, 0.0],
+    "too few": [1.0],
+    "none": [],
+    "too many": [1.0, 2.0, 3.0],
+    "nested": [[1.0], [2.0]],
+    "a text": "left",
+    "an empty text": "",
+    "None": None,
+    "an object": object(),
+    "complex": [1j, 0.0],
+    "a bool": True,
+}
+
+
+@pytest.mark.parametrize("name", ["displacement", "value"])
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_whatever_a_scene_computes_is_no_error_of_python(driven, robot, value, name):
+    """It is sent, refused by the device process, or an error of the scene."""
+
+    class Confused(SceneController):
+        def __init__(self, *, cables, **options):
+            super().__init__(**options)
+            self.lines = cables
+            self.add_output("displacement", np.zeros(2), "Of each cable.")
+
+        def onAnimateEndEvent(self, event):
+            if self.time.value > 0.025:
+                if name == "displacement":
+                    self.outputs["displacement"].value = value
+                else:
+                    self.lines[0].value.value = value
+
+    def add(scene):
+        for cable in scene.cables:
+            cable.valueType = "displacement"
+        added = Confused(name="confused", root=scene.root, cables=list(scene.cables))
+        scene.root.addObject(added)
+        bridge_to(scene, robot())
+
+    session = driven(add)
+    session.step(2)
+    with contextlib.suppress(SoftctlError), strict(False):
+        session.step(5)
 
 
 def test_lengths_of_force_driven_cables_are_what_sofa_measured(driven, robot):

@@ -124,6 +124,40 @@ def test_messages_that_a_line_damaged_are_counted_from_the_least_on():
 
 
 @pytest.mark.parametrize(
+    ("dropped", "heard", "words"),
+    [
+        ({}, False, r"Check its cable and its supply"),
+        ({"with a wrong checksum": 7}, False, r"7 of them were dropped: 7 with a wrong checksum"),
+        ({}, True, r"Its feedback arrives, but the numbers .* are old: none after 0 of \d+"),
+    ],
+)
+def test_a_device_without_acknowledgements_is_described_by_what_arrives(dropped, heard, words):
+    class Deaf(LoopbackDevice):
+        """Acknowledges the first command."""
+
+        def open(self, channels):
+            return replace(super().open(channels), acknowledges=True)
+
+        def read(self):
+            return Feedback(time.monotonic(), acknowledged=0) if heard else None
+
+        def dropped(self):
+            return dropped
+
+    robot = robot_of("", kind="loopback", safety={"feedback_timeout": 0.05})
+    port = Fleet(robot, {"board0": Deaf("board0")}).ports[0]
+    port.open()
+    port.write(np.zeros(len(robot.actuators)))
+    port.read()
+    end = time.monotonic() + 1.0
+    with pytest.raises(DeviceTimeoutError, match=words):
+        while time.monotonic() < end:
+            port.write(np.zeros(len(robot.actuators)))
+            port.read()
+            time.sleep(0.005)
+
+
+@pytest.mark.parametrize(
     ("field", "value"),
     [
         ("rate_max", None),

@@ -98,6 +98,39 @@ def test_check_says_what_fits_a_scene(robot, bridge, scene):
     assert "error:" in out and "Did you mean 'lefty'?" in out and "does not fit" in out
 
 
+DRIVEN = (
+    SCENE.replace('    node.addObject("C', '    cable = node.addObject("C')
+    + """
+    node.addObject("EulerImplicitSolver")
+    node.addObject("SparseLDLSolver")
+    node.addObject("UniformMass", totalMass=1.0)
+    node.addObject("LinearSolverConstraintCorrection")
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", maxIterations=10, tolerance=1e-6)
+    cable.valueType, cable.value = "force", [0.0]
+    from sofa_softctl import InverseController, add_effector
+    root.addObject(InverseController(root=root, actuators=[cable], effectors=[add_effector(node)],
+                                     goal=[0, 0, 9], OPTION))
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("motor_speed=1e4", "warning: 'left': the scene may ask for 1e+04 mm/s"),
+        ("motor_speed=10.0", ""),
+        ("effort_rate=1.0", "limits how fast the force of 'left' changes, not the length: whether"),
+    ],
+)
+def test_check_knows_how_fast_an_inverse_controller_may_move(robot, bridge, scene, option, text):
+    file = scene(text=DRIVEN.replace("OPTION", option))
+    status, out, err = bridge("check", robot.path, "--scene", file)
+    assert status == 0, err
+    assert text in out and "no limit on the speed" not in out
+    assert ("note: the scene" in out) == ("effort" in option)
+
+
 def test_check_wants_units(robot, bridge, scene):
     status, out, _ = bridge("check", robot.path, "--scene", scene(text=SCENE.replace("UNITS", "U")))
     assert status == 1 and "the scene declares no units" in out

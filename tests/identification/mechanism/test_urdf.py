@@ -57,6 +57,40 @@ def test_a_crane_has_the_inertia_and_the_reach_that_its_file_gives(file):
     assert L.q[1] == pytest.approx(9.81)  # the hook falls along its slide
 
 
+@pytest.mark.parametrize(
+    "head", ["", '<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-8"?>']
+)
+def test_a_file_in_latin_1_that_does_not_say_so_is_read(tmp_path, head):
+    path = tmp_path / "kran.urdf"
+    path.write_bytes(f"{head}<!-- für Größe -->{ROBOT.replace('crane', 'Kräne')}".encode("latin-1"))
+    assert [joint.name for joint in from_urdf(path).joints] == ["slew", "hoist"]
+
+
+def test_a_declared_encoding_is_kept(tmp_path):
+    path = tmp_path / "kran.urdf"
+    head = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    path.write_bytes(f"{head}{ROBOT.replace('slew', 'drehkränz')}".encode("latin-1"))
+    assert from_urdf(path).joints[0].name == "drehkränz"
+
+
+XACRO = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'<robot name="crane" {XACRO}><xacro:property name="l" value="1"/></robot>',
+        f'<robot name="crane" {XACRO}><xacro:include filename="$(find arm)/a.xacro"/></robot>',
+        ROBOT.replace('value="2"', 'value="${boom_mass}"'),
+    ],
+)
+def test_a_xacro_file_is_named_with_how_to_expand_it(tmp_path, text):
+    path = tmp_path / "crane.urdf.xacro"
+    path.write_text(text)
+    with pytest.raises(IdentificationError, match=r"xacro crane.urdf.xacro > crane.urdf"):
+        from_urdf(path)
+
+
 def test_inertia_tensors_are_turned_with_their_frames(file):
     """The boom's small moment lies along y after its right angle."""
     boom = from_urdf(file).bodies[0]

@@ -58,6 +58,8 @@ class Bus:
         """Named as in the SDK, which sets it while a packet is on its way."""
         self.idle_at = 0.0
         """When the line is free again, if all motors answer [s]."""
+        self.damaged = 0
+        """Packets with a wrong checksum that arrived."""
         self._buffer = b""
         self._fast_size = 0  # bytes that each motor gives in a packet of Fast Sync Read
         self._longest = 0  # bytes of a packet: what claims to be longer is none
@@ -173,6 +175,7 @@ class Bus:
                 packet, self._buffer = self._buffer[:end], self._buffer[end:]
                 return packet
             else:
+                self.damaged += 1
                 self._buffer = self._buffer[1:]
 
     def _split(self, packet: bytes) -> Iterator[Answer]:

@@ -196,8 +196,12 @@ class DynamixelDevice(Device):
         if self._state == "ready" and now > max(bus.idle_at, self._asked_at + _IDLE_PERIOD):
             self._ask(bus, reading)
         if self._state != "stopped":
-            reading.check_silence(now, self.answer_timeout)
+            reading.check_silence(now, self.answer_timeout, self.dropped())
         return reading.take()
+
+    def dropped(self) -> dict[str, int]:
+        """See `Device.dropped`."""
+        return {} if self._bus is None else {"with a wrong checksum": self._bus.damaged}
 
     def stop(self) -> None:
         """See `Device.stop`."""
@@ -241,7 +245,7 @@ class DynamixelDevice(Device):
         self._ask(bus, reading)
         while (positions := reading.newest(asked)) is None:
             if monotonic() > asked + self.exchange_time() + _FIRST_READ:
-                reading.check_silence(float("inf"), 0.0)
+                reading.check_silence(float("inf"), 0.0, self.dropped())
                 raise DeviceTimeoutError(f"{self._where}: no positions of the motors.")
             sleep(2e-4)
             self._collect(bus, reading)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sofa_softctl.bridge.device import Feedback
+from sofa_softctl.bridge.device import Feedback, explain_silence
 from sofa_softctl.bridge.devices.dynamixel import registers as table
 from sofa_softctl.bridge.devices.dynamixel.bus import ALERT, Answer
 from sofa_softctl.bridge.devices.dynamixel.registers import Motion, Register, State
@@ -90,8 +90,13 @@ class Reading:
             return None
         return {motor: self._motion[motor].position for motor in self.names}
 
-    def check_silence(self, now: float, longest: float) -> None:
+    def check_silence(self, now: float, longest: float, dropped: Mapping[str, int]) -> None:
         """Whether every motor has answered.
+
+        Args:
+            now: The time [s].
+            longest: Longest silence [s].
+            dropped: See `Device.dropped`.
 
         Raises:
             DeviceTimeoutError: Some have not for `longest` [s].
@@ -100,8 +105,8 @@ class Reading:
         if silent:
             which = ", ".join(f"{motor} '{self.names[motor]}'" for motor in silent)
             raise DeviceTimeoutError(
-                f"{self.where}: no answer from motor {which} for {longest:g} s: has it lost power, "
-                "or is a cable loose?"
+                f"{self.where}: no answer from motor {which} for {longest:g} s. "
+                f"{explain_silence(dropped, 'Has it lost power, or is a cable loose?')}"
             )
 
     def _complete(self, now: float) -> None:

@@ -13,6 +13,8 @@ from sofa_softctl._internal.serial_port import SerialPort
 from sofa_softctl._internal.softrobots_packet import HEADER, packet
 from sofa_softctl.errors import DeviceError, DeviceTimeoutError
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Text
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
@@ -26,22 +28,56 @@ _WITHOUT_DEVICES = "_softctl_without_devices"
 
 
 class Bytes(Integers):
-    """A list of whole numbers from 0 to 255; SOFA takes others modulo 256."""
+    """A list of whole numbers from 0 to 255; SOFA takes others modulo 256.
+
+    Others are warned of once, and go to the nearest that is allowed; where there is a NaN or a
+    text, the whole list stays as it was.
+    """
+
+    def limit(self, owner: Any) -> int:
+        """Greatest number."""
+        del owner
+        return 255
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         """See DataType."""
-        found = super().convert(value, owner)
-        if found.size and not 0 <= found.min() <= found.max() <= 255:
-            raise ValueError("not from 0 to 255")
+        try:
+            found = super().convert(value, owner)
+            if found.size and not 0 <= found.min() <= found.max() <= self.limit(owner):
+                raise ValueError(f"not from 0 to {self.limit(owner)}")
+        except (ValueError, TypeError):
+            said = owner.__dict__.setdefault("_said", set())
+            if self.name in said:
+                return self.salvage(value, owner, owner._data[self.name]._value)
+            said.add(self.name)
+            raise
         return found
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """See DataType."""
+        try:
+            found = reading.numbers(value).ravel()
+        except (ValueError, TypeError):
+            return present  # type: ignore[no-any-return]
+        if np.isnan(found).any():
+            return present  # type: ignore[no-any-return]
+        return np.clip(np.rint(found), 0, self.limit(owner)).astype(np.int64)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
-        return "takes a list of whole numbers from 0 to 255"
+        return f"takes a list of whole numbers from 0 to {self.limit(owner)}"
 
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
         return "vector<unsigned char>"
+
+
+class Values(Bytes):
+    """Bytes, or numbers of two bytes where the component is `precise`."""
+
+    def limit(self, owner: Any) -> int:
+        """See Bytes; before its component is initialised, nobody knows whether it is precise."""
+        return 255 if getattr(owner, "_settled", False) and not owner.precise.get() else 65535
 
 
 class SerialPortBridgeGeneric(Component):
@@ -56,9 +92,10 @@ class SerialPortBridgeGeneric(Component):
 
     port = Text("", "Serial port, such as /dev/ttyACM0.")
     baudRate = Int(0, "Rate of the line, in bit/s.")
-    packetOut = Bytes(
+    packetOut = Values(
         [],
-        "Values to send, as many as `size`; smaller than the header, so that it can be found.",
+        "Values to send, as many as `size`; up to 255, or with `precise` 65535, and smaller than "
+        "the header, so that it can be found.",
         aliases=("sentData",),
     )
     packetIn = Bytes([], "The byte that was received last; 0 if none came.", read_only=True)
@@ -70,6 +107,9 @@ class SerialPortBridgeGeneric(Component):
     receive = Bool(False, "Read a byte at the start of each step; waits for up to 20 ms.")
     componentState = Text("Undefined", "Valid, or Invalid: nothing is sent.", read_only=True)
 
+    _settled = False
+    """Whether all Data are as the scene gives them."""
+
     def __init__(self, *args: Any, **values: Any) -> None:
         self._port: SerialPort | None = None
         self._warned = False
@@ -78,6 +118,19 @@ class SerialPortBridgeGeneric(Component):
     def init(self) -> None:
         """Open the port, and mend what does not fit, with warnings."""
         self._connect()
+        self._settled = True
+        self._mend()
+
+    def data_changed(self, data: Data) -> None:
+        """See Base; what a scene changes while it runs is mended, too."""
+        super().data_changed(data)
+        if self._settled and data.name in ("precise", "splitPacket", "header", "redundancy"):
+            self._mend()
+
+    def _mend(self) -> None:
+        values = self._data["packetOut"]
+        if not values.hasParent() and values.isSet():
+            values.assign(values.get().tolist(), values.where)
         if self.splitPacket.get() and not self.precise.get():
             message.warning(
                 self, "Option splitPacket should only be used in precise mode. It is switched off."
@@ -147,10 +200,10 @@ class SerialPortBridgeGeneric(Component):
     def _fits(self) -> bool:
         """Whether there are as many values as the microcontroller expects."""
         size, given = self.size.get(), len(self.packetOut.get())
-        if not self.size.isSet():
-            message.warning(self, "Size not set.")
         if given == size:
             return True
+        if not self.size.isSet():
+            message.warning(self, "Size not set.")
         message.warning(
             self,
             f"packetOut has {given} values, but size is {size}. Change one of them; look what the "
@@ -160,8 +213,9 @@ class SerialPortBridgeGeneric(Component):
         return False
 
     def _send(self, port: SerialPort) -> None:
+        most = 65535 if self.precise.get() else 255  # an array may have been written in place
         data = packet(
-            self.packetOut.get().tolist(),
+            np.clip(self.packetOut.get(), 0, most).tolist(),
             self.header.get().tolist(),
             precise=self.precise.get(),
             split=self.splitPacket.get(),

@@ -26,6 +26,10 @@ class Exporter(FileComponent):
     enable = Bool(True, "Write at all.")
 
     _steps = 0
+    _last = (-1, -1)
+    """Steps and number at the last writing."""
+    _refused = False
+    """Whether another component writes its files."""
 
     def init(self) -> None:
         """Settle the name of the file."""
@@ -65,7 +69,17 @@ class Exporter(FileComponent):
             path = os.path.join(path, self.getName())
         os.makedirs(os.path.dirname(path), exist_ok=True)
         every = self.exportEveryNumberOfSteps.get()
-        return f"{path}{self._steps // every:05d}" if every else path
+        number = -(-self._steps // every) if every else 0
+        if not every or self._steps != self._last[0]:  # no file of this run is overwritten
+            number = max(number, self._last[1] + 1)
+        self._last = (self._steps, number)
+        return f"{path}{number:05d}" if every or number else path
+
+    def save(self, path: str, content: str | bytes) -> None:
+        """Write a file at once, unless another component writes it: see `replace`."""
+        self._refused = self._refused or not self.claims(path)
+        if not self._refused:
+            replace(path, content)
 
     def beside(self, category: str) -> Any:
         """The first object of its node of that category, or of a node above."""
@@ -150,7 +164,7 @@ class VTKExporter(Exporter):
         number = "" if self.overwrite.get() else f"{'' if xml else '_'}{self._files}"
         mesh = self.mesh(_KINDS, self.position.get())
         arrays = [self._fields(self._data[f"{kind}DataFields"].get()) for kind in _PLACES]
-        replace(f"{base}{number}.{ending}", (formats.vtu if xml else formats.vtk)(mesh, *arrays))
+        self.save(f"{base}{number}.{ending}", (formats.vtu if xml else formats.vtk)(mesh, *arrays))
         self._files += 1
 
     def _fields(self, names: list[str]) -> dict[str, np.ndarray]:
@@ -192,7 +206,7 @@ class MeshExporter(Exporter):
         """See Exporter."""
         mesh = self.mesh(_KINDS, self.position.get())
         elements = sum(len(entry) for kind, entry in mesh.items() if kind != "points")
-        path = self.path_of(self.filename.get())
+        path = self.numbered()
         for mark, value in (("%n", self._steps), ("%p", len(mesh["points"])), ("%E", elements)):
             path = path.replace(mark, str(value))
         texts = {
@@ -203,7 +217,7 @@ class MeshExporter(Exporter):
         }
         for name, (ending, text) in texts.items():
             if self.format.get() in ("ALL", name):
-                replace(f"{path}.{ending}", text())
+                self.save(f"{path}.{ending}", text())
 
 
 class STLExporter(Exporter):
@@ -236,7 +250,7 @@ class STLExporter(Exporter):
         if not len(triangles) and len(quads):
             triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
         content = formats.stl(points, triangles.reshape(-1, 3), binary=self.binaryformat.get())
-        replace(f"{self.numbered()}.stl", content)
+        self.save(f"{self.numbered()}.stl", content)
 
 
 class VisualModelOBJExporter(Exporter):
@@ -257,8 +271,8 @@ class VisualModelOBJExporter(Exporter):
             text += f"g {model.getName()}\nusemtl mat{count}\n{formats.obj(mesh, first)}"
             materials += f"newmtl mat{count}\nillum 4\n"
             first += len(position)
-        replace(f"{base}.obj", text)
-        replace(f"{base}.mtl", materials)
+        self.save(f"{base}.obj", text)
+        self.save(f"{base}.mtl", materials)
 
 
 class BlenderExporter(Exporter):

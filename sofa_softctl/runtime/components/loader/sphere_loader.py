@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl._internal.wrong_file import wrong_file
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.core.data.types import Reals, Vector, Vectors
@@ -34,6 +35,9 @@ class SphereLoader(MeshLoader):
             raise SceneError(
                 f"{describe(self.filename.where)}: {reason}{self._missing()}"
             ) from error
+        with open(path, "rb") as file:
+            if wrong := wrong_file(file.read(1024)):
+                raise self.fault(f"reads {path}: expected spheres, but this {wrong}.")
         for number, line in enumerate(lines, 2):
             words = line.split()
             if words[:1] != ["sphe"]:

@@ -10,9 +10,14 @@ import numpy as np
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.helper import repository
+from sofa_softctl.runtime.helper.strictness import complain
 
 _WITHOUT_DEVICES = "_softctl_without_devices"
 """Mark of the root of a scene that only is a copy of another one: it must not write anything."""
+
+
+_FILES = "_softctl_files"
+"""Files that are written in a run, with the paths of their writers, kept at the root."""
 
 
 class FileComponent(Component):
@@ -26,6 +31,8 @@ class FileComponent(Component):
     listening = Bool(True, "Receive events.")
 
     _folder = ""
+    first = True
+    """Whether nothing was written in this run to the file that it claimed last."""
 
     def added(self) -> None:
         """Remember the folder of the scene."""
@@ -34,6 +41,26 @@ class FileComponent(Component):
     def path_of(self, name: str) -> str:
         """Where a file is to be written."""
         return os.path.join(self._folder, name)
+
+    def claims(self, path: str) -> bool:
+        """Take a file for itself, once a run; False, with a warning, where another one writes it.
+
+        `first` is then whether nothing was written to it in this run.
+        """
+        assert self._context is not None
+        owners: dict[str, str] = self._context.getRoot().__dict__.setdefault(_FILES, {})
+        self.first = path not in owners
+        owner = owners.setdefault(path, self.getPathName())
+        if owner == self.getPathName():
+            return True
+        complain(
+            self,
+            self.fault(
+                f"writes nothing to '{path}', as {owner} writes it: one would overwrite the other. "
+                "Give each a file name of its own."
+            ),
+        )
+        return False
 
     def find(self, name: str) -> str:
         """Where a file is read from: the scene's folder, or those of DataRepository."""

@@ -54,7 +54,10 @@ class Monitor(FileComponent):
         nodes = self._nodes()
         base = self.path_of(self.fileName.get() or self.getName())
         for what, (ending, name, words) in _FILES.items():
-            if not self._data[f"Export{what}"].get():
+            if not self._data[f"Export{what}"].get() or not self.claims(f"{base}{ending}"):
+                continue
+            self._paths[name] = f"{base}{ending}"
+            if not self.first:  # in reinit(): the file goes on
                 continue
             try:
                 with open(f"{base}{ending}", "w", encoding="ascii") as file:
@@ -63,8 +66,7 @@ class Monitor(FileComponent):
                     file.write("".join(f"{node} " for node in nodes) + "\n")
             except OSError as error:
                 complain(self, self.fault(f"cannot write '{base}{ending}' ({error.strerror})."))
-                continue
-            self._paths[name] = f"{base}{ending}"
+                del self._paths[name]
 
     def _nodes(self) -> list[int]:
         count = self._state.count

@@ -59,9 +59,11 @@ class WriteState(FileComponent):
             self._begin(self.path_of(self.filename.get()))
 
     def _begin(self, path: str) -> None:
-        """Empty the file."""
+        """Empty the file, unless it was begun in this run."""
+        if not self.claims(path):
+            return
         try:
-            with open(path, "wb"):
+            with open(path, "wb" if self.first else "ab"):
                 self._path = path
         except OSError as error:
             complain(self, self.fault(f"cannot write '{path}' ({error.strerror})."))
@@ -72,7 +74,7 @@ class WriteState(FileComponent):
         self._look, self._energy = self.keperiod.get(), 0.0
 
     def reinit(self) -> None:
-        """Begin anew."""
+        """Begin with the first time again, in the same file or a new 'filename'."""
         self.init()
 
     def handle(self, event: Event) -> None:
