@@ -1,4 +1,4 @@
-"""The body that a node belongs to, and its size."""
+"""The body that a node belongs to, its size, elements and cables."""
 
 from __future__ import annotations
 
@@ -58,3 +58,21 @@ def box_of(node: Any) -> np.ndarray:
     ]
     x = np.concatenate([np.empty((0, 3)), *points])
     return np.array([x.min(axis=0), x.max(axis=0)]) if len(x) else np.zeros((2, 3))
+
+
+def elements_of(topology: Any, kind: str) -> np.ndarray:
+    """Elements of a kind, shape (n, width); n = 0 where it has none."""
+    data = topology.findData(kind)
+    width = {"triangles": 3, "hexahedra": 8}.get(kind, 4)
+    return np.array([] if data is None else data.value, dtype=int).reshape(-1, width)
+
+
+def cable_components(nodes: list[Any]) -> list[Any]:
+    """The cables of a scene."""
+    entries = (entry for node in nodes for entry in node.objects)
+    return [
+        entry
+        for entry in entries
+        if entry.getClassName().startswith("Cable")
+        and all(map(entry.findData, ("indices", "pullPoint", "hasPullPoint")))
+    ]

@@ -1,4 +1,4 @@
-"""Condition of a scene's bodies while it runs: torn apart, turned inside out, gone.
+"""Condition of a scene while it runs: bodies torn apart, turned inside out, gone; cables that push.
 
 A finite element model goes on with numbers that mean nothing once elements are inverted or a body
 has exploded, so such a run must not count as good.
@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.errors import DivergedError
+from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
+from sofa_softctl.units import Units, symbol
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class ConditionSettings:
     displacement_tolerance: float = 0.05
     """Shortfall of an imposed displacement or growth of volume, by it or by a tenth of the length
     or volume at rest, up to which it counts as reached [-]."""
+    pushing_ratio_min: float = 1e-3
+    """Pushing force of a cable, by its largest force so far, from which on it counts [-]."""
     travel_max: float = 0.5
     """Motion in a step by the size of a body, above which it passes other bodies unseen [-]."""
     distance_max: float = 10.0
@@ -38,10 +42,10 @@ class ConditionSettings:
 
 
 class Finding(NamedTuple):
-    """A sentence about a body."""
+    """A sentence about a body or an actuator."""
 
     text: str
-    """What happened to which body, when, and what to do."""
+    """What happened to which one, when, and what to do."""
     is_failure: bool
     """The motion is not that of the robot, so the run must not count as good."""
 
@@ -83,6 +87,47 @@ class _Drive:
             f"{self.component.getClassName()} '{self.component.getPathName()}' imposes a "
             f"{self.quantity} of {imposed:.4g}, and at the end there are {measured:.4g}: a limit "
             "of its own, or the body, lets no more."
+        )
+
+
+@dataclass
+class _PushingCable:
+    """A cable that no inverse controller drives, which judges its own, and how far it pushed."""
+
+    component: Any
+    steps: int = 0
+    pushing_steps: int = 0
+    multiplier_min: float = 0.0
+    """Least multiplier, negative where it pushes."""
+    multiplier_max: float = 0.0
+    """Largest size of a multiplier."""
+    time: float = 0.0
+    """Time of the least one [time]."""
+
+    def step(self, time: float, ratio_min: float) -> None:
+        """Note the multiplier of a step that ends at a time."""
+        multiplier = float(self.component.force.value)
+        self.steps += 1
+        self.multiplier_max = max(self.multiplier_max, abs(multiplier))
+        if multiplier < -ratio_min * self.multiplier_max:
+            self.pushing_steps += 1
+        if multiplier < self.multiplier_min:
+            self.multiplier_min, self.time = multiplier, time
+
+    def text(self, root: Any, units: Units | None) -> str:
+        """Return a sentence if it pushed, else ''; one whose minForce is negative may, as a rod."""
+        least = self.component.minForce
+        if not self.pushing_steps or (least.isSet() and float(least.value) < 0.0):
+            return ""
+        try:
+            factor = effort_factor(root, self.component)
+        except SceneError:  # nothing moves what it acts on
+            return ""
+        return (
+            f"{self.component.getPathName()} pushed in {self.pushing_steps} of {self.steps} steps, "
+            f"with up to {-self.multiplier_min / factor:.3g} {symbol(units, 'force')} at "
+            f"t = {self.time:.4g}, which a cable cannot. Give it minForce=0: it then goes slack; "
+            "or a negative one for a rod."
         )
 
 
@@ -129,13 +174,19 @@ class Condition:
     Args:
         root: Root of an initialised scene, on either backend.
         time: Present time [time].
+        units: Units that the scene declares.
         settings: Numbers.
     """
 
     def __init__(
-        self, root: Any, time: float = 0.0, settings: ConditionSettings | None = None
+        self,
+        root: Any,
+        time: float = 0.0,
+        *,
+        units: Units | None = None,
+        settings: ConditionSettings | None = None,
     ) -> None:
-        self._root = root
+        self._root, self._units = root, units
         self._settings = settings or ConditionSettings()
         self._gravity = np.asarray(root.gravity.value, dtype=float)
         self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
@@ -146,6 +197,7 @@ class Condition:
     def restart(self, time: float) -> None:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
+        self._cables = [_PushingCable(cable) for cable in _undriven_cables(self._root)]
         self._steps = 0
 
     def step(self, time: float) -> None:
@@ -157,6 +209,8 @@ class Condition:
         self._steps += 1
         for drive in self._drives:
             drive.step()
+        for cable in self._cables:
+            cable.step(time, self._settings.pushing_ratio_min)
         if self._steps % self._settings.steps_between_checks == 0:
             self.check(time)
 
@@ -186,13 +240,15 @@ class Condition:
                 raise DivergedError(finding.text)
 
     def findings(self) -> list[Finding]:
-        """Return what is wrong with bodies and imposed displacements, as of the last check."""
-        shortfalls = (
-            drive.shortfall(self._settings.displacement_tolerance) for drive in self._drives
-        )
+        """Return what is wrong with bodies, imposed displacements and cables so far."""
+        tolerance = self._settings.displacement_tolerance
+        texts = [
+            *(drive.shortfall(tolerance) for drive in self._drives),
+            *(cable.text(self._root, self._units) for cable in self._cables),
+        ]
         return [
             *(finding for watched in self._bodies for finding in self._findings(watched)),
-            *(Finding(text, False) for text in shortfalls if text),
+            *(Finding(text, False) for text in texts if text),
         ]
 
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
@@ -286,6 +342,25 @@ def _watch(body: Body) -> _WatchedBody:
 
 def _objects(root: Any) -> Iterator[Any]:
     return (entry for node in nodes_of(root) for entry in node.objects)
+
+
+def _attributes(entry: Any) -> dict[str, Any]:
+    """Python's attributes alone; SOFA would look for a Data of that name."""
+    return getattr(entry, "__dict__", {})
+
+
+def _undriven_cables(root: Any) -> list[Any]:
+    """Cables of a scene but those that an inverse controller drives."""
+    driven = [
+        component
+        for entry in _objects(root)
+        for component in getattr(_attributes(entry).get("driven"), "components", ())
+    ]
+    return [
+        entry
+        for entry in _objects(root)
+        if entry.getClassName() == "CableConstraint" and entry not in driven
+    ]
 
 
 def _drive_of(entry: Any) -> _Drive | None:

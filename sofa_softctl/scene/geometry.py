@@ -11,6 +11,7 @@ import numpy as np
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.record import Record
 from sofa_softctl.runtime.components.topology.parts import faces_of_hexahedra
+from sofa_softctl.scene.body import cable_components, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.scene.material import Material, material_from, material_of
@@ -188,17 +189,6 @@ def body_states(nodes: list[Any]) -> Iterator[tuple[Any, Any]]:
             break
 
 
-def cable_components(nodes: list[Any]) -> list[Any]:
-    """The cables of a scene."""
-    entries = (entry for node in nodes for entry in node.objects)
-    return [
-        entry
-        for entry in entries
-        if entry.getClassName().startswith("Cable")
-        and all(map(entry.findData, ("indices", "pullPoint", "hasPullPoint")))
-    ]
-
-
 def is_obstacle(state: Any) -> bool:
     """Whether it can be touched, and nothing moves it."""
     models = [e for e in state.getContext().objects if e.getClassName().endswith("CollisionModel")]
@@ -216,13 +206,6 @@ def _is_skin(node: Any) -> bool:
         for kind in ("tetrahedra", "hexahedra")
         if "Topology" in entry.getClassName()
     )
-
-
-def elements_of(topology: Any, kind: str) -> np.ndarray:
-    """Elements of a kind, shape (n, width); n = 0 where it has none."""
-    data = topology.findData(kind)
-    width = {"triangles": 3, "hexahedra": 8}.get(kind, 4)
-    return np.array([] if data is None else data.value, dtype=int).reshape(-1, width)
 
 
 def surface_of(topology: Any) -> np.ndarray:

@@ -15,7 +15,6 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.record.file import INTERRUPTED
 from sofa_softctl.scene.condition import Finding
 from sofa_softctl.scene.provenance import provenance
-from sofa_softctl.scene.pushing_cables import PushingCables
 from sofa_softctl.scene.report import History, Summary
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
@@ -156,7 +155,7 @@ def run(
         KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
         DivergedError: The state became NaN or infinite, or a body exploded.
     """
-    watcher, cables = Watcher(session), PushingCables(session.root)
+    watcher = Watcher(session)
     seconds = []
     first: dict[str, float] = {}
     begin = session.step_count
@@ -168,7 +167,6 @@ def run(
                 session.step()
                 seconds.append(perf_counter() - start)
                 watcher.look(session)
-                cables.look(session.time)
                 if on_step is not None:
                     on_step(done)
                 if done == 1 and steps > 1:
@@ -203,10 +201,7 @@ def run(
             for one, history in histories
             if (said := one.summary(history)) is not None
         },
-        findings=[
-            *session.condition.findings(),
-            *(Finding(text, False) for text in cables.warnings(session.units)),
-        ],
+        findings=session.condition.findings(),
         units={name: symbol(session.units, name) for name in QUANTITIES},
         interrupted=bool(stopped),
         stopped_by=stopped,

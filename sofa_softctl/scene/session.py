@@ -23,9 +23,8 @@ from sofa_softctl.scene.cleanup import clean_up, is_interrupt
 from sofa_softctl.scene.condition import Condition
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
-from sofa_softctl.scene.plausibility.gathered import gathered_warnings
 from sofa_softctl.scene.plausibility.names import unread_parameters
-from sofa_softctl.scene.plausibility.strict import strict_start
+from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
 from sofa_softctl.scene.streams import write_rows
@@ -95,7 +94,7 @@ class Session:
         animate = partial(self._simulation.animate, self.root)
         self._animate: Callable[[float], None] = self._sofa.animate if self._sofa else animate
         self.step_count = 0
-        self.condition = Condition(self.root, self.time)
+        self.condition = Condition(self.root, self.time, units=self.units)
         self._writer: RecordWriter | None = None
         self._channels: list[DataChannel] = []
         self._streaming: list[Any] = []

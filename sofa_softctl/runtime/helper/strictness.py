@@ -1,7 +1,8 @@
-"""Whether what SOFA warns of is an error."""
+"""Where a user wants more, or less, than SOFA: warnings as errors, and its defects mended."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,9 @@ from sofa_softctl.runtime.helper import message
 
 _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
 _FOUND: ContextVar[list[SceneError] | None] = ContextVar("found", default=None)
+DEFECTS_VARIABLE = "SOFTCTL_SOFA_DEFECTS"
+"""Environment variable: 1 gives SOFA's numbers also where they are those of a defect (the page
+docs/explanation/where-we-differ.md has them)."""
 
 
 @contextmanager
@@ -54,3 +58,8 @@ def complain(sender: Any, error: SceneError, then: str = "") -> None:
     if (found := _FOUND.get()) is not None:
         found.append(error)
     message.warning(sender, f"{error}{then}")
+
+
+def keeps_sofa_defects() -> bool:
+    """Return True if a user asks for SOFA's numbers, defects included."""
+    return os.environ.get(DEFECTS_VARIABLE, "0") not in ("", "0")

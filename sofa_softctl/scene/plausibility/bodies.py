@@ -1,16 +1,38 @@
-"""The bodies of a scene: independent states, with what acts on them."""
+"""The bodies of a scene: independent states, with what acts on them; warnings about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.scene.body import box_size
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.scene.body import box_size, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.geometry import elements_of
+
+
+class StartWarning(NamedTuple):
+    """Something implausible, for `Sofa.msg_warning`."""
+
+    component: Any
+    """Component or node that it is about."""
+    text: str
+    """What and where, the number, what was expected, and what to do."""
+
+
+def at(component: Any) -> str:
+    """`scenes/trunk.py:41: CableConstraint '/trunk/left/cable'`; SOFA does not know the line."""
+    where = getattr(component, "_where", None)
+    line = f"{describe(where)}: " if where is not None else ""
+    kind = component.getClassName() if hasattr(component, "getClassName") else "Node"
+    return f"{line}{kind} '{component.getPathName()}'"
+
+
+def point(position: np.ndarray) -> str:
+    """A point as a text."""
+    return f"[{', '.join(f'{value:.4g}' for value in position)}]"
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.scene.plausibility.bodies import bodies_of
+from sofa_softctl.scene.plausibility.bodies import StartWarning, bodies_of
 from sofa_softctl.scene.plausibility.contacts import contact_warnings
-from sofa_softctl.scene.plausibility.gravity import gravity_warnings
+from sofa_softctl.scene.plausibility.gravity import gravity_warnings, response_warnings
 from sofa_softctl.scene.plausibility.holding import holding_warnings
-from sofa_softctl.scene.plausibility.materials import material_warnings
-from sofa_softctl.scene.plausibility.meshes import mesh_warnings
+from sofa_softctl.scene.plausibility.materials import material_warnings, mesh_warnings
 from sofa_softctl.scene.plausibility.names import name_warnings
 from sofa_softctl.scene.plausibility.points import point_warnings
-from sofa_softctl.scene.plausibility.response import response_warnings
 from sofa_softctl.scene.plausibility.solvers import solver_warnings
-from sofa_softctl.scene.plausibility.warning import StartWarning
 from sofa_softctl.units import Units
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import box_size
+from sofa_softctl.scene.body import box_size, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.geometry import elements_of
-from sofa_softctl.scene.plausibility.warning import StartWarning, at
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 
 ALARM_RATIO_MAX = 2.0
 """Distance at which contacts are looked for by the size of the smallest moving body, above which

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.scene.plausibility.warning import point
+from sofa_softctl.scene.plausibility.bodies import point
 
 FAR = 5.0
 """A goal further from its effector than so many sizes of the robot is warned of."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.plausibility.bodies import Body, gravity_of
-from sofa_softctl.scene.plausibility.warning import StartWarning, at
+from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
 from sofa_softctl.scene.sofa.animate import controllers_of
 
 FIXED = ("FixedProjectiveConstraint", "FixedConstraint")

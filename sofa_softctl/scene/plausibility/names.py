@@ -11,7 +11,7 @@ from typing import Any
 
 from sofa_softctl._internal.suggestions import nearest
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.plausibility.warning import StartWarning, at
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 from sofa_softctl.scene.sofa.animate import controllers_of
 
 EVENTS = """

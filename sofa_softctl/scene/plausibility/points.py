@@ -9,14 +9,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.skin import Skin, measured, skin_of
-from sofa_softctl.scene.body import body_size
+from sofa_softctl.scene.body import body_size, cable_components, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.geometry import cable_components, elements_of
-from sofa_softctl.scene.plausibility.warning import StartWarning, at, point
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 
 PULL_DISTANCE_MAX = 5.0
 """Distance of a pull point from its cable by the size of the body, above which it is warned of."""
@@ -32,6 +30,8 @@ _LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)])
 """Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
 REVERSED = -0.8
 """Cosine of the angle between two pieces of a cable below which it turns back on itself [-]."""
+BLOCK = 256
+"""Points that are compared with all others at once, which bounds the memory that it takes."""
 _PRESSED = "SurfacePressure"
 """How the names of components begin that press on a surface."""
 
@@ -60,18 +60,13 @@ class CarrierMesh:
         return edges
 
     @cached_property
-    def tree(self) -> cKDTree:
-        """Its nodes, for the nearest one."""
-        return cKDTree(self.x)
-
-    @cached_property
     def skin(self) -> Skin:
         """Its boundary."""
         return skin_of(Mesh(self.x, tetrahedra=self.elements))
 
     def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
-        distance, nearest = self.tree.query(x)
+        distance, nearest = _nearest(self.x, x)
         return distance, self.edges[nearest]
 
     def is_outside(self, x: np.ndarray) -> np.ndarray:
@@ -107,6 +102,21 @@ def point_warnings(root: Any) -> list[StartWarning]:
                 if carrier is not None and not found:
                     found += _off_boundary(entry, x, carrier)
     return found
+
+
+def _nearest(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distance of each x to the nearest of some points, and its number, shapes (p,).
+
+    By matrix products, a block at a time: loading SciPy's trees takes longer.
+    """
+    centre = points.mean(axis=0)  # which keeps cancellation small
+    points, x = points - centre, x - centre
+    nearest = np.empty(len(x), dtype=int)
+    squares = (points**2).sum(axis=1)
+    for start in range(0, len(x), BLOCK):
+        block = x[start : start + BLOCK]
+        nearest[start : start + BLOCK] = (squares - 2.0 * block @ points.T).argmin(axis=1)
+    return np.asarray(np.linalg.norm(x - points[nearest], axis=1)), nearest
 
 
 def _visual_of(node: Any) -> Any:
@@ -206,8 +216,8 @@ def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[Start
         return []
     walls = x[np.unique(skin.triangles)]
     corners = carrier.x[carrier.skin.triangles]
-    boundary = cKDTree(np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3))
-    distance, nearest = boundary.query(walls)
+    boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
+    distance, nearest = _nearest(boundary, walls)
     lengths = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).mean(axis=1)
     edge = lengths[nearest // len(_LATTICE)]
     ratio = float(np.median(distance / edge))

@@ -7,8 +7,7 @@ from typing import Any
 
 from sofa_softctl.scene.body import box_size
 from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.plausibility.bodies import Body
-from sofa_softctl.scene.plausibility.warning import StartWarning, at
+from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
 
 RESIDUAL_RATIO_MAX = 0.5
 """Tolerance of conjugate gradients above which hardly an iteration is needed [-]."""

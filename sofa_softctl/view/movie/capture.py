@@ -9,14 +9,9 @@ import numpy as np
 
 from sofa_softctl._internal import colors
 from sofa_softctl.errors import SoftctlError
+from sofa_softctl.scene.body import cable_components, elements_of
 from sofa_softctl.scene.channels import own_state
-from sofa_softctl.scene.geometry import (
-    body_states,
-    cable_components,
-    elements_of,
-    is_obstacle,
-    surface_of,
-)
+from sofa_softctl.scene.geometry import body_states, is_obstacle, surface_of
 from sofa_softctl.scene.session import Session
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (

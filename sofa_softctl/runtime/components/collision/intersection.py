@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.collision.models import (
 )
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
-from sofa_softctl.runtime.helper.sofa_defects import keeps_sofa_defects
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.contact.proximity import (
     LOCAL_MIN_DISTANCE,
     MIN_PROXIMITY,
@@ -123,7 +123,7 @@ class MinProximityIntersection(Intersection):
     """Closest points, without cones: stable for what lies flat, many contacts at corners.
 
     Departure: a sphere touches a line where the line is nearest; in SOFA v25.06 it does as far from
-    the line's other end, so that a ball on an edge is thrown aside (see `sofa_defects`).
+    the line's other end, so that a ball on an edge is thrown aside (see `keeps_sofa_defects`).
     """
 
     method = MIN_PROXIMITY

@@ -19,8 +19,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vectors,
 )
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.sofa_defects import keeps_sofa_defects
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
@@ -248,7 +247,7 @@ class CableConstraint(CableModel):
 
     `displacement` is that at the start of the step, one step behind, as in SoftRobots. Departure:
     `maxDispVariation` counts from the present length; from that `displacement`, as in SoftRobots,
-    half of it would come out (see `sofa_defects`).
+    half of it would come out (see `keeps_sofa_defects`).
     """
 
     value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
