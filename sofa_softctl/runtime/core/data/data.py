@@ -360,7 +360,7 @@ class Data(metaclass=DataClass):
         try:
             return self._convert(value, where)
         except SceneError as error:
-            if whole and np.ndim(value) > 1 and isinstance(value, np.ndarray):
+            if whole and isinstance(value, np.ndarray) and value.ndim > 1:
                 raise
             taken = self.type.salvage(value, self.owner, self._value)
             complain(self.owner, error, f" It counts as {_short(taken)}.")
