@@ -256,7 +256,7 @@ class Base:
             for table in (self.__dict__.get("_data", {}), self.__dict__.get("_links", {})):
                 if real in table:
                     return table[real]
-        hint = did_you_mean(name, [*type(self).data_names, *self._method_names()])
+        hint = did_you_mean(name, [*type(self).data_names, *self._method_names(name)])
         raise AttributeError(f"{type(self).__name__} has no attribute or Data '{name}'.{hint}")
 
     def __getitem__(self, name: str) -> Any:
@@ -307,9 +307,11 @@ class Base:
         return SceneError(f"{describe(self._where)}: {self.describe()} {problem}")
 
     @classmethod
-    def _method_names(cls) -> list[str]:
-        """Public methods in SOFA's words, for messages."""
-        return [name for name in dir(cls) if name[0] != "_" and "_" not in name]
+    def _method_names(cls, name: str) -> list[str]:
+        """For messages: public methods in SOFA's words, if the name looks like one of them."""
+        if not name.startswith(("add", "create", "find", "get", "is", "remove", "set")):
+            return []
+        return [entry for entry in dir(cls) if entry[0] != "_" and "_" not in entry]
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
         """Target of a link, None when there is none."""

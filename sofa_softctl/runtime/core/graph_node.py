@@ -208,7 +208,7 @@ class GraphNode(BaseNode, Context):
             if name in _LINKS:
                 return self.findLink(name)
             names = [entry.getName() for entry in (*self.objects, *self.children)]
-            hint = did_you_mean(name, [*names, *self._data, *self._method_names()])
+            hint = did_you_mean(name, [*names, *self._data, *self._method_names(name)])
             raise AttributeError(
                 f"Node '{self.getPathName()}' has no Data, object or child '{name}'.{hint} "
                 f"It holds: {', '.join(names) or 'nothing'}."

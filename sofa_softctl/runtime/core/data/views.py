@@ -63,11 +63,15 @@ class DataContainer(_Sized):
 
     def __getitem__(self, index: Any) -> Any:
         value = self.get()
-        found = self.value[index]
-        if self.type.read_only or self.type.computed or not isinstance(found, np.ndarray):
+        found = value[index]
+        if not isinstance(found, np.ndarray):
             return found
-        part = value[index].view(Part)
-        if np.may_share_memory(part, value):  # else a copy: of a list of indices
+        if found.base is None:  # a copy: of a list of indices
+            return found
+        part = found.view(Part)
+        if self.type.read_only or self.type.computed:
+            part.setflags(write=False)
+        else:
             part._data = self
         return part
 
