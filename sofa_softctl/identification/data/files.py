@@ -15,12 +15,15 @@ from sofa_softctl.identification.problem import Problem
 from sofa_softctl.record.record import Record, column_names, read_record
 from sofa_softctl.units import of_columns
 
+TABLES = (".csv", ".tsv", ".txt", ".lvm")
+"""Suffixes of tables."""
+
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
     """The recording of a problem's signals in a file.
 
     Args:
-        path: FILE.csv or FILE.mcap.
+        path: FILE.mcap, or a table.
         problem: Declares the columns and the sample rate.
         planned: A motion that is not measured yet: columns of outputs may be absent.
 
@@ -29,12 +32,14 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
         RecordError: The MCAP file cannot be read.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".mcap"):
-        raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
+    if suffix not in (*TABLES, ".mcap"):
+        raise IdentificationError(
+            f"{path}: expected a recording in .mcap, or a table ({', '.join(TABLES)})."
+        )
     problem = Problem.checked(problem)
     if suffix == ".mcap" and (recording := problem.from_record(path)) is not None:
         return _with_notes(recording, read_record(path))
-    table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)
+    table = read_mcap(path, problem) if suffix == ".mcap" else read_csv(path)
     return assemble(table, problem.inputs, problem.channels, rate=problem.rate, planned=planned)
 
 
