@@ -53,11 +53,9 @@ def regular(
     elif not USUAL[0] <= step <= USUAL[1]:
         notes = [f"samples are {step:.4g} s apart: is the unit of the time column right?"]
     jitter = np.abs(steps / step - counts)
-    own = fit_step(time, numbers)[0] if rate is None else 1.0 / rate
-    phase = time - numbers * own
-    stamp = (
-        np.abs(phase - np.sort(phase)[len(phase) // 2]) / step
-    )  # a drift of clocks moves stamps, not intervals
+    phase = time - numbers * (step if rate is None else 1.0 / rate)
+    # Drift of a clock moves stamps, and not intervals; jitter of two stamps adds up in an interval.
+    stamp = np.abs(phase - np.sort(phase)[len(phase) // 2]) / step
     uneven = (jitter > JITTER) & (np.maximum(stamp[1:], stamp[:-1]) > JITTER)
     if uneven.any():
         k = int(np.where(uneven, jitter, 0.0).argmax())
