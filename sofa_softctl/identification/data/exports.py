@@ -18,7 +18,7 @@ from sofa_softctl.identification.data.units import dimension, spelled
 Rows = list[tuple[int, list[str]]]
 """Number of a line, and its cells."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+,")
-_UNNAMED = re.compile(r"\*?\d+|")
+_DIGIT = re.compile(r"[+-]?[.,]?\d")
 
 
 @dataclass
@@ -61,18 +61,23 @@ def _plain(lines: list[str]) -> Sheet:
     if len(rows) < 2:
         return Sheet([], rows)
     usual = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
-    first = next(k for k, (_, cells) in enumerate(rows) if len(cells) == usual)
-    if first and (first + 1 == len(rows) or all(map(is_number, rows[first][1]))):
-        first = 0  # no header of that many cells
-    (line, header), below = rows[first], rows[first + 1 :]
-    notes = [f"read with '{_NAMES[delimiter]}' between cells"] if delimiter != "," else []
-    if first:
-        notes.append(f"{first} lines above its header are not read: '{','.join(rows[0][1])[:40]}'")
-    if _is_row_of_units(below):
-        units = below[0][1]
-        header = [f"{name} [{units[k]}]" if units[k] else name for k, name in enumerate(header)]
-        below = below[1:]
-    return Sheet(header, below, line, notes)
+    fitting = [k for k, (_, cells) in enumerate(rows) if len(cells) == usual]
+    begin = next((k for k in fitting if _has_numbers(rows[k][1])), len(rows))
+    texts = [k for k in fitting if k < begin]
+    notes = [f"read with '{_NAMES.get(delimiter, delimiter)}' between cells"] * (delimiter != ",")
+    if not texts:  # no header of that many cells
+        return Sheet(rows[0][1], rows[1:], rows[0][0], notes)
+    units = next((k for k in texts[1:] if _is_row_of_units(rows[k][1])), None)
+    times = (k for k in texts if any("time" in cell.lower() for cell in rows[k][1]))
+    first = texts[texts.index(units) - 1] if units is not None else next(times, texts[0])
+    header = rows[first][1]
+    if units is not None:
+        of = [cell.strip("[]()") for cell in rows[units][1]]
+        header = [f"{name} [{of[k]}]" if of[k] else name for k, name in enumerate(header)]
+    last = texts[-1] if units is not None or first != texts[0] else first
+    if left := [rows[k][1] for k in range(last + 1) if k not in (first, units)]:
+        notes.append(f"{len(left)} lines beside its header are not read: '{left[0][0][:40]}'")
+    return Sheet(header, rows[last + 1 :], rows[first][0], notes)
 
 
 _NAMES = {";": ";", "\t": "tab", ",": ","}
@@ -97,12 +102,13 @@ def _cells(lines: Iterable[tuple[int, str]], delimiter: str) -> Rows:
     found = []
     reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
     for row in reader:
-        cells = [cell.strip() for cell in row]
+        cells = [cell.strip().replace("\u2212", "-") for cell in row]
         if delimiter != ",":
             cells = [c.replace(",", ".") if _DECIMAL_COMMA.fullmatch(c) else c for c in cells]
         if any(cells):
             found.append((numbers[reader.line_num - 1], cells))
-    return found
+    width = max((k + 1 for _, cells in found for k, cell in enumerate(cells) if cell), default=0)
+    return [(number, cells[:width]) for number, cells in found]  # without delimiters at the ends
 
 
 def _is_comment(line: str) -> bool:
@@ -122,10 +128,15 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def _is_row_of_units(rows: Rows) -> bool:
-    cells = [cell.strip("[]()") for cell in rows[0][1]] if rows else []
+def _has_numbers(cells: list[str]) -> bool:
+    begin = [cell for cell in cells if _DIGIT.match(cell) or is_number(cell)]  # dates as well
+    return bool(begin) and 2 * len(begin) >= sum(map(bool, cells))
+
+
+def _is_row_of_units(cells: list[str]) -> bool:
+    cells = [cell.strip("[]()") for cell in cells]
     known = [cell for cell in cells if cell and dimension(spelled(cell))]
-    return bool(known) and len(known) == sum(map(bool, cells)) and not _count_numbers(cells)
+    return len(known) > 1 or (bool(known) and len(known) == sum(map(bool, cells)))
 
 
 # -- layouts of programs --------------------------------------------------------------------------

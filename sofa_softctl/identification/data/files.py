@@ -17,6 +17,20 @@ from sofa_softctl.units import of_columns
 
 TABLES = (".csv", ".tsv", ".txt", ".lvm")
 """Suffixes of tables."""
+_EXCEL = " Save the table as CSV."
+EXPORTS = {
+    ".xlsx": _EXCEL,
+    ".xls": _EXCEL,
+    ".ods": _EXCEL,
+    ".mat": " In MATLAB: writetable(struct2table(data), 'data.csv').",
+    ".c3d": " Export the take as CSV or TSV, in Motive, QTM or Nexus.",
+    ".tdms": " In LabVIEW, write a text file (.lvm), or export it with npTDMS.",
+    ".db3": " Export the topics of the bag, such as with PlotJuggler, as CSV.",
+    ".bag": " Write its topics as CSV: rostopic echo -b FILE.bag -p /topic > topic.csv.",
+    ".npz": " Write the arrays with numpy.savetxt, units in the header.",
+    ".json": " Write a table, a column for each signal.",
+}
+"""What makes a table of other files, by their suffix."""
 
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
@@ -35,6 +49,7 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
     if suffix not in (*TABLES, ".mcap"):
         raise IdentificationError(
             f"{path}: expected a recording in .mcap, or a table ({', '.join(TABLES)})."
+            f"{EXPORTS.get(suffix, '')}"
         )
     problem = Problem.checked(problem)
     if suffix == ".mcap" and (recording := problem.from_record(path)) is not None:

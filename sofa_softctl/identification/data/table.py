@@ -16,6 +16,8 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +85,11 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
                 f"{len(cells)}.{_comma_hint(cells, names)}"
             )
     for column, name in enumerate(names):
+        if any(word in name.lower() for word in ("time", "date")) and (
+            stamps := _seconds([cells[column] for _, cells in lines[1:]])
+        ):
+            columns[name], units[name] = np.array(stamps), "s"
+            continue
         try:
             columns[name] = np.array(
                 [_number(c[column], f"{path}, line {n}, '{name}'") for n, c in lines[1:]]
@@ -156,10 +163,37 @@ def with_time(table: Table) -> Table:
     return replace(table, columns=columns, units=units, notes=tuple(notes))
 
 
+def _seconds(cells: Sequence[str]) -> list[float]:
+    """Seconds of dates and times of day; empty where a cell is none."""
+    for form in _FORMS:
+        try:
+            read = datetime.fromisoformat if not form else partial(_strptime, form=form)
+            dates = [read(cell.replace(",", ".")) for cell in cells]
+        except ValueError:
+            continue
+        first = dates[0]
+        since = first.replace(tzinfo=first.tzinfo or UTC).timestamp() if first.year > 1900 else 0.0
+        return [since + (date - first).total_seconds() for date in dates]
+    return []
+
+
+def _strptime(text: str, form: str) -> datetime:
+    return datetime.strptime(text, form)
+
+
+_FORMS = (
+    "", "%H:%M:%S.%f", "%H:%M:%S", "%d.%m.%Y %H:%M:%S.%f", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M",
+    "%Y-%m-%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y %H:%M:%S.%f",
+    "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S.%f %p", "%m/%d/%Y %I:%M:%S %p",
+)  # fmt: skip
+"""Forms of dates and times; the first: ISO 8601."""
+_MISSING = ("nan", "na", "n/a", "#n/a", "null", "none", "-", "--", "")
+"""Cells without a number, in lower case."""
 _TIMES = {
     "t": "", "time": "", "times": "", "__time": "", "%time": "", "timestamp": "", "time_s": "s",
     "time_ms": "ms", "time_us": "us", "time_ns": "ns", "x_value": "s", "elapsed time": "",
-    "zeit": "", "temps": "",
+    "zeit": "", "temps": "", "date": "", "datetime": "", "date/time": "", "date time": "",
+    "sampletimefine": "us",
 }  # fmt: skip
 """Names of columns of times in lower case, and the unit that a name implies."""
 _STAMPS = (
@@ -220,7 +254,7 @@ def _comma_hint(cells: list[str], names: list[str]) -> str:
 
 def _number(cell: str, where: str) -> float:
     try:
-        value = float(cell) if cell else math.nan
+        value = math.nan if cell.lower() in _MISSING else float(cell)
     except ValueError:
         raise IdentificationError(
             f"{where}: expected a number, or nothing where none was measured. Got: '{cell}'."

@@ -209,6 +209,54 @@ def test_spreadsheets(read, text, encoding):
     assert_has(table, "x", "mm", [1.5, 1.7])
 
 
+LOGGERS = {
+    "a logger with four lines of header": (
+        '"TOA5","68","CR30","68","Std.22"\n"TIMESTAMP","RECORD","p","x","diag"\n'
+        '"TS","RN","kPa","mm","unitless"\n"","","Smp","Smp","Smp"\n'
+        '"2025-06-07 13:00:00.05",1,100.1,1.5,0\n"2025-06-07 13:00:00.07",2,100.2,1.7,"NAN"\n'
+    ),
+    "empty lines and units": (
+        " ;;;;\n ;;;;\ndate;x;p;T;i\n    ;mm;kPa;C;A\n;;;;\n"
+        "01.01.2025 00:00:00,00;1,5;2;3;4\n01.01.2025 00:00:00,02;1,7;4;5;6\n"
+    ),
+    "a race car": (
+        '"Format","CSV File"\n"Venue","x"\n"Duration","12.3"\n\n"Time","x","Speed"\n"s","mm","km/h"'
+        '\n\n"0.00","1.5","1.0"\n"0.02","1.7","2"\n'
+    ),
+    "an inertial sensor": (
+        "sep=,\nMeasurement Tag:,abc\nPacketCounter,SampleTimeFine,x [mm]\n"
+        "1,1000,1.5\n2,21000,1.7\n"
+    ),
+    "a log of a terminal": (
+        "=~=~=~= log 2025.03.04 11:12:13 =~=~=~=\ntime_ms,p [kPa],x [mm]\n0,1,1.5\n20,1,1.7\n"
+    ),
+    "a data frame with its index": ",time [s],x [mm]\n0,0.0,1.5\n1,0.02,1.7\n",
+    "delimiters at the ends": "time [s],x [mm],\n0.0,1.5,\n0.02,1.7,\n",
+    "times of day": "Time,x [mm]\n11:12:13.020,1.5\n11:12:13.040,1.7\n",
+}
+
+
+@pytest.mark.parametrize("text", LOGGERS.values(), ids=LOGGERS)
+def test_loggers(read, text):
+    table = read(text)
+    size = {"s": 1.0, "ms": 1e-3, "us": 1e-6}[table.units["time"]]
+    np.testing.assert_allclose(np.diff(table.columns["time"]) * size, 0.02, atol=1e-6)
+    assert_has(table, "x", "mm", [1.5, 1.7])
+
+
+def test_words_for_missing_numbers_and_minus_signs_of_typesetters(read):
+    table = read("time [s];x [mm]\n0,0;\u22121,5\n0,1;n/a\n0,2;#N/A\n")
+    np.testing.assert_array_equal(table.columns["x"], [-1.5, np.nan, np.nan])
+
+
+def test_a_labview_file_with_notes_and_commas_between_cells(read):
+    text = LVM.replace("Separator\tTab", "Separator\tComma").replace("COLUMNS", "One")
+    text = text.replace("\nChannels", "\nNotes\tX values guaranteed valid\nChannels")
+    table = read(text.replace("\t", ",") + "0.0,2,1.5\n0.1,3,1.6\n")
+    assert_has(table, "bend", "deg", [1.5, 1.6])
+    assert_has(table, "time", "s", [0.0, 0.1])
+
+
 def test_degree_signs_and_newton_metres_are_units(read):
     table = read("time [s],b [°],m [Nm],a [m/s²]\n0,1,2,3\n", encoding="cp1252")
     assert [table.units[name] for name in ("b", "m", "a")] == ["deg", "N m", "m/s^2"]
