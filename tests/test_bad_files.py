@@ -52,8 +52,8 @@ COMMANDS = {
     "scene": (".py", ["run", "FILE"]),
     "plugin": (".py", ["components", "--plugin", "FILE"]),
 }
-MCAP = "expected an MCAP file. Got a"
-SQLITE = "Choose another file."
+MCAP = ("expected an MCAP file. Got a", "this is a zip archive")
+SQLITE = ("Choose another file.", "this is")
 MESSAGES = {
     "info mcap": MCAP,
     "record export": MCAP,
@@ -61,14 +61,26 @@ MESSAGES = {
     "playback": MCAP,
     "plan": MCAP,
     "identify mcap": MCAP,
-    "identify csv": ("expected a header such as 'time [s], b1 [rad]'", "expected text in UTF-8"),
+    "identify csv": (
+        "expected a header such as 'time [s], b1 [rad]'",
+        "expected text in UTF-8",
+        "expected a table of values, but this is",
+        "there is no column",
+    ),
     "goal": ("needs at least two rows of time", "expected text in UTF-8", "got '????"),
     "info library": SQLITE,
     "library query": SQLITE,
     "library build": SQLITE,
     "info corners": SQLITE,
-    "urdf": "is not a URDF file: expected XML with a <robot>",
-    "mesh": ("expected '# vtk DataFile Version'", "expected a mesh, got an empty file"),
+    "urdf": (
+        "is not a URDF file: expected XML with a <robot>",
+        "expected a URDF file, but this is",
+    ),
+    "mesh": (
+        "expected '# vtk DataFile Version'",
+        "expected a mesh, got an empty file",
+        "expected a mesh, but this is",
+    ),
     "scene": ("has no function createScene(root)", "is no Python file: expected text", "hello"),
     "plugin": ("is no Python file: expected text", "hello", "source.py"),
 }

@@ -99,6 +99,7 @@ class Session:
         self._channels: list[DataChannel] = []
         self._streaming: list[Any] = []
         self._graph: Any = None  # of the channels
+        self._recorded: set[Path] = set()
         self._failure = ""
         self._recording_seconds = 0.0
 
@@ -235,6 +236,13 @@ class Session:
                 "controller with numbers or texts as Data."
             )
         self._writer = RecordWriter(path, as_texts(provenance(self)), overwrite=overwrite)
+        if self._writer.path in self._recorded:
+            self.backend.Sofa.msg_warning(
+                self.name,
+                f"'{self._writer.path}' was recorded by this session before: that recording is "
+                "replaced. Give each a name of its own.",
+            )
+        self._recorded.add(self._writer.path)
         self._streaming = [one for one in self.controllers if _streams(one)]
         for controller in self._streaming:
             list(controller.streams())  # rows from before it

@@ -213,6 +213,16 @@ def test_a_study_of_which_no_run_can_succeed_is_refused(tmp_path, workers, chang
     assert not list((tmp_path / "bar.study").glob("rows/*"))
 
 
+def test_exporters_of_a_scene_are_named_before_a_batch(tmp_path, workers, caplog):
+    path = written(tmp_path)
+    exporter = '    made.body.addObject("MeshExporter", name="out", exportEveryNumberOfSteps=1)\n'
+    scene = tmp_path / "bar.py"
+    scene.write_text(scene.read_text().replace("    time.sleep(pause)\n", exporter))
+    done(path, workers)
+    (text,) = [r.getMessage() for r in caplog.records if "exporters" in r.getMessage()]
+    assert "/body/out: in a batch, exporters and monitors" in text and "[keep] record" in text
+
+
 def test_a_scene_that_cannot_be_loaded_is_refused(tmp_path, workers):
     path = written(tmp_path)
     (tmp_path / "bar.py").write_text("import nothing_of_that_name\n")

@@ -73,3 +73,12 @@ def test_the_report_says_when_it_came_and_went(record):
     assert "late/dofs.position begins at t = 0.04." in texts
     assert "late/dofs.position ends at t = 0.07." in texts
     assert not any("not finite" in text for text in texts)
+
+
+def test_a_session_that_records_to_one_file_twice_is_warned(tmp_path, caplog):
+    session = Session(small_scene, backend="embedded")
+    for _ in range(2):
+        with session.recording(tmp_path / "run.mcap"):
+            session.step()
+    (text,) = [r.getMessage() for r in caplog.records if "recorded by this session" in r.message]
+    assert "run.mcap' was recorded by this session before: that recording is replaced" in text

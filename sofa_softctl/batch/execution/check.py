@@ -19,6 +19,12 @@ from sofa_softctl.batch.execution.output import captured
 from sofa_softctl.batch.measures import check_function, check_measures, is_function
 from sofa_softctl.batch.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
+from sofa_softctl.runtime.helper import message
+
+_WRITERS = (
+    "VTKExporter", "MeshExporter", "STLExporter", "VisualModelOBJExporter", "Monitor", "WriteState",
+)  # fmt: skip
+"""Components that write files."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Probe:
     """Files that a run reads."""
     problem: str = ""
     """Why no run of it can succeed; empty: nothing is known against it."""
+    writers: tuple[str, ...] = ()
+    """Paths of exporters and monitors of its scene."""
 
 
 def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
@@ -48,6 +56,13 @@ def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
         return _named_files(study.scenario)
     if found.problem:
         raise StudyError(f"The study '{study.name}': {found.problem}")
+    if found.writers:
+        message.warning(
+            study.name,
+            f"{', '.join(found.writers)}: in a batch, exporters and monitors of the embedded "
+            "runtime write nothing; in SOFA, each run overwrites what the one before wrote. Keep "
+            "recordings, [keep] record = 'all', and export those.",
+        )
     return found.sources
 
 
@@ -60,19 +75,21 @@ def _named_files(scenario: Scenario) -> tuple[str, ...]:
 def probe(scenario: Scenario, run: Run) -> Probe:
     """Load the scene of a run, do one step, and look for its measures."""
     problem = ""
+    writers: tuple[str, ...] = ()
     file = scenario.scene or scenario.function.rpartition(":")[0]
     with isolated(), captured(), files_read(file) as sources:
         try:
             if scenario.function:
                 _check_function(scenario, run)
             else:
-                _check_scene(scenario, run)
+                writers = _check_scene(scenario, run)
         except StudyError as error:
             problem = str(error)
-    return Probe(tuple(sorted(sources)), problem)
+    return Probe(tuple(sorted(sources)), problem, writers)
 
 
-def _check_scene(scenario: Scenario, run: Run) -> None:
+def _check_scene(scenario: Scenario, run: Run) -> tuple[str, ...]:
+    """Check the scene; paths of its exporters and monitors."""
     from sofa_softctl.scene.backend import find_backend
     from sofa_softctl.scene.loader import arguments_of, load_scene
 
@@ -93,14 +110,14 @@ def _check_scene(scenario: Scenario, run: Run) -> None:
         except (Exception, SystemExit) as error:
             raise _not_loaded("the file of measures", text.rpartition(":")[0], error) from error
     try:
-        _check_step(scenario, own, data)
+        return _check_step(scenario, own, data)
     except StudyError:
         raise
     except (Exception, SystemExit):
-        return  # its row says so
+        return ()  # its row says so
 
 
-def _check_step(scenario: Scenario, own: dict[str, Any], data: dict[str, Any]) -> None:
+def _check_step(scenario: Scenario, own: dict[str, Any], data: dict[str, Any]) -> tuple[str, ...]:
     from sofa_softctl.scene.run import run as run_steps
     from sofa_softctl.scene.run import step_count
 
@@ -112,6 +129,8 @@ def _check_step(scenario: Scenario, own: dict[str, Any], data: dict[str, Any]) -
         set_data(session, data)
         summary, _ = run_steps(session, 1)
         check_measures(scenario.measures, summary)
+        entries = [entry for node in session.nodes() for entry in node.objects]
+        return tuple(e.getPathName() for e in entries if e.getClassName() in _WRITERS)
 
 
 def _check_function(scenario: Scenario, run: Run) -> None:

@@ -15,12 +15,29 @@ from sofa_softctl.identification.problem import Problem
 from sofa_softctl.record.record import Record, column_names, read_record
 from sofa_softctl.units import of_columns
 
+TABLES = (".csv", ".tsv", ".txt", ".lvm")
+"""Suffixes of tables."""
+_EXCEL = " Save the table as CSV."
+EXPORTS = {
+    ".xlsx": _EXCEL,
+    ".xls": _EXCEL,
+    ".ods": _EXCEL,
+    ".mat": " In MATLAB: writetable(struct2table(data), 'data.csv').",
+    ".c3d": " Export the take as CSV or TSV, in Motive, QTM or Nexus.",
+    ".tdms": " In LabVIEW, write a text file (.lvm), or export it with npTDMS.",
+    ".db3": " Export the topics of the bag, such as with PlotJuggler, as CSV.",
+    ".bag": " Write its topics as CSV: rostopic echo -b FILE.bag -p /topic > topic.csv.",
+    ".npz": " Write the arrays with numpy.savetxt, units in the header.",
+    ".json": " Write a table, a column for each signal.",
+}
+"""What makes a table of other files, by their suffix."""
+
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
     """The recording of a problem's signals in a file.
 
     Args:
-        path: FILE.csv or FILE.mcap.
+        path: FILE.mcap, or a table.
         problem: Declares the columns and the sample rate.
         planned: A motion that is not measured yet: columns of outputs may be absent.
 
@@ -29,12 +46,15 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
         RecordError: The MCAP file cannot be read.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".mcap"):
-        raise IdentificationError(f"{path}: expected a recording in .csv or .mcap.")
+    if suffix not in (*TABLES, ".mcap"):
+        raise IdentificationError(
+            f"{path}: expected a recording in .mcap, or a table ({', '.join(TABLES)})."
+            f"{EXPORTS.get(suffix, '')}"
+        )
     problem = Problem.checked(problem)
     if suffix == ".mcap" and (recording := problem.from_record(path)) is not None:
         return _with_notes(recording, read_record(path))
-    table = read_csv(path) if suffix == ".csv" else read_mcap(path, problem)
+    table = read_mcap(path, problem) if suffix == ".mcap" else read_csv(path)
     return assemble(table, problem.inputs, problem.channels, rate=problem.rate, planned=planned)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -15,10 +15,12 @@ from sofa_softctl.identification.data.sampling import bridge, regular
 from sofa_softctl.identification.data.signal_checks import input_notes, sensor_notes
 from sofa_softctl.identification.data.table import TIME, Table
 from sofa_softctl.identification.data.unit_checks import check_size
-from sofa_softctl.identification.data.units import factor
+from sofa_softctl.identification.data.units import SIZES, factor
 
 LARGEST = 1e30
 """Larger magnitudes are refused, in any unit."""
+CLOCKS_APART = 1e-4
+"""Least difference of the speeds of two clocks for a note [-]."""
 UNUSED = 20
 """Most unused columns for a note on them; records of whole scenes have thousands."""
 
@@ -63,6 +65,7 @@ def assemble(
             another rate, inputs have long gaps, or numbers are implausible.
     """
     _check_columns(table, inputs, channels, planned)
+    table = without_repeated_rows(table)
     names = list(dict.fromkeys(one.name for one in (*inputs, *channels)))
     units = {one.name: one.unit for one in (*channels, *inputs)}
     _check_numbers(table, names)
@@ -79,6 +82,9 @@ def assemble(
     notes[:0] = table.notes
     doubts: list[str] = []
     extra = [name for name in table.columns if name not in names and name != TIME]
+    if table.faults:
+        notes.append(f"columns without numbers, which are not used: {some(list(table.faults))}")
+    notes += other_clocks(table, extra)
     if 0 < len(extra) <= UNUSED:
         notes.append(f"columns that are not used: {some(extra)}")
     if not planned:
@@ -120,13 +126,16 @@ def _check_columns(
 ) -> None:
     needed = [TIME, *(one.name for one in inputs)]
     needed += [] if planned else [one.name for one in channels]
+    for name in (name for name in needed if name in table.faults):
+        raise IdentificationError(table.faults[name])
     for name in needed:
         if name not in table.columns:
             unit = next((one.unit for one in (*inputs, *channels) if one.name == name), "s")
             raise IdentificationError(
                 f"{table.name}: there is no column '{name} [{unit}]'."
                 f"{did_you_mean(name, list(table.columns))} It has: "
-                f"{some(list(table.columns), near=name)}. "
+                f"{some(list(table.columns), near=name)}"
+                f"{' (' + table.notes[0] + ')' if table.notes else ''}. "
                 "--template FILE.csv writes a file with all columns."
             )
 
@@ -179,10 +188,55 @@ def _times(table: Table) -> np.ndarray:
         )
     if len(time) < 2:
         raise IdentificationError(f"{table.name}: expected at least two times. Got {len(time)}.")
-    if (back := np.diff(time) <= 0.0).any():
+    steps = np.diff(time)
+    if (back := steps < 0.0).any():
         k = int(back.argmax()) + 1
         raise IdentificationError(
             f"{table.name}, {table.rows[k]}: the time {time[k]:.15g} s is not after "
-            f"{time[k - 1]:.15g} s of the row before. Sort rows by time, and leave out duplicates."
+            f"{time[k - 1]:.15g} s of the row before. Sort rows by time; where a clock was set "
+            "back, or two recordings follow each other, cut the file there."
+        )
+    if (same := steps == 0.0).any():
+        k = int(same.argmax()) + 1
+        count = int(same.sum())
+        raise IdentificationError(
+            f"{table.name}, {table.rows[k]}: the time {time[k]:.15g} s is not after "
+            f"{time[k - 1]:.15g} s of the row before{f', like {count - 1} more' * (count > 1)}. "
+            "Leave out duplicates; where stamps were rounded, export more digits."
         )
     return time
+
+
+def without_repeated_rows(table: Table) -> Table:
+    """The table without rows that are all alike to the one before, which loggers write twice."""
+    values = np.column_stack([table.columns[name] for name in table.columns])
+    alike = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    kept = np.concatenate(([True], ~alike.all(axis=1)))
+    if TIME not in table.columns or kept.all():
+        return table
+    count = int((~kept).sum())
+    note = f"{count} row{'s' * (count > 1)} alike to the one before, with the same time, left out"
+    return replace(
+        table,
+        columns={name: values[kept] for name, values in table.columns.items()},
+        rows=tuple(row for row, keep in zip(table.rows, kept, strict=True) if keep),
+        notes=(*table.notes, note),
+    )
+
+
+def other_clocks(table: Table, names: Sequence[str]) -> list[str]:
+    """Notes on further columns of times whose clock runs at another speed than that of 'time'."""
+    notes, scale = [], factor(table.units[TIME], "s", TIME)
+    time = table.columns[TIME] * scale
+    for name in names:
+        is_time = any(word in name.lower() for word in ("time", "stamp", "clock"))
+        other = table.columns[name] * SIZES["time"].get(table.units[name], scale)
+        if not is_time or len(other) < 3 or not (np.diff(other) > 0.0).all():
+            continue
+        speed = (other[-1] - other[0]) / (time[-1] - time[0])
+        if 0.5 < speed < 2.0 and abs(speed - 1.0) > CLOCKS_APART:
+            notes.append(
+                f"'{name}' is of another clock, which runs {100.0 * (speed - 1.0):+.2g} % against "
+                "'time': take care that all columns are stamped by one of them"
+            )
+    return notes

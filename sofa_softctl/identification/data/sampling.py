@@ -11,6 +11,10 @@ GAP = 5
 """Longest gap of an input that is interpolated linearly, in samples."""
 RATE_OFF = 2e-3
 """Largest relative difference between the sample rate and that of the model."""
+RATE_NEAR = 0.05
+"""The same where intervals are so uneven that samples cannot be counted."""
+RAGGED = 0.05
+"""Share of uneven intervals from which on they cannot."""
 JITTER = 0.3
 """Largest jitter of a sample, relative to the time step."""
 NOTED = 0.01
@@ -41,25 +45,30 @@ def regular(
     """
     steps = np.diff(time)
     step = float(np.median(steps))
+    counts = np.maximum(np.rint(steps / step), 1.0).astype(int)
+    numbers = np.concatenate(([0], np.cumsum(counts)))
     notes = []
     if rate is not None:
-        _check_rate(1.0 / step, rate, where)
+        _check_rate(time, numbers, 1.0 / step, rate, where)
     elif not USUAL[0] <= step <= USUAL[1]:
         notes = [f"samples are {step:.4g} s apart: is the unit of the time column right?"]
-    counts = np.maximum(np.rint(steps / step), 1.0).astype(int)
     jitter = np.abs(steps / step - counts)
-    uneven = jitter > JITTER
+    phase = time - numbers * (step if rate is None else 1.0 / rate)
+    # Drift of a clock moves stamps, and not intervals; jitter of two stamps adds up in an interval.
+    stamp = np.abs(phase - np.sort(phase)[len(phase) // 2]) / step
+    uneven = (jitter > JITTER) & (np.maximum(stamp[1:], stamp[:-1]) > JITTER)
     if uneven.any():
-        k = int(jitter.argmax())
+        k = int(np.where(uneven, jitter, 0.0).argmax())
         text = (
             f"samples are uneven: {steps[k]:.4g} s after t = {time[k]:g} s, {step:.4g} s elsewhere"
         )
         if rate is not None:
             raise IdentificationError(
-                f"{where}: {text}. The model steps at {rate:g} Hz: resample the recording."
+                f"{where}: {text}. The model steps at {rate:g} Hz: resample the recording, or "
+                "record the device's times, not those at which the computer got its numbers."
             )
         return time, values.copy(), [*notes, f"{text}; the times of the file are kept"]
-    at = np.concatenate(([0], np.cumsum(counts)))
+    at = numbers
     grid = time[0] + np.arange(at[-1] + 1) * step if rate is None else None
     filled = np.full((at[-1] + 1, values.shape[1]), np.nan)
     filled[at] = values
@@ -109,8 +118,32 @@ def bridge(
     return filled, [f"{name}: {count} missing sample{'s' * (count > 1)} interpolated"]
 
 
-def _check_rate(found: float, rate: float, where: str) -> None:
-    if abs(found / rate - 1.0) <= RATE_OFF:
+def fit_step(time: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
+    """Time between samples, as the slope of time over the samples' numbers.
+
+    The median of the intervals scatters by the jitter of single stamps, the slope by that over the
+    number of samples.
+
+    Returns:
+        The step [s], and its relative standard deviation.
+    """
+    centred = numbers - numbers.mean()
+    square = float(centred @ centred)
+    step = float(centred @ (time - time.mean())) / square
+    off = time - time.mean() - step * centred
+    return step, float(np.sqrt(off @ off / max(len(time) - 2, 1) / square)) / step
+
+
+def _check_rate(
+    time: np.ndarray, numbers: np.ndarray, usual: float, rate: float, where: str
+) -> None:
+    """Refuse another rate; `usual`: that of most intervals [Hz], which uneven ones do not move."""
+    step, scatter = fit_step(time, numbers)
+    found = 1.0 / step
+    is_other = abs(found / rate - 1.0) > max(RATE_OFF, 3.0 * scatter)
+    ragged = np.abs(np.diff(time) * usual - np.diff(numbers)) > JITTER  # so that counts are wrong
+    near = RATE_OFF if ragged.mean() < RAGGED else RATE_NEAR
+    if not is_other or abs(usual / rate - 1.0) <= near:
         return
     unit = nearest(rate / found, "s")
     hint = (

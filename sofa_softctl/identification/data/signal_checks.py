@@ -7,6 +7,7 @@ rounded ones, are not judged.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -89,8 +90,14 @@ def visible_noise(y: np.ndarray, deviation: float) -> bool:
         return False
     d = np.diff(y, n=3)
     d = np.clip(d, *(np.median(d) + 5.0 * np.median(np.abs(d)) * np.array([-1.0, 1.0])))
-    level = 1.4826 * float(np.median(np.abs(d))) / np.sqrt(20.0)
-    return level > VISIBLE * deviation and float(d[1:] @ d[:-1]) < -0.3 * float(d @ d)
+    return noise_level(y) > VISIBLE * deviation and float(d[1:] @ d[:-1]) < -0.3 * float(d @ d)
+
+
+def noise_level(y: np.ndarray) -> float:
+    """Standard deviation of white noise that third differences show; 0 for fewer than 4 numbers."""
+    return (
+        1.4826 * float(np.median(np.abs(np.diff(y, n=3)))) / math.sqrt(20.0) if len(y) > 3 else 0.0
+    )
 
 
 def _longest_run(y: np.ndarray) -> tuple[int, int]:

@@ -6,27 +6,34 @@
     0.01, 0.130,
 
 A header of names with units, one row for each time; empty cells and `nan` are missing samples.
+What other programs write is read as far as `exports` knows it.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
+from sofa_softctl._internal.wrong_file import wrong_file
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.data.units import alike
+from sofa_softctl.identification.data.exports import is_number, read_sheet
+from sofa_softctl.identification.data.units import alike, spelled
 
 TIME = "time"
 """Name of the column of times."""
 _HEADER = re.compile(r"^(?P<name>.*[^\s\[])(\s+|(?!\[\d+\]$))\[(?P<unit>[^\[\]]*)\]$")
 """A name and its unit; the [0] of 'effort[0]' is an index."""
+_ROUND = re.compile(r"^(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)$")
+"""The same in round brackets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +50,8 @@ class Table:
     """Source of each row, for messages: "line 7"."""
     notes: tuple[str, ...] = ()
     """Notes for the user on how it was read."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """Columns that hold no numbers, such as a status, with what is wrong."""
 
 
 def read_csv(path: str | os.PathLike[str]) -> Table:
@@ -51,17 +60,8 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
     Raises:
         IdentificationError: It cannot be read, or a cell is not a number.
     """
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = list(_lines(csv.reader(file, skipinitialspace=True)))
-    except OSError as error:
-        raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
-    except UnicodeDecodeError as error:
-        raise IdentificationError(
-            f"{path}: expected text in UTF-8. Got: {error}. Save the table as CSV in UTF-8."
-        ) from error
-    except csv.Error as error:
-        raise IdentificationError(f"{path}: is not a text file of values ({error}).") from error
+    sheet = read_sheet(_text(path), str(path))
+    lines = sheet.rows if not sheet.header else [(sheet.line, sheet.header), *sheet.rows]
     if len(lines) < 2:
         got = "one line that is no comment" if lines else "no line that is no comment"
         raise IdentificationError(
@@ -69,20 +69,140 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
             f"Got {got}."
         )
     number, header = lines[0]
-    if all(map(_is_number, header)):
+    if all(map(is_number, header)):
         raise IdentificationError(
             f"{path}, line {number}: expected a header, the name and unit of each column, such as "
             f"'time [s], b1 [rad]'. Got numbers: '{', '.join(header)}'. Write it above them; "
             "--template FILE.csv writes one with all columns."
         )
-    units = _units(header, f"{path}, line {number}")
-    values = np.array([_numbers(cells, units, f"{path}, line {line}") for line, cells in lines[1:]])
-    return Table(
+    where = f"{path}, line {number}"
+    names, units, faults = _units(header, where)
+    columns: dict[str, np.ndarray] = {}
+    for line, cells in lines[1:]:
+        if len(cells) != len(names):
+            raise IdentificationError(
+                f"{path}, line {line}: expected {len(names)} cells, as in the header. Got "
+                f"{len(cells)}.{_comma_hint(cells, names)}"
+            )
+    for column, name in enumerate(names):
+        if any(word in name.lower() for word in ("time", "date")) and (
+            stamps := _seconds([cells[column] for _, cells in lines[1:]])
+        ):
+            columns[name], units[name] = np.array(stamps), "s"
+            continue
+        try:
+            columns[name] = np.array(
+                [_number(c[column], f"{path}, line {n}, '{name}'") for n, c in lines[1:]]
+            )
+        except IdentificationError as error:
+            faults.setdefault(name, str(error))
+    for name in faults:
+        columns.pop(name, None)
+    table = Table(
         name=str(path),
-        columns=dict(zip(units, values.T, strict=True)),
+        columns=columns,
         units=units,
         rows=tuple(f"line {line}" for line, _ in lines[1:]),
+        notes=tuple(sheet.notes),
+        faults=faults,
     )
+    return with_time(table)
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    """The text of a file, in UTF-8, UTF-16 with its mark, or as Windows writes it."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise IdentificationError(f"{path}: cannot be read ({error.strerror}).") from error
+    if wrong := wrong_file(data[:1024]):
+        raise IdentificationError(f"{path}: expected a table of values, but this {wrong}.")
+    try:
+        utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff") and not len(data) % 2
+        text = data.decode("utf-16" if utf16 else "utf-8-sig")
+        if not utf16 or "\n" in text:
+            return text
+        data.decode()
+    except UnicodeDecodeError as error:
+        text = data.decode("cp1252", "replace")
+        if "\ufffd" not in text and all(c.isprintable() or c in "\t\r\n" for c in text):
+            return text
+        raise IdentificationError(
+            f"{path}: expected text in UTF-8. Got: {error}. Save the table as CSV in UTF-8."
+        ) from error
+    return text
+
+
+def with_time(table: Table) -> Table:
+    """The table with a column of times, which other programs call by other names.
+
+    Numbers of a clock that counts from 1970 begin at 0, and have the unit that their size shows.
+    """
+    columns, units, notes = dict(table.columns), dict(table.units), list(table.notes)
+    if TIME not in columns and TIME not in table.faults:
+        for seconds, rest in _STAMPS:
+            if seconds in columns and rest in columns:
+                first = columns[seconds][0]
+                columns[TIME] = columns[seconds] - first + 1e-9 * columns[rest]
+                units[TIME] = "s"
+                notes.append(f"times are '{seconds}' and '{rest}', from {first:.0f} s on")
+                break
+        else:
+            found = next((n for n in columns if n.lower().strip() in _TIMES), None)
+            if found is not None:
+                columns[TIME] = columns[found]
+                units[TIME] = units[found] or _TIMES[found.lower().strip()]
+                notes.append(f"times are those of '{found}'")
+    if TIME in columns and np.isfinite(columns[TIME]).any():
+        first = float(columns[TIME][np.isfinite(columns[TIME])][0])
+        unit = next((unit for least, unit in _EPOCHS if first > least), "")
+        if unit and units[TIME] in ("", unit):
+            columns[TIME] = columns[TIME] - first
+            units[TIME] = unit
+            notes.append(f"times in {unit} since 1970 begin at 0, which was {first:.0f} {unit}")
+    return replace(table, columns=columns, units=units, notes=tuple(notes))
+
+
+def _seconds(cells: Sequence[str]) -> list[float]:
+    """Seconds of dates and times of day; empty where a cell is none."""
+    for form in _FORMS:
+        try:
+            read = datetime.fromisoformat if not form else partial(_strptime, form=form)
+            dates = [read(cell.replace(",", ".")) for cell in cells]
+        except ValueError:
+            continue
+        first = dates[0]
+        since = first.replace(tzinfo=first.tzinfo or UTC).timestamp() if first.year > 1900 else 0.0
+        return [since + (date - first).total_seconds() for date in dates]
+    return []
+
+
+def _strptime(text: str, form: str) -> datetime:
+    return datetime.strptime(text, form)
+
+
+_FORMS = (
+    "", "%H:%M:%S.%f", "%H:%M:%S", "%d.%m.%Y %H:%M:%S.%f", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M",
+    "%Y-%m-%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y %H:%M:%S.%f",
+    "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S.%f %p", "%m/%d/%Y %I:%M:%S %p",
+)  # fmt: skip
+"""Forms of dates and times; the first: ISO 8601."""
+_MISSING = ("nan", "na", "n/a", "#n/a", "null", "none", "-", "--", "")
+"""Cells without a number, in lower case."""
+_TIMES = {
+    "t": "", "time": "", "times": "", "__time": "", "%time": "", "timestamp": "", "time_s": "s",
+    "time_ms": "ms", "time_us": "us", "time_ns": "ns", "x_value": "s", "elapsed time": "",
+    "zeit": "", "temps": "", "date": "", "datetime": "", "date/time": "", "date time": "",
+    "sampletimefine": "us",
+}  # fmt: skip
+"""Names of columns of times in lower case, and the unit that a name implies."""
+_STAMPS = (
+    ("header.stamp.sec", "header.stamp.nanosec"), ("header.stamp.secs", "header.stamp.nsecs"),
+    ("/header/stamp/sec", "/header/stamp/nanosec"), ("sec", "nanosec"),
+)  # fmt: skip
+"""Columns of seconds and billionths."""
+_EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"), (1e8, "s"))
+"""Least time since 1970 in a unit, and the unit: 1e8 s were in 1973."""
 
 
 def template(name: str, inputs: Sequence[Channel], channels: Sequence[Channel], dt: float) -> str:
@@ -105,47 +225,36 @@ def template(name: str, inputs: Sequence[Channel], channels: Sequence[Channel], 
     return "\n".join(lines) + "\n"
 
 
-def _lines(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line that is neither empty nor a comment."""
-    for number, row in enumerate(reader, start=1):
-        cells = [cell.strip() for cell in row]
-        if any(cells) and not cells[0].startswith("#"):
-            yield number, cells
-
-
-def _units(header: list[str], where: str) -> dict[str, str]:
-    """Name and unit of each column."""
+def _units(header: list[str], where: str) -> tuple[list[str], dict[str, str], dict[str, str]]:
+    """Name of each column, units by name, and what is wrong with names."""
+    names: list[str] = []
     units: dict[str, str] = {}
+    faults: dict[str, str] = {}
     for cell in header:
         if ";" in cell or "\t" in cell:
             raise IdentificationError(f"{where}: expected commas between cells. Got: '{cell}'.")
-        found = _HEADER.match(cell)
+        found = _HEADER.match(cell) or _ROUND.match(cell)
         name = found["name"] if found else cell
         if name in units:
-            raise IdentificationError(f"{where}: there are two columns '{name}'.")
-        units[name] = found["unit"].strip() or "-" if found else ""
-    return units
+            faults[name] = f"{where}: there are two columns '{name}'."
+        names.append(name)
+        units[name] = spelled(found["unit"].strip()) or "-" if found else ""
+    return names, units, faults
 
 
-def _numbers(cells: list[str], units: dict[str, str], where: str) -> list[float]:
-    if len(cells) != len(units):
-        raise IdentificationError(
-            f"{where}: expected {len(units)} cells, as in the header. Got {len(cells)}."
-        )
-    return [_number(cell, f"{where}, '{name}'") for cell, name in zip(cells, units, strict=True)]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+def _comma_hint(cells: list[str], names: list[str]) -> str:
+    """What a row with more cells than columns may have."""
+    if len(cells) != 2 * len(names):
+        return ""
+    return (
+        " Are these decimal commas? Between commas they cannot be told apart: write decimal "
+        "points, or semicolons between cells."
+    )
 
 
 def _number(cell: str, where: str) -> float:
     try:
-        value = float(cell) if cell else math.nan
+        value = math.nan if cell.lower() in _MISSING else float(cell)
     except ValueError:
         raise IdentificationError(
             f"{where}: expected a number, or nothing where none was measured. Got: '{cell}'."

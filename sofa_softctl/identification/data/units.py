@@ -7,7 +7,7 @@ import math
 from sofa_softctl.errors import IdentificationError
 
 SIZES = {
-    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0},
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
     "length": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6},
     "speed": {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3},
     "acceleration": {"m/s^2": 1.0, "mm/s^2": 1e-3},
@@ -26,6 +26,26 @@ SIZES = {
 """Size of each unit in the first unit of its dimension."""
 
 
+_SPELLINGS = {
+    "seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "millimeters": "mm",
+    "millimetres": "mm", "centimeters": "cm", "meters": "m", "metres": "m", "degrees": "deg",
+    "degree": "deg", "°": "deg", "º": "deg", "radians": "rad", "radian": "rad", "pascal": "Pa",
+    "pascals": "Pa", "kilopascal": "kPa", "newton": "N", "newtons": "N", "n·m": "N m",
+    "n*m": "N m", "n.m": "N m", "nm": "N m", "mnm": "mN m", "nmm": "N mm", "n.mm": "N mm",
+    "n·mm": "N mm", "volt": "V", "volts": "V", "ampere": "A", "amps": "A", "°/s": "deg/s",
+    "m/s²": "m/s^2", "m/s2": "m/s^2", "mm/s²": "mm/s^2", "mm/s2": "mm/s^2", "m³": "m^3",
+    "mm³": "mm^3", "µm": "um", "μm": "um", "rev/min": "rpm",
+}  # fmt: skip
+"""Units as other programs write them, in lower case."""
+_COUNTS = ("count", "counts", "pulse", "pulses", "tick", "ticks", "step", "steps")
+
+
+def spelled(unit: str) -> str:
+    """A unit as it is written here: 'Degrees' and '°' are 'deg'; others stay."""
+    unit = " ".join(unit.split())
+    return unit if dimension(unit) else _SPELLINGS.get(unit.lower(), unit)
+
+
 def quantity(number: str, unit: str) -> str:
     """A number with its unit; pure numbers, of unit '-', stand alone."""
     return number if unit in ("", "-", "1") else f"{number} {unit}"
@@ -42,7 +62,7 @@ def factor(declared: str, wanted: str, where: str) -> float:
     Raises:
         IdentificationError: The unit is unknown, or of another dimension.
     """
-    declared, wanted = " ".join(declared.split()), " ".join(wanted.split()) or "-"
+    declared, wanted = spelled(declared), " ".join(wanted.split()) or "-"
     if not declared:
         raise IdentificationError(
             f"{where} has no unit. Write it after the name: '... [{wanted}]', or one of: "
@@ -57,6 +77,11 @@ def factor(declared: str, wanted: str, where: str) -> float:
     if from_ is not None:
         raise IdentificationError(
             f"{where} is in [{declared}], a {from_}; expected [{wanted}], or one of: {fitting}."
+        )
+    if declared.lower() in _COUNTS and dimension(wanted) == "angle":
+        raise IdentificationError(
+            f"{where} is in [{declared}] of an encoder; expected [{wanted}]. Convert it: a "
+            "Dynamixel of the X series has 4096 a turn, so 1 is 0.0879 deg, and 2048 the middle."
         )
     known = ", ".join(unit for units in SIZES.values() for unit in units)
     raise IdentificationError(
@@ -118,3 +143,32 @@ def mistaken(ratio: float, unit: str, within: float) -> list[tuple[str, str]]:
         if best < math.log(within):
             return [pair for pair, size in some.items() if size < best + 1e-9]
     return []
+
+
+def usual_mistakes(ratio: float, unit: str) -> list[tuple[str, str]]:
+    """Pairs of declared and true unit that are often taken for each other, as of `mistaken`.
+
+    Those are degrees and radians, and steps of a thousand, within a factor of 3; the declared one
+    is `unit`.
+    """
+    sizes = SIZES.get(dimension(unit) or "", {})
+    if not (math.isfinite(ratio) and ratio > 0.0):
+        return []
+    off = {
+        (unit, true): abs(math.log(ratio * sizes[true] / sizes[unit]))
+        for true in sizes
+        if is_usual_mistake(unit, true)
+    }
+    best = min(off, key=lambda pair: off[pair], default=None)
+    return [best] if best is not None and off[best] < math.log(3.0) else []
+
+
+def is_usual_mistake(unit: str, other: str) -> bool:
+    """Whether two units of a dimension are often taken for each other."""
+    if {unit, other} == {"deg", "rad"}:
+        return True
+    sizes = SIZES.get(dimension(unit) or "", {})
+    if unit == other or other not in sizes or "deg" in (unit, other):
+        return False
+    thousands = math.log10(sizes[unit] / sizes[other]) / 3.0
+    return abs(thousands - round(thousands)) < 1e-6 and unit not in ("hPa", "mbar")

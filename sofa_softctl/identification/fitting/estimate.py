@@ -377,8 +377,10 @@ class _Fitting:
         self.fixed = self.fixed | (hidden & ~known)
         suspicious = [
             text
-            for fit in fits
-            for text in suspicious_channels(fit.measured, fit.outputs, fit.channels)
+            for fit, experiment in zip(fits, self.misfit.experiments, strict=True)
+            for text in suspicious_channels(
+                fit.measured, fit.outputs, fit.channels, experiment.inputs
+            )
         ]
         self.warnings += tuple(dict.fromkeys(suspicious))
         if self.warn is not None:

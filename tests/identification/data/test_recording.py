@@ -263,8 +263,8 @@ def test_records_of_runs_are_read_by_the_names_of_their_numbers(tmp_path, models
     assert found.inputs[:, 0] == pytest.approx([0.0, 1.0, 2.0, 3.0])
     assert found.outputs[:, 0] == pytest.approx([3.0, 4.0, 5.0, 6.0])
     assert "dofs.position[1].x has no unit in the record: taken as mm" in found.notes
-    with pytest.raises(IdentificationError, match=r"in .csv or .mcap"):
-        read_recording(tmp_path / "run.txt", models.LagProblem())
+    with pytest.raises(IdentificationError, match=r"in .mcap, or a table \(.csv"):
+        read_recording(tmp_path / "run.xlsx", models.LagProblem())
 
 
 def test_records_of_the_loops_scene_are_read_by_the_names_that_it_knows(tmp_path):

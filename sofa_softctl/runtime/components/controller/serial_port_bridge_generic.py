@@ -19,6 +19,8 @@ from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Text
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 
+_REDUNDANCY_MAX = 1000
+"""Most packets of a step: a line takes no more."""
 _WAIT = 0.02
 """Time for which a byte is waited for [s], as in SOFA."""
 _OPEN: WeakValueDictionary[str, SerialPortBridgeGeneric] = WeakValueDictionary()
@@ -139,7 +141,7 @@ class SerialPortBridgeGeneric(Component):
         if len(self.header.get()) < (2 if self.splitPacket.get() else 1):
             message.warning(self, "Problem with header size. Set default [255,254].")
             self.header.set(np.array(HEADER))
-        if self.redundancy.get() < 1:
+        if not 1 <= self.redundancy.get() <= _REDUNDANCY_MAX:
             message.warning(
                 self, "No valid number of packets set in redundancy, set automatically to 1."
             )

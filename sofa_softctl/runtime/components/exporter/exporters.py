@@ -15,6 +15,9 @@ from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
 
+_NUMBERS = "_softctl_file_numbers"
+"""See `Exporter.numbers`; kept at the root, as an exporter may be added anew."""
+
 
 class Exporter(FileComponent):
     """Writes a mesh file at the end of steps, or at the begin or end of the simulation."""
@@ -26,8 +29,6 @@ class Exporter(FileComponent):
     enable = Bool(True, "Write at all.")
 
     _steps = 0
-    _last = (-1, -1)
-    """Steps and number at the last writing."""
     _refused = False
     """Whether another component writes its files."""
 
@@ -35,6 +36,7 @@ class Exporter(FileComponent):
         """Settle the name of the file."""
         if not self.filename.get():
             self.filename.set(self.getName())
+        self._refused = self.writes and not self.claims(self.path_of(self.filename.get()))
 
     def handle(self, event: Event) -> None:
         """Write, where the event is one at which it writes."""
@@ -70,14 +72,22 @@ class Exporter(FileComponent):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         every = self.exportEveryNumberOfSteps.get()
         number = -(-self._steps // every) if every else 0
-        if not every or self._steps != self._last[0]:  # no file of this run is overwritten
-            number = max(number, self._last[1] + 1)
-        self._last = (self._steps, number)
+        numbers = self.numbers()  # no file of this run is overwritten
+        steps, last = numbers.get(path, ("", -1))
+        if not every or f"{id(self)} {self._steps}" != steps:
+            number = max(number, last + 1)
+        numbers[path] = (f"{id(self)} {self._steps}", number)
         return f"{path}{number:05d}" if every or number else path
 
+    def numbers(self) -> dict[str, tuple[str, int]]:
+        """Writer and number of the last file by the beginning of their names, in this run."""
+        assert self._context is not None
+        root: Any = self._context.getRoot()
+        found: dict[str, tuple[str, int]] = root.__dict__.setdefault(_NUMBERS, {})
+        return found
+
     def save(self, path: str, content: str | bytes) -> None:
-        """Write a file at once, unless another component writes it: see `replace`."""
-        self._refused = self._refused or not self.claims(path)
+        """Write a file at once, unless another component writes those of its name."""
         if not self._refused:
             replace(path, content)
 
@@ -153,19 +163,18 @@ class VTKExporter(Exporter):
     cellsDataFields = Texts([], "Numbers of elements.")
     overwrite = Bool(False, "Always the same file; else they are numbered.")
 
-    _files = 0
-
     def write(self) -> None:
         """See Exporter."""
         path, xml = self.path_of(self.filename.get()), self.XMLformat.get()
         base, dot, ending = path.rpartition(".")
         if not dot or ending not in (("vtu",) if xml else ("vtu", "vtk")):
             base, ending = path, "vtu"
-        number = "" if self.overwrite.get() else f"{'' if xml else '_'}{self._files}"
+        count = self.numbers().get(path, ("", -1))[1] + 1
+        number = "" if self.overwrite.get() else f"{'' if xml else '_'}{count}"
         mesh = self.mesh(_KINDS, self.position.get())
         arrays = [self._fields(self._data[f"{kind}DataFields"].get()) for kind in _PLACES]
         self.save(f"{base}{number}.{ending}", (formats.vtu if xml else formats.vtk)(mesh, *arrays))
-        self._files += 1
+        self.numbers()[path] = ("", count)
 
     def _fields(self, names: list[str]) -> dict[str, np.ndarray]:
         found = {}

@@ -146,3 +146,20 @@ def test_two_bytes_need_no_warning(root, port, caplog, monkeypatch):
 
 def test_an_array_that_is_written_in_place_is_held_too(root, port):
     sending(root, "SerialPortBridgeGeneric", port, "packetOut", [400, -4], in_place=True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"redundancy": 10**9}, {"redundancy": -3}, {"baudRate": -1}, {"baudRate": 10**12},
+        {"baudRate": "fast"}, {"port": ""}, {"port": "/dev/null"}, {"port": 5}, {"header": [256]},
+        {"header": "x"}, {"size": -1}, {"packetOut": [np.float32(3.0), np.uint8(4)]},
+    ],
+)  # fmt: skip
+def test_a_component_that_begins_with_odd_values_runs(root, port, data):
+    given = {"port": port, "baudRate": 115200, **DEVICES["SerialPortBridgeGeneric"], **data}
+    with strict(False):
+        root.addObject("SerialPortBridgeGeneric", **given)
+        simulation.init(root)
+        simulation.animateNSteps(root, 2, 0.01)
+        simulation.unload(root)

@@ -127,3 +127,16 @@ def test_a_file_that_two_components_write_is_said_once(root, moving, caplog, kin
         simulation.animateNSteps(root, 3, 0.01)
     (warning,) = [entry.message for entry in caplog.records if "writes nothing" in entry.message]
     assert "/two" in warning and "/one writes it" in warning
+
+
+@pytest.mark.parametrize("kind", ["VTKExporter", "MeshExporter"])
+def test_an_exporter_that_is_added_anew_goes_on_counting(root, moving, monkeypatch, kind):
+    contents = written(monkeypatch)
+    given = {"filename": "out", "exportEveryNumberOfSteps": 2, **WRITERS[kind]}
+    exporter = moving.addObject(kind, name="exporter", **given)
+    simulation.init(root)
+    simulation.animateNSteps(root, 4, 0.01)
+    moving.removeObject(exporter)
+    moving.addObject(kind, name="exporter", **given).init()
+    simulation.animateNSteps(root, 4, 0.01)
+    assert [len(texts) for texts in contents.values()] == [1] * 4
