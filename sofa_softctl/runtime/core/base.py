@@ -88,6 +88,9 @@ class Base:
         """The node from which its links are followed."""
         raise NotImplementedError
 
+    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
+        """Called before a scene or script sets a Data; the value is None where it is not known."""
+
     def data_changed(self, data: Data) -> None:
         """Called when a scene or script set a Data."""
 

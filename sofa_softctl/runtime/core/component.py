@@ -12,7 +12,9 @@ from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.data.types import Bool, Text
 
 if TYPE_CHECKING:
+    from sofa_softctl.runtime.core.data.data import Data
     from sofa_softctl.runtime.core.node import Node
+    from sofa_softctl.runtime.helper.source_line import Line
 
 
 _CATEGORIES = {
@@ -43,6 +45,8 @@ class Component(Base):
     category: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     """Other names of the class in scenes, older and newer ones."""
+    reads_data: ClassVar[str] = "step"
+    """When a change of its Data counts whose declaration says nothing; see `follows`."""
     _scripted: ClassVar[bool] = False
     """Whether it is a class of Python's."""
 
@@ -56,8 +60,9 @@ class Component(Base):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "init" in vars(cls):
-            cls.init = _noted(cls.init)  # type: ignore[assignment, method-assign]
+        for name in ("init", "reinit"):
+            if name in vars(cls):
+                setattr(cls, name, _noted(vars(cls)[name], name))
 
     def __init__(self, *args: Any, **values: Any) -> None:
         self._context: Node | None = self.__dict__.get("_context")  # the factory knows it already
@@ -110,6 +115,24 @@ class Component(Base):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Take over what `snapshot` gave."""
 
+    def follows(self, data: Data) -> str:
+        """When a change of a Data counts: in the next 'step', with 'reinit', at the 'start' alone.
+
+        The declaration says it (`Real(..., follows="reinit")`), or `reads_data` of the class.
+        """
+        kind = data.type
+        if kind.switch and self._data[kind.switch].get():
+            return "step"
+        return kind.follows or self.reads_data
+
+    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
+        """See Base: keep in mind what it will not follow."""
+        if not self._initialised or data.type.name not in type(self).data_types:
+            return
+        if self.follows(data) != "step" and self._context is not None:
+            if value is None or not np.array_equal(data._value, value):
+                self._context.getRoot().late_changes.note(data, where)
+
     # -- SOFA's Python API -------------------------------------------------------------------
 
     def getTemplateName(self) -> str:
@@ -139,12 +162,15 @@ class Component(Base):
         return f"{prefix}/{self.getName()}"
 
 
-def _noted(init: Callable[[Any], None]) -> Callable[[Any], None]:
-    """The same `init`, which leaves a note that it was called."""
+def _noted(method: Callable[[Any], None], name: str) -> Callable[[Any], None]:
+    """The same `init` or `reinit`, which leaves a note that it was called."""
 
-    @wraps(init)
+    @wraps(method)
     def noted(self: Any) -> None:
-        init(self)
-        self._initialised = True
+        method(self)
+        if name == "init":
+            self._initialised = True
+        if self._context is not None:
+            self._context.getRoot().late_changes.forget(self, all=name == "init")
 
     return noted

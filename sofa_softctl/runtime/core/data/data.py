@@ -27,6 +27,7 @@ class Data:
 
     __slots__ = (
         "_counter",
+        "_followers",
         "_link",
         "_parent",
         "_read_only",
@@ -53,6 +54,7 @@ class Data:
         self._parent: Data | None = None
         self._seen = -1  # the parent's counter when its value was last taken over
         self._link: str | None = None  # a path that could not be followed yet
+        self._followers: tuple[Data, ...] = ()
 
     # -- what scenes use ------------------------------------------------------------------
 
@@ -161,6 +163,8 @@ class Data:
                 )
             ancestor = ancestor._parent
         self._parent, self._seen, self._link = parent, -1, None
+        if parent is not None and self not in parent._followers:
+            parent._followers += (self,)
 
     def isSet(self) -> bool:
         """Whether a scene gave a value."""
@@ -289,6 +293,9 @@ class Data:
                 self._seen = self._parent.getCounter()  # its present value is replaced
             self._link = None
             old = self._value
+            self.owner.check_change(self, converted, where)
+            for follower in self._followers:
+                follower.parent_changes(self, converted, where)
             if isinstance(old, np.ndarray) and old.shape == np.shape(converted):
                 np.copyto(old, converted)  # views of it that others hold stay valid
             else:
@@ -297,6 +304,13 @@ class Data:
         self.where = where
         self._set = True
         self.owner.data_changed(self)
+
+    def parent_changes(self, parent: Data, value: Any, where: Line | None) -> None:
+        """The Data that it follows is set."""
+        if self._parent is parent:
+            self.owner.check_change(self, value, where)
+            for follower in self._followers:
+                follower.parent_changes(self, value, where)
 
     def _convert(
         self, value: Any, where: Line | None, source: str = "", *, adopt: bool = False
@@ -375,6 +389,7 @@ class WriteAccess:
 
     def __exit__(self, *exception: object) -> None:
         self._data.touch()
+        self._data.owner.check_change(self._data, None, scene_line())
         self._data.owner.data_changed(self._data)
 
 

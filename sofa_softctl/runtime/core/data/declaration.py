@@ -30,6 +30,9 @@ class DataType:
         auto_link: bool = True,
         linkable: bool = True,
         optional_link: bool = False,
+        follows: str = "",
+        switch: str = "",
+        per: str = "",
     ) -> None:
         self.default = default
         self.help = help
@@ -42,6 +45,9 @@ class DataType:
         self.auto_link = auto_link  # whether src="@..." of others takes it over
         self.linkable = linkable  # whether a text that starts with @ is a link
         self.optional_link = optional_link  # whether one that leads nowhere is a warning alone
+        self.follows = follows  # when a change counts: step, reinit, start; see Component.follows
+        self.switch = switch  # Bool Data of the owner with which it counts in every step
+        self.per = per  # what there is one entry for, see Component.count_of
         self.may_be_nan = False
         self.name = ""
 
