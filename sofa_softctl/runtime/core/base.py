@@ -29,6 +29,8 @@ class Base:
 
     data_types: ClassVar[dict[str, DataType]] = {}
     link_types: ClassVar[dict[str, LinkType]] = {}
+    counted: ClassVar[tuple[str, ...]] = ()
+    """Data that have an entry for each of something."""
     data_names: ClassVar[dict[str, str]] = {}
     """Every name and alias of a Data or link, and the name that it stands for."""
 
@@ -45,6 +47,7 @@ class Base:
                     cls.data_types[name] = entry
                 elif isinstance(entry, LinkType):
                     cls.link_types[name] = entry
+        cls.counted = tuple(name for name, kind in cls.data_types.items() if kind.per)
         cls.data_names = {}
         for name, declaration in (cls.data_types | cls.link_types).items():
             for alias in (name, *declaration.aliases):

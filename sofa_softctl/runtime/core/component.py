@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.data.types import Bool, Text
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.data.data import Data
@@ -129,9 +132,48 @@ class Component(Base):
         """See Base: keep in mind what it will not follow."""
         if not self._initialised or data.type.name not in type(self).data_types:
             return
+        if data.type.per and self._context is not None:
+            self._context.getRoot().late_changes.note(data, where)
         if self.follows(data) != "step" and self._context is not None:
             if value is None or not np.array_equal(data._value, value):
                 self._context.getRoot().late_changes.note(data, where)
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """How many there are of what a list has an entry for each of, and what they are.
+
+        Args:
+            per: Of a declaration: the name of another list of the component, 'node', 'element',
+                or a word of the class.
+
+        Returns:
+            None: It is not known, or all are meant.
+        """
+        if per in self._data:
+            count = len(self._data[per].get())
+            return (count, f"'{per}'") if count else None
+        if per == "node":
+            state = getattr(self, "state", None)
+            return None if state is None else (state.count, f"nodes of '{state.getPathName()}'")
+        found = getattr(self, "elements", None)
+        return (len(found), "elements") if isinstance(found, np.ndarray) else None
+
+    def given_lengths(self) -> dict[Data, int]:
+        """Entries that a scene gave of the lists that have one for each of something."""
+        lists = (self._data[name] for name in type(self).counted)
+        return {data: len(data.get()) for data in lists if data.isSet() or data.hasParent()}
+
+    def check_length(self, data: Data, given: int) -> bool:
+        """Whether a list has as many entries as what they belong to; complain if not."""
+        there = self.count_of(data.type.per) if given and data.type.per else None
+        if there is None or given == there[0] or (given == 1 and data.type.shared):
+            return True
+        one = ", or one for all" if data.type.shared else ""
+        problem = (
+            f"{describe(data.where or self._where)}: '{data.getName()}' of {self.describe()} has "
+            f"{given} entries for {there[0]} {there[1]}: give one for each{one}."
+        )
+        complain(self, SceneError(problem))
+        return False
 
     # -- SOFA's Python API -------------------------------------------------------------------
 

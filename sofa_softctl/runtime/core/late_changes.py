@@ -27,14 +27,18 @@ class LateChanges:
     def forget(self, owner: Component, *, all: bool) -> None:
         """The component took over what `reinit` reads, or `all`."""
         for data in [data for data in self._waiting if data.owner is owner]:
-            if all or owner.follows(data) != "start":
+            if not data.type.per and (all or owner.follows(data) != "start"):
                 del self._waiting[data]
 
     def warn(self) -> None:
         """Warn of what is not taken over, after a step."""
         for data, where in self._waiting.items():
             owner: Any = data.owner
-            if data in self._told or owner.follows(data) == "step":
+            if data in self._told:
+                continue
+            if not owner.check_length(data, len(data.get())):
+                self._told.add(data)
+            if owner.follows(data) == "step":
                 continue
             self._told.add(data)
             message.warning(owner, f"{describe(where)}: {_sentence(owner, data)}")

@@ -280,8 +280,11 @@ class Node(GraphNode):
             for component in list(entry.objects):
                 for data in component._data.values():
                     data.follow_link(must=True)
+                given = component.given_lengths()
                 component.init()
                 component._initialised = True
+                for data, length in given.items():
+                    component.check_length(data, length)
                 for link in component._links.values():
                     link.check()
                 order.append(component)

@@ -145,7 +145,9 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
 
     first_point = Integers([], "Nodes of the first state.")
     second_point = Integers([], "Nodes of the second state, one for each.")
-    rest_vector = Derivs([], "From the first to the second node of each pair.", unit="length")
+    rest_vector = Derivs(
+        [], "From the first to the second node of each pair.", unit="length", per="first_point"
+    )
     activate = Bool(True, "Hold them at all.")
     keepOrientationDifference = Bool(False, "Keep how bodies lie to each other at init.")
     load = Real(1.0, "Part of each sweep's change that is made, from 0 to 1.")

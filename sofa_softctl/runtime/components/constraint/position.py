@@ -30,7 +30,7 @@ class PositionModel(LagrangianConstraint):
     indices = Integers([0], "Nodes.")
     directions = Derivs([], "Directions; the axes by default, made of length one.")
     useDirections = Bools((3, 6, 1), [1, 1, 1], "Which directions count.")
-    weight = Reals([1.0, 1.0, 1.0], "Factor of each direction's row.")
+    weight = Reals([1.0, 1.0, 1.0], "Factor of each direction's row.", per="direction")
     delta = Reals([], "Distance of each row in the last step.", unit="length", read_only=True)
 
     def init(self) -> None:
@@ -55,6 +55,10 @@ class PositionModel(LagrangianConstraint):
         """Take over rows, nodes and directions for `build`."""
         kind = self.state.kind
         self._entries = kind.entries(self.row_numbers, self.row_nodes, self.row_directions)
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return self.state.deriv_size, "directions"
 
     def _used_directions(self) -> np.ndarray:
         used, width = self.useDirections.get(), self.state.deriv_size

@@ -47,8 +47,11 @@ class HexahedronFEMForceField(ForceField):
         [5000.0],
         "Young's modulus; one for all, or one an element (a missing entry is the first).",
         unit="pressure",
+        per="element",
     )
-    poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
+    poissonRatio = Reals(
+        [0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.", per="element"
+    )
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length")
     gatherPt = Int(0, "Unused.")

@@ -51,8 +51,11 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         [5000.0],
         "Young's modulus; one for all, or one an element (a missing entry is the first).",
         unit="pressure",
+        per="element",
     )
-    poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
+    poissonRatio = Reals(
+        [0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.", per="element"
+    )
     localStiffnessFactor = Reals([], "Factors of Young's modulus, spread over the elements.")
     updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length")

@@ -158,7 +158,9 @@ class EdgePressureForceField(ElementPressure):
     normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which edges are chosen.")
     dmin = Real(0.0, "Least normal . x.", unit="length")
     dmax = Real(0.0, "Greatest normal . x.", unit="length")
-    p_intensity = Reals([], "Force on a unit of length along the normal, one or one an edge.")
+    p_intensity = Reals(
+        [], "Force on a unit of length along the normal, one or one an edge.", per="edge"
+    )
     binormal = Vector(3, [0.0, 0.0, 0.0], "Normal of the plane in which the edges lie.")
     arrowSizeCoef = Real(0.0, "Size of the drawn arrows.")
     edgePressureMap = Text("", "Unused.", linkable=False)
@@ -181,6 +183,10 @@ class EdgePressureForceField(ElementPressure):
                 "give the normal of the plane in which the edges lie as 'binormal'."
             )
         self._forces = self._present()
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self._edges), "edges"
 
     def _numbers(self) -> np.ndarray:
         every = self.find_topology().elements("edges")

@@ -27,7 +27,7 @@ class DistanceMapping(Mapping):
 
     topology = LinkType("Topology that has the edges; the node's own by default.", kind="topology")
     computeDistance = Bool(False, "Rest lengths are 0: the coordinates are distances.")
-    restLengths = Reals([], "Rest length of each edge.", unit="length")
+    restLengths = Reals([], "Rest length of each edge.", unit="length", per="edge", shared=False)
     geometricStiffness = Choice(
         "Stabilized",
         "Stiffness from the forces that turn with the edges; Stabilized: only of edges that pull.",
@@ -62,6 +62,10 @@ class DistanceMapping(Mapping):
         if self.geometricStiffness.get() != "None":
             self.geometric = EdgeStiffness(self)
         self.place()
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self.edges), "edges"
 
     def _measure(self, x: np.ndarray) -> None:
         """Direction and length of each edge at x."""

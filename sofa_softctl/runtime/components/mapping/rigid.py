@@ -26,7 +26,7 @@ class RigidMapping(Mapping):
     )
     index = Int(0, "Body that carries all nodes.")
     indexFromEnd = Bool(False, "Count `index` from the last body.")
-    rigidIndexPerPoint = Integers([], "Body that carries each node.")
+    rigidIndexPerPoint = Integers([], "Body that carries each node.", per="node")
     globalToLocalCoords = Bool(False, "The nodes' first positions are in the world's axes.")
     useX0 = Bool(False, "Take the places from the follower's rest position.")
     geometricStiffness = Choice(
@@ -59,6 +59,10 @@ class RigidMapping(Mapping):
         if self.geometricStiffness.get() == "Stabilized":
             self.geometric = GeometricStiffness(self)
         self.place()
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component."""
+        return (self.child.count, "nodes") if self.mechanical else None
 
     def _bodies(self, count: int) -> np.ndarray:
         bodies, given = self.parent.count, self.rigidIndexPerPoint.get()

@@ -25,7 +25,9 @@ class TopologicalMass(Mass):
     """
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
-    massDensity = Reals([1.0], "Mass of a unit of volume, area or length.")
+    massDensity = Reals(
+        [1.0], "Mass of a unit of volume, area or length.", per="body", shared=False
+    )
     topology = LinkType(
         "Topology that holds the elements; the node's own by default.", kind="topology"
     )
@@ -78,6 +80,10 @@ class TopologicalMass(Mass):
             "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its node, "
             "or use UniformMass.",
         )
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component; as in SOFA the first density is that of all elements."""
+        return (1, "body") if per == "body" else super().count_of(per)
 
     def reinit(self) -> None:
         """Distribute the mass again."""
@@ -145,7 +151,7 @@ class MeshMatrixMass(TopologicalMass):
     With `lumping` the rows are summed onto the diagonal.
     """
 
-    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass")
+    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node")
     edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
     lumping = Bool(False, "Sum the rows onto the diagonal.")
     computeMassOnRest = Bool(False, "Take the elements' sizes from the rest position.")
@@ -222,7 +228,7 @@ def element_matrix(kind: str, width: int) -> np.ndarray:
 class DiagonalMass(TopologicalMass, LumpedMass):
     """Each element gives equal shares of its mass to its nodes; sizes are those at rest."""
 
-    vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",))
+    vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",), per="node")
     computeMassOnRest = Bool(True, "Take the elements' sizes from the rest position.")
 
     on_rest: ClassVar[bool] = True

@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.components.spring.linear import SpringForceField, Springs
 from sofa_softctl.runtime.components.topology.base import linked_topology, topology_of
 from sofa_softctl.runtime.components.topology.grid import RegularGridTopology
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -36,6 +37,13 @@ def for_every_kind(values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
         else:
             found[name] = values[name]
     return found
+
+
+def _spread(field: SpringForceField, data: Data, kinds: list[str]) -> None:
+    """After the start as in the constructor: `stiffness` and `damping` are those of all kinds."""
+    if field._initialised and data.name in ("stiffness", "damping"):
+        for kind in kinds if len(data.get()) else ():
+            field._data[f"{kind}{data.name.capitalize()}"].set(float(data.get()[0]))
 
 
 class MeshSpringForceField(SpringForceField):
@@ -76,9 +84,18 @@ class MeshSpringForceField(SpringForceField):
             SceneError: there is no topology.
         """
         super().init()
+        self.reinit()
+
+    def reinit(self) -> None:
+        """Make the springs anew, of the present stiffnesses and rest positions."""
         if not self.between_two:
             self.spring.set(self._made())
             self.spring._set = True
+        super().reinit()
+
+    def data_changed(self, data: Data) -> None:
+        """See Base."""
+        _spread(self, data, list(_KINDS))
 
     def _made(self) -> np.ndarray:
         topology = linked_topology(self, "needs a topology in its node or above, added before it.")
@@ -143,6 +160,10 @@ class RegularGridSpringForceField(SpringForceField):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **for_every_kind(values, list(_STEPS)))
+
+    def data_changed(self, data: Data) -> None:
+        """See Base."""
+        _spread(self, data, list(_STEPS))
 
     def _read(self) -> Springs:
         own = super()._read()

@@ -30,11 +30,14 @@ class RestShapeSpringsForceField(ForceField):
     acts_on = ("Vec3", "Rigid3", "Vec1")
 
     points = Integers([], "Nodes that are held; all when empty.", aliases=("indices",))
-    stiffness = Reals([], "Stiffness of each spring; 100 when empty.", unit="force/length")
+    stiffness = Reals(
+        [], "Stiffness of each spring; 100 when empty.", unit="force/length", per="points"
+    )
     angularStiffness = Reals(
         [],
         "Stiffness of rotations; 100 where there are fewer than stiffnesses.",
         unit="force*length",
+        per="points",
     )
     external_points = Integers([], "Nodes of the external state, one for each point.")
     external_rest_shape = LinkType(
@@ -69,6 +72,10 @@ class RestShapeSpringsForceField(ForceField):
         if self.external is None:
             self.targets = self.nodes
         self._points_seen = self.points.getCounter()
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self.nodes), "points"
 
     def reinit(self) -> None:
         """Find the nodes again."""

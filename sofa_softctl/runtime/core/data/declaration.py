@@ -33,6 +33,7 @@ class DataType:
         follows: str = "",
         switch: str = "",
         per: str = "",
+        shared: bool = True,
     ) -> None:
         self.default = default
         self.help = help
@@ -47,7 +48,8 @@ class DataType:
         self.optional_link = optional_link  # whether one that leads nowhere is a warning alone
         self.follows = follows  # when a change counts: step, reinit, start; see Component.follows
         self.switch = switch  # Bool Data of the owner with which it counts in every step
-        self.per = per  # what there is one entry for, see Component.count_of
+        self.per = per  # what there is an entry for each of, see Component.count_of
+        self.shared = shared  # whether a single entry is that of all
         self.may_be_nan = False
         self.name = ""
 
