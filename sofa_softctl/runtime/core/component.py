@@ -48,8 +48,6 @@ class Component(Base):
     category: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     """Other names of the class in scenes, older and newer ones."""
-    reads_data: ClassVar[str] = "step"
-    """When a change of its Data counts whose declaration says nothing; see `follows`."""
     _scripted: ClassVar[bool] = False
     """Whether it is a class of Python's."""
 
@@ -121,22 +119,22 @@ class Component(Base):
     def follows(self, data: Data) -> str:
         """When a change of a Data counts: in the next 'step', with 'reinit', at the 'start' alone.
 
-        The declaration says it (`Real(..., follows="reinit")`), or `reads_data` of the class.
+        The declaration says it: `Real(..., follows="reinit", switch="updateStiffness")`.
         """
         kind = data.type
-        if kind.switch and self._data[kind.switch].get():
-            return "step"
-        return kind.follows or self.reads_data
+        return "step" if kind.switch and self._data[kind.switch].get() else kind.follows
 
     def check_change(self, data: Data, value: Any, where: Line | None) -> None:
         """See Base: keep in mind what it will not follow."""
         if not self._initialised or data.type.name not in type(self).data_types:
             return
-        if data.type.per and self._context is not None:
-            self._context.getRoot().late_changes.note(data, where)
-        if self.follows(data) != "step" and self._context is not None:
-            if value is None or not np.array_equal(data._value, value):
-                self._context.getRoot().late_changes.note(data, where)
+        if self._context is None or not (data.type.per or self.follows(data) != "step"):
+            return
+        changes = self._context.getRoot().late_changes
+        if data.type.per:
+            changes.note_list(data)
+        if self.follows(data) != "step" and not np.array_equal(data._value, value):
+            changes.note_stale(data, where)
 
     def count_of(self, per: str) -> tuple[int, str] | None:
         """How many there are of what a list has an entry for each of, and what they are.
@@ -213,6 +211,6 @@ def _noted(method: Callable[[Any], None], name: str) -> Callable[[Any], None]:
         if name == "init":
             self._initialised = True
         if self._context is not None:
-            self._context.getRoot().late_changes.forget(self, all=name == "init")
+            self._context.getRoot().late_changes.forget(self, everything=name == "init")
 
     return noted

@@ -1,4 +1,4 @@
-"""Values that are set after the start, where a component does not follow them: warned of, once."""
+"""Values that are set after the start: where nothing follows them, it is warned of, once."""
 
 from __future__ import annotations
 
@@ -13,36 +13,43 @@ if TYPE_CHECKING:
 
 
 class LateChanges:
-    """Of one graph: what was set since the last step and is not taken over yet."""
+    """Of one graph: what was set since the last step."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Data, Line | None] = {}
+        self._stale: dict[Data, Line | None] = {}
+        self._lists: dict[Data, None] = {}
         self._told: set[Data] = set()
 
-    def note(self, data: Data, where: Line | None) -> None:
+    def note_stale(self, data: Data, where: Line | None) -> None:
         """A script set it, and its component goes on with the old value until `reinit`, or on."""
         if data not in self._told:
-            self._waiting[data] = where
+            self._stale[data] = where
 
-    def forget(self, owner: Component, *, all: bool) -> None:
-        """The component took over what `reinit` reads, or `all`."""
-        for data in [data for data in self._waiting if data.owner is owner]:
-            if not data.type.per and (all or owner.follows(data) != "start"):
-                del self._waiting[data]
+    def note_list(self, data: Data) -> None:
+        """A script set a list that has an entry for each of something."""
+        if data not in self._told:
+            self._lists[data] = None
+
+    def forget(self, owner: Component, *, everything: bool) -> None:
+        """The component took over what `reinit` reads, or everything."""
+        for data in [data for data in self._stale if data.owner is owner]:
+            if everything or owner.follows(data) != "start":
+                del self._stale[data]
 
     def warn(self) -> None:
-        """Warn of what is not taken over, after a step."""
-        for data, where in self._waiting.items():
-            owner: Any = data.owner
-            if data in self._told:
-                continue
-            if not owner.check_length(data, len(data.get())):
+        """Warn of what is not taken over, and of lengths that do not fit, after a step."""
+        if not self._stale and not self._lists:
+            return
+        for data in self._lists:
+            if not data.owner.check_length(data, len(data.get())):
                 self._told.add(data)
-            if owner.follows(data) == "step":
-                continue
-            self._told.add(data)
-            message.warning(owner, f"{describe(where)}: {_sentence(owner, data)}")
-        self._waiting.clear()
+        for data, where in self._stale.items():
+            owner: Any = data.owner
+            if owner.follows(data) != "step":
+                self._told.add(data)
+                message.warning(owner, f"{describe(where)}: {_sentence(owner, data)}")
+        self._stale.clear()
+        self._lists.clear()
 
 
 def _sentence(owner: Component, data: Data) -> str:

@@ -56,9 +56,11 @@ class PositionModel(LagrangianConstraint):
         kind = self.state.kind
         self._entries = kind.entries(self.row_numbers, self.row_nodes, self.row_directions)
 
-    def count_of(self, per: str) -> tuple[int, str]:
+    def count_of(self, per: str) -> tuple[int, str] | None:
         """See Component."""
-        return self.state.deriv_size, "directions"
+        return (
+            (self.state.deriv_size, "directions") if per == "direction" else super().count_of(per)
+        )
 
     def _used_directions(self) -> np.ndarray:
         used, width = self.useDirections.get(), self.state.deriv_size

@@ -42,15 +42,20 @@ class HexahedronFEMForceField(ForceField):
         "large",
         "How an element's rotation is found: none, mean edges, or polar decomposition of them.",
         choices=("large", "polar", "small"),
+        follows="reinit",
     )
     youngModulus = Reals(
         [5000.0],
         "Young's modulus; one for all, or one an element (a missing entry is the first).",
         unit="pressure",
         per="element",
+        follows="reinit",
     )
     poissonRatio = Reals(
-        [0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.", per="element"
+        [0.45],
+        "Poisson's ratio, from 0 to below 0.5; as youngModulus.",
+        per="element",
+        follows="reinit",
     )
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length")

@@ -38,6 +38,10 @@ class ElementPressure(ForceWithoutStiffness):
         """
         return numbered(self, self.find_topology().elements(kind), numbers, kind, name)
 
+    def reinit(self) -> None:
+        """Find the elements again."""
+        self.init()
+
     def rest(self) -> np.ndarray:
         """Rest positions of the nodes."""
         rest: np.ndarray = self.state._data["rest_position"].get()
@@ -153,7 +157,7 @@ class EdgePressureForceField(ElementPressure):
     or those that lie between the planes normal . x = dmin and dmax.
     """
 
-    edgeIndices = Integers([], "Numbers of the edges.")
+    edgeIndices = Integers([], "Numbers of the edges.", follows="start")
     edges = Elements(2, [], "The edges, by their ends.")
     normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which edges are chosen.")
     dmin = Real(0.0, "Least normal . x.", unit="length")

@@ -41,6 +41,10 @@ class SurfacePressureForceField(BlockForceField):
     drawForceScale = Real(0.0, "Scale of the drawn forces.")
     topology = LinkType("Topology that holds the surface; the node's own by default.")
 
+    def reinit(self) -> None:
+        """Find the surface again."""
+        self.init()
+
     def init(self) -> None:
         """Find the surface.
 

@@ -26,7 +26,9 @@ class DistanceMapping(Mapping):
     drives = (("Vec3", "Vec1"), ("Rigid3", "Vec1"))
 
     topology = LinkType("Topology that has the edges; the node's own by default.", kind="topology")
-    computeDistance = Bool(False, "Rest lengths are 0: the coordinates are distances.")
+    computeDistance = Bool(
+        False, "Rest lengths are 0: the coordinates are distances.", follows="start"
+    )
     restLengths = Reals([], "Rest length of each edge.", unit="length", per="edge", shared=False)
     geometricStiffness = Choice(
         "Stabilized",

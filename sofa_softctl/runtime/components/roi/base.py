@@ -34,17 +34,21 @@ class RegionOfInterest(Engine):
     inputs: ClassVar[tuple[str, ...]] = ("position", *KINDS)
 
     position = Coords([], "Points to look at.", unit="length")
-    edges = Elements(2, [], "Edges to look at.")
-    triangles = Elements(3, [], "Triangles to look at.")
+    edges = Elements(2, [], "Edges to look at.", follows="reinit")
+    triangles = Elements(3, [], "Triangles to look at.", follows="reinit")
     quads = Elements(4, [], "Quads to look at.")
-    tetrahedra = Elements(4, [], "Tetrahedra to look at.")
+    tetrahedra = Elements(4, [], "Tetrahedra to look at.", follows="reinit")
     hexahedra = Elements(8, [], "Hexahedra to look at.")
-    strict = Bool(True, "Elements with all vertices inside; otherwise those whose centre is.")
+    strict = Bool(
+        True,
+        "Elements with all vertices inside; otherwise those whose centre is.",
+        follows="reinit",
+    )
     doUpdate = Bool(True, "Compute again when an input changed.")
-    computeEdges = Bool(True, "Look at edges.")
-    computeTriangles = Bool(True, "Look at triangles.")
+    computeEdges = Bool(True, "Look at edges.", follows="reinit")
+    computeTriangles = Bool(True, "Look at triangles.", follows="reinit")
     computeQuads = Bool(True, "Look at quads.")
-    computeTetrahedra = Bool(True, "Look at tetrahedra.")
+    computeTetrahedra = Bool(True, "Look at tetrahedra.", follows="reinit")
     computeHexahedra = Bool(True, "Look at hexahedra.")
     drawROI = Bool(False, "Draw the region.")
     drawPoints = Bool(False, "Draw the points inside.")

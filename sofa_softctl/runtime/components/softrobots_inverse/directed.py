@@ -18,8 +18,8 @@ class DirectedActuator(LagrangianConstraint):
 
     acts_on = ("Vec3", "Rigid3")
 
-    indices = Integers([], "Nodes that are pushed; all when empty.")
-    direction = Reals([], "Direction of the push: three numbers, for bodies six.")
+    indices = Integers([], "Nodes that are pushed; all when empty.", follows="reinit")
+    direction = Reals([], "Direction of the push: three numbers, for bodies six.", follows="reinit")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force")

@@ -287,6 +287,11 @@ class SpringForceField(LinearSpringField):
             self._seen, self._ready = seen, True
         return self._found
 
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component."""
+        given = self.spring.isSet()
+        return (len(self.spring.get()), "springs") if given else super().count_of(per)
+
     def _counters(self) -> tuple[int, ...]:
         """Of what is followed in every step, as in SOFA."""
         sources = (self.spring, self.springsIndices1, self.springsIndices2, self.lengths)

@@ -172,7 +172,9 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     external_rest_shape = LinkType("State whose positions are the rest.", kind="state")
     polynomialStiffness = Reals([], "Coefficients of all polynomials; 100 when empty.")
     polynomialDegree = Integers([], "Coefficients of each polynomial; 1 when empty.")
-    initialLength = Reals([], "Length by which strains count; 1 when empty.", unit="length")
+    initialLength = Reals(
+        [], "Length by which strains count; 1 when empty.", unit="length", per="points"
+    )
     smoothShift = Real(0.0, "Shift in the length of the direction.")
     smoothScale = Real(1.0, "Scale in the length of the direction.")
     recompute_indices = Bool(False, "Unused.")
@@ -183,6 +185,14 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     def init(self) -> None:
         """Find the external state, whose nodes may come later."""
         self._external = external_state(self)
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self.points.get()) or self.state.count, "points"
+
+    def reinit(self) -> None:
+        """Find nodes and polynomials again."""
+        self.bwdInit()
 
     def bwdInit(self) -> None:
         """Find nodes and polynomials.
@@ -211,6 +221,12 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
                 f"has {len(coefficients)} numbers in 'polynomialStiffness', but polynomialDegree "
                 f"asks for {degrees.sum()}."
             )
+        if degrees.sum() < len(coefficients):
+            problem = (
+                f"has {len(coefficients)} numbers in 'polynomialStiffness', of which "
+                f"polynomialDegree takes {degrees.sum()}."
+            )
+            complain(self, self.fault(problem))
         parts = np.split(coefficients, np.cumsum(degrees))[:-1]
         own = len(parts) == len(self._nodes)
         width = max((len(part) for part in parts), default=0)

@@ -19,11 +19,13 @@ class CubeTopology(MeshTopology):
     between. With `splitNormals` each side has vertices of its own.
     """
 
-    nx = Int(0, "Vertices along x.")
-    ny = Int(0, "Vertices along y.")
-    nz = Int(0, "Vertices along z.")
-    internalPoints = Bool(False, "Vertices inside too, numbered as those of RegularGridTopology.")
-    splitNormals = Bool(False, "Each side has vertices of its own.")
+    nx = Int(0, "Vertices along x.", follows="start")
+    ny = Int(0, "Vertices along y.", follows="start")
+    nz = Int(0, "Vertices along z.", follows="start")
+    internalPoints = Bool(
+        False, "Vertices inside too, numbered as those of RegularGridTopology.", follows="start"
+    )
+    splitNormals = Bool(False, "Each side has vertices of its own.", follows="start")
     min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length")
     max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length")
 

@@ -22,12 +22,12 @@ class GridTopology(MadeTopology):
     every cell, inside the grid as well. Scenes give n, or nx, ny and nz.
     """
 
-    n = Integers([2, 2, 2], "Vertices along each direction.")
+    n = Integers([2, 2, 2], "Vertices along each direction.", follows="start")
     computeHexaList = Bool(True, "Make hexahedra.")
     computeQuadList = Bool(True, "Make quads.")
     computeTriangleList = Bool(True, "Make triangles, and quads with them.")
     computeEdgeList = Bool(True, "Make edges: of the triangles, or else along the directions.")
-    computePointList = Bool(True, "Give the vertices.")
+    computePointList = Bool(True, "Give the vertices.", follows="start")
     createTexCoords = Bool(False, "Unused: for drawing.")
 
     def assign(self, values: Mapping[str, Any]) -> None:

@@ -165,7 +165,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "edges"
 
-    nbPointsOnEachCircle = Int(0, "Vertices of each circle.")
+    nbPointsOnEachCircle = Int(0, "Vertices of each circle.", follows="start")
     radius = Real(1.0, "Radius of the circles.", unit="length")
     radiusFocal = Real(0.0, "Radius along the focal axis; a circle at 0.", unit="length")
     focalAxis = Vector(3, [0.0, 0.0, 1.0], "Axis of ellipses, in each frame.")
@@ -270,7 +270,7 @@ class Hexa2TetraTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "hexahedra"
 
-    swapping = Bool(False, "Mirror every other cell, so that no side is favoured.")
+    swapping = Bool(False, "Mirror every other cell, so that no side is favoured.", follows="start")
 
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
         """See TopologicalMapping."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sofa_softctl.runtime.core.data.declaration import DataType
+
+
+_PATH = re.compile(r"[./]*[A-Za-z_][\w/.]*\.[A-Za-z_]\w*")
+"""A text that looks like the path of a Data."""
 
 
 class Data:
@@ -350,6 +355,8 @@ class Data:
             f"{self.type.expectation(self.owner)}, got {_short(value)}{source}"
             f"{f' ({why})' if why else ''}."
         )
+        if isinstance(value, str) and self.type.linkable and _PATH.fullmatch(value.strip()):
+            error = UnreadableValueError(f"{error} A link begins with '@': '@{value.strip()}'.")
         error.component, error.data = self.owner.getClassName(), self.name
         return error
 

@@ -30,7 +30,7 @@ class DataType:
         auto_link: bool = True,
         linkable: bool = True,
         optional_link: bool = False,
-        follows: str = "",
+        follows: str = "step",
         switch: str = "",
         per: str = "",
         shared: bool = True,
