@@ -132,7 +132,7 @@ def values_for(data):
         return [value + 1] if fixed else [*ends, value + 1]
     one = value.copy()
     one.flat[0] += 0.2
-    return [np.where(value == 0.0, 0.1, 1.3 * np.minimum(value, 1e300)), 0.7 * value, one]
+    return [np.where(value == 0.0, 0.1, 1.3 * value), 0.7 * value, one]
 
 
 @dataclass
@@ -208,7 +208,8 @@ class Trial:
         self.scene, self.kind = scene, kind
         self.simulation = runtime().Simulation
         root, component = self._start()
-        self.values = {name: values_for(data) for name, data in list(component._data.items())}
+        names = data_of(type(component))
+        self.values = {name: values_for(component._data[name]) for name in names}
         self.at_start = seen(root, component)
         self._step(root, BEFORE)
         self.state = state_of(root)
@@ -250,7 +251,7 @@ class Trial:
         """See ANSWERS; any exception where the value cannot be."""
         root, component = self._start(name, value)
         found, at_start = owners(root), seen(root, component)
-        fits = len(found) > max(place for place, _ in self.state.data) and all(
+        fits = len(found) > max((place for place, _ in self.state.data), default=-1) and all(
             np.shape(found[place]._data[key].get()) == np.shape(kept)
             for (place, key), kept in self.state.data.items()
             if key == "position" and found[place].category == "state"
@@ -368,7 +369,8 @@ def main(kinds):
         if not kinds or cls.__name__ in kinds:
             record[cls.__name__] = sweep(cls)
             print(cls.__name__, Counter(entry[0] for entry in record[cls.__name__].values()))
-            RECORD.write_text(json.dumps(record, indent=0, sort_keys=True) + "\n")
+            rows = (f'"{kind}": {json.dumps(row, sort_keys=True)}' for kind, row in record.items())
+            RECORD.write_text("{\n" + ",\n".join(sorted(rows)) + "\n}\n")
     PAGE.write_text(page(record))
 
 

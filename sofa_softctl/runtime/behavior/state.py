@@ -115,6 +115,14 @@ class MechanicalState(Component):
                 )
         super().check_change(data, value, where)
 
+    def follows(self, data: Data) -> str:
+        """See Component: elasticity takes the rest position at the start, springs in every step."""
+        if data.name == "rest_position" and self._context is not None:
+            readers = [entry for entry in self._context.objects if entry.category == "force field"]
+            if readers and all(hasattr(entry, "x0") for entry in readers):
+                return "start"
+        return super().follows(data)
+
     def outer_force(self) -> np.ndarray:
         """externalForce with a row for each node, to add to."""
         data = self._data["externalForce"]

@@ -48,6 +48,8 @@ class Component(Base):
     category: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     """Other names of the class in scenes, older and newer ones."""
+    follows_otherwise: ClassVar[dict[str, str]] = {}
+    """Of inherited Data, by name: see `follows`."""
     _scripted: ClassVar[bool] = False
     """Whether it is a class of Python's."""
 
@@ -119,10 +121,13 @@ class Component(Base):
     def follows(self, data: Data) -> str:
         """When a change of a Data counts: in the next 'step', with 'reinit', at the 'start' alone.
 
-        The declaration says it: `Real(..., follows="reinit", switch="updateStiffness")`.
+        The declaration says it: `Real(..., follows="reinit", switch="updateStiffness")`; of Data
+        that a class inherits and reads otherwise, `follows_otherwise`.
         """
         kind = data.type
-        return "step" if kind.switch and self._data[kind.switch].get() else kind.follows
+        if kind.switch and self._data[kind.switch].get():
+            return "step"
+        return self.follows_otherwise.get(kind.name, kind.follows)
 
     def check_change(self, data: Data, value: Any, where: Line | None) -> None:
         """See Base: keep in mind what it will not follow."""

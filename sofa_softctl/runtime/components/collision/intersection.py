@@ -172,7 +172,7 @@ class NewProximityIntersection(Intersection):
 
     method = NEW_PROXIMITY
 
-    useLineLine = Bool(False, "Edges of triangles touch edges.")
+    useLineLine = Bool(False, "Edges of triangles touch edges.", follows="start")
 
     def init(self) -> None:
         """See Intersection."""

@@ -32,6 +32,7 @@ class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
         "large",
         "How an element's rotation is found: none, first edges, or polar decomposition.",
         choices=("small", "large", "polar"),
+        follows="start",
     )
     computeVonMisesStress = Bool(False, "Compute von Mises stresses.")
     drawing = Bool(True, "Draw the elements.")

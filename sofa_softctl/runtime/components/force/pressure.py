@@ -103,7 +103,7 @@ class QuadPressureForceField(ElementPressure):
     Without a list on those whose corners all lie between the planes normal . x = dmin and dmax.
     """
 
-    quadList = Integers([], "Numbers of the quadrilaterals.")
+    quadList = Integers([], "Numbers of the quadrilaterals.", follows="reinit")
     normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which quadrilaterals are chosen.")
     dmin = Real(0.0, "Least normal . x.", unit="length")
     dmax = Real(0.0, "Greatest normal . x.", unit="length")
@@ -157,7 +157,7 @@ class EdgePressureForceField(ElementPressure):
     or those that lie between the planes normal . x = dmin and dmax.
     """
 
-    edgeIndices = Integers([], "Numbers of the edges.", follows="start")
+    edgeIndices = Integers([], "Numbers of the edges.", follows="reinit")
     edges = Elements(2, [], "The edges, by their ends.")
     normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which edges are chosen.")
     dmin = Real(0.0, "Least normal . x.", unit="length")

@@ -154,7 +154,9 @@ class MeshMatrixMass(TopologicalMass):
     vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node")
     edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
     lumping = Bool(False, "Sum the rows onto the diagonal.")
-    computeMassOnRest = Bool(False, "Take the elements' sizes from the rest position.")
+    computeMassOnRest = Bool(
+        False, "Take the elements' sizes from the rest position.", follows="reinit"
+    )
 
     on_rest: ClassVar[bool] = False
 

@@ -47,7 +47,7 @@ class RegionOfInterest(Engine):
     doUpdate = Bool(True, "Compute again when an input changed.")
     computeEdges = Bool(True, "Look at edges.", follows="reinit")
     computeTriangles = Bool(True, "Look at triangles.", follows="reinit")
-    computeQuads = Bool(True, "Look at quads.")
+    computeQuads = Bool(True, "Look at quads.", follows="reinit")
     computeTetrahedra = Bool(True, "Look at tetrahedra.", follows="reinit")
     computeHexahedra = Bool(True, "Look at hexahedra.")
     drawROI = Bool(False, "Draw the region.")

@@ -18,7 +18,7 @@ class CableActuator(CableModel):
     inverse_role = InverseRole.ACTUATOR
 
     applyForce = Bool(True, "False: seek, but do not apply.")
-    initForce = Real(0.0, "lambda before the first step.", unit="lambda of force")
+    initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
     constrainAtTime = Real(0.0, "Time before which no limit holds.", unit="time")
     displayCableLimit = Bool(False, "Draw the cable red at its limit.")
 

@@ -234,13 +234,21 @@ class SpringForceField(LinearSpringField):
     spring = Vectors(5, [], "For each: two nodes, stiffness, damping, rest length.")
     springsIndices1 = Integers([], "Nodes of the first state.", aliases=("indices1",))
     springsIndices2 = Integers([], "Nodes of the second state.", aliases=("indices2",))
-    stiffness = Reals([100.0], "Stiffness of each.", unit="force/length", per="springsIndices1")
-    damping = Reals([5.0], "Damping of each.", unit="force*time/length", per="springsIndices1")
+    stiffness = Reals(
+        [100.0], "Stiffness of each.", unit="force/length", per="springsIndices1", follows="reinit"
+    )
+    damping = Reals(
+        [5.0], "Damping of each.", unit="force*time/length", per="springsIndices1", follows="reinit"
+    )
     lengths = Reals(
         [], "Rest length of each.", unit="length", aliases=("length",), per="springsIndices1"
     )
-    elongationOnly = Integers([0], "1 for springs that pull only.", per="springsIndices1")
-    enabled = Integers([1], "0 for springs that do nothing.", per="springsIndices1")
+    elongationOnly = Integers(
+        [0], "1 for springs that pull only.", per="springsIndices1", follows="reinit"
+    )
+    enabled = Integers(
+        [1], "0 for springs that do nothing.", per="springsIndices1", follows="reinit"
+    )
     filename = Text("", "Not supported: file with springs.", aliases=("fileSprings",))
     showArrowSize = Real(0.01, "Size of the drawn springs.")
     drawMode = Int(0, "How to draw the springs.")

@@ -55,19 +55,19 @@ class MeshSpringForceField(SpringForceField):
 
     aliases = ()
 
-    linesStiffness = Real(0.0, "k of edges.", unit="force")
-    linesDamping = Real(0.0, "Damping of edges, times length.")
-    trianglesStiffness = Real(0.0, "k of triangles.", unit="force")
-    trianglesDamping = Real(0.0, "Damping of triangles, times length.")
-    quadsStiffness = Real(0.0, "k of quadrilaterals.", unit="force")
-    quadsDamping = Real(0.0, "Damping of quadrilaterals, times length.")
+    linesStiffness = Real(0.0, "k of edges.", unit="force", follows="reinit")
+    linesDamping = Real(0.0, "Damping of edges, times length.", follows="reinit")
+    trianglesStiffness = Real(0.0, "k of triangles.", unit="force", follows="reinit")
+    trianglesDamping = Real(0.0, "Damping of triangles, times length.", follows="reinit")
+    quadsStiffness = Real(0.0, "k of quadrilaterals.", unit="force", follows="reinit")
+    quadsDamping = Real(0.0, "Damping of quadrilaterals, times length.", follows="reinit")
     tetrahedraStiffness = Real(0.0, "k of tetrahedra.", unit="force", aliases=("tetrasStiffness",))
     tetrahedraDamping = Real(
         0.0, "Damping of tetrahedra, times length.", aliases=("tetrasDamping",)
     )
-    cubesStiffness = Real(0.0, "k of hexahedra.", unit="force")
-    cubesDamping = Real(0.0, "Damping of hexahedra, times length.")
-    noCompression = Bool(False, "Springs only pull.")
+    cubesStiffness = Real(0.0, "k of hexahedra.", unit="force", follows="reinit")
+    cubesDamping = Real(0.0, "Damping of hexahedra, times length.", follows="reinit")
+    noCompression = Bool(False, "Springs only pull.", follows="reinit")
     drawMinElongationRange = Real(8.0, "Unused.")
     drawMaxElongationRange = Real(15.0, "Unused.")
     drawSpringSize = Real(8.0, "Size of the drawn springs.")
@@ -151,12 +151,12 @@ class RegularGridSpringForceField(SpringForceField):
     y and z has the stiffness of the other's length.
     """
 
-    linesStiffness = Real(100.0, "k along the edges.", unit="force")
-    linesDamping = Real(5.0, "Damping along the edges, times length.")
-    quadsStiffness = Real(100.0, "k along diagonals of faces.", unit="force")
-    quadsDamping = Real(5.0, "Damping along diagonals of faces, times length.")
-    cubesStiffness = Real(100.0, "k along diagonals of cells.", unit="force")
-    cubesDamping = Real(5.0, "Damping along diagonals of cells, times length.")
+    linesStiffness = Real(100.0, "k along the edges.", unit="force", follows="reinit")
+    linesDamping = Real(5.0, "Damping along the edges, times length.", follows="reinit")
+    quadsStiffness = Real(100.0, "k along diagonals of faces.", unit="force", follows="reinit")
+    quadsDamping = Real(5.0, "Damping along diagonals of faces, times length.", follows="reinit")
+    cubesStiffness = Real(100.0, "k along diagonals of cells.", unit="force", follows="reinit")
+    cubesDamping = Real(5.0, "Damping along diagonals of cells, times length.", follows="reinit")
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **for_every_kind(values, list(_STEPS)))

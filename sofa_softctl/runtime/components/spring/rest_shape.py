@@ -170,8 +170,12 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     points = Integers([], "Nodes that are held; all when empty.")
     external_points = Integers([], "Nodes of the external state, one for each point.")
     external_rest_shape = LinkType("State whose positions are the rest.", kind="state")
-    polynomialStiffness = Reals([], "Coefficients of all polynomials; 100 when empty.")
-    polynomialDegree = Integers([], "Coefficients of each polynomial; 1 when empty.")
+    polynomialStiffness = Reals(
+        [], "Coefficients of all polynomials; 100 when empty.", follows="reinit"
+    )
+    polynomialDegree = Integers(
+        [], "Coefficients of each polynomial; 1 when empty.", follows="reinit"
+    )
     initialLength = Reals(
         [], "Length by which strains count; 1 when empty.", unit="length", per="points"
     )

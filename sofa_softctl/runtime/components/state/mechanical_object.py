@@ -75,8 +75,12 @@ class MechanicalObject(MechanicalState):
         3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree", follows="start"
     )
     scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z at init.", follows="start")
-    rotation2 = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y, z after rest.", unit="degree")
-    translation2 = Vector(3, [0.0, 0.0, 0.0], "Translation after rest.", unit="length")
+    rotation2 = Vector(
+        3, [0.0, 0.0, 0.0], "Angles about x, y, z after rest.", unit="degree", follows="start"
+    )
+    translation2 = Vector(
+        3, [0.0, 0.0, 0.0], "Translation after rest.", unit="length", follows="start"
+    )
     showObject = Bool(False, "Draw the nodes.")
     showObjectScale = Real(0.1, "Size of the drawn nodes.")
     showIndices = Bool(False, "Draw the numbers of the nodes.")

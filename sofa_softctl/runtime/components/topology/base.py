@@ -19,11 +19,13 @@ class Topology(Component):
 
     category: ClassVar[str] = "topology"
 
-    position = Vectors(3, [], "Vertices.", unit="length", aliases=("points", "vertices"))
-    edges = Elements(2, [], "Edges.", aliases=("lines",))
-    triangles = Elements(3, [], "Triangles.")
-    quads = Elements(4, [], "Quadrilaterals.")
-    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
+    position = Vectors(
+        3, [], "Vertices.", unit="length", aliases=("points", "vertices"), follows="start"
+    )
+    edges = Elements(2, [], "Edges.", aliases=("lines",), follows="start")
+    triangles = Elements(3, [], "Triangles.", follows="start")
+    quads = Elements(4, [], "Quadrilaterals.", follows="start")
+    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",), follows="start")
     hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
     filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 

@@ -313,7 +313,8 @@ class Data:
     def parent_changes(self, parent: Data, value: Any, where: Line | None) -> None:
         """The Data that it follows is set."""
         if self._parent is parent:
-            self.owner.check_change(self, value, where)
+            if getattr(self.owner, "category", "") not in ("", "topology", "region"):
+                self.owner.check_change(self, value, where)  # of what acts on the motion
             for follower in self._followers:
                 follower.parent_changes(self, value, where)
 
