@@ -66,7 +66,15 @@ def scene_names():
     """Of all scenes: 'module/case'."""
     names = [
         f"{kind}/{case}"
-        for kind in ("mechanics", "solids", "examples", "topologies", "engines", "parity_scenes")
+        for kind in (
+            "mechanics",
+            "solids",
+            "examples",
+            "topologies",
+            "engines",
+            "parity_scenes",
+            "changed_scenes",
+        )
         for case in module(kind).CASES
     ]
     return [name for name in names if "SCENES" not in name]
@@ -87,7 +95,7 @@ def build(name):
         if kind == "solids" and case.endswith("_held"):
             first = case.startswith("velocities")
             root.addObject("FreeMotionAnimationLoop", solveVelocityConstraintFirst=first)
-        elif kind != "examples" and not case.startswith("constraint"):
+        elif kind not in ("examples", "changed_scenes") and not case.startswith("constraint"):
             root.addObject("DefaultAnimationLoop")
         cases[case](root)
     return root

@@ -71,6 +71,7 @@ class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
         "qr",
         "How an element's rotation is found.",
         choices=("qr", "large", "polar", "polar2", "none", "linear", "small"),
+        follows="start",
     )
     drawing = Bool(True, "Draw the elements.")
     drawColor1 = Vector(4, [0.0, 0.0, 1.0, 1.0], "Color of faces.")

@@ -85,6 +85,8 @@ class PositionEquality(PositionModel):
     direction, which is the same for the default directions.
     """
 
+    follows_otherwise = {"indices": "reinit"}
+
     inverse_role = InverseRole.EQUALITY
     acts_on = ("Vec3", "Vec1")
 

@@ -101,7 +101,7 @@ class BarycentricCenterEffector(PositionEffector):
 
     acts_on = ("Vec3",)
 
-    axis = Bools(3, [True, True, True], "Old name of `useDirections`.")
+    axis = Bools(3, [True, True, True], "Old name of `useDirections`.", follows="reinit")
     barycenter = Vectors(3, [], "Mean of all nodes.", unit="length", read_only=True)
     drawBarycenter = Bool(False, "Draw the mean.")
 
@@ -197,6 +197,8 @@ class CableEffector(CableModel):
     `displacement` is delta of the last step. Departure from SoftRobots.Inverse, which takes 0:
     without a goal the length shall stay what it was.
     """
+
+    follows_otherwise = {"cableInitialLength": "start"}
 
     inverse_role = InverseRole.EFFECTOR
 
