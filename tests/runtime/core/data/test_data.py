@@ -941,3 +941,15 @@ def test_a_matrix_may_have_brackets(sample):
     assert sample.turn.value.tolist() == [0.7, -0.7, 0.7, 0.7]
     sample.turn.value = [[1, 2], [3, 4]]
     assert sample.turn.value.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("text", ["base.indices", "../base.indices", "/beam/base.indices"])
+def test_a_link_without_its_sign_is_said_to_lack_it(root, caplog, tolerant, text):
+    """FixedProjectiveConstraint(indices='base.indices') holds node 0, as in SOFA."""
+    root.addObject("FixedProjectiveConstraint", name="fix", indices=text)
+    assert f"A link begins with '@': '@{text}'. It counts as [0]." in caplog.text
+
+
+def test_numbers_that_cannot_be_read_are_no_link(root, caplog, tolerant):
+    root.addObject("FixedProjectiveConstraint", name="fix", indices="1 2 x 0.5")
+    assert "A link begins" not in caplog.text
