@@ -108,7 +108,8 @@ class MechanicalState(Component):
     def check_change(self, data: Data, value: Any, where: Line | None) -> None:
         """See Base: what there is one row of for each node keeps as many rows."""
         if self._initialised and value is not None and data.type.name in _BY_NODE:
-            if len(value) != self.count and not (data.name == "externalForce" and not len(value)):
+            some = data.name == "externalForce" and len(value) <= self.count
+            if len(value) != self.count and not some:
                 raise SceneError(
                     f"{describe(where)}: {data.getName()} of '{self.getPathName()}' has "
                     f"{self.count} nodes, got {len(value)}."
@@ -116,10 +117,12 @@ class MechanicalState(Component):
         super().check_change(data, value, where)
 
     def follows(self, data: Data) -> str:
-        """See Component: elasticity takes the rest position at the start, springs in every step."""
+        """See Component: some force fields take the rest position at the start, some in steps."""
         if data.name == "rest_position" and self._context is not None:
-            readers = [entry for entry in self._context.objects if entry.category == "force field"]
-            if readers and all(hasattr(entry, "x0") for entry in readers):
+            if {getattr(entry, "reads_rest", "") for entry in self._context.objects} == {
+                "",
+                "start",
+            }:
                 return "start"
         return super().follows(data)
 

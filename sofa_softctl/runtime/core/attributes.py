@@ -1,15 +1,17 @@
 """Attributes of a controller that change from step to step, captured and put back by value.
 
 Of simple kinds (numbers, texts, arrays, random generators, lists, dicts and sets of these, objects
-of the scene's own classes) a copy is held; nodes, components and Data are held by their path, so
-that another graph of the same scene can take the attributes over; methods by their name. Functions
-and modules stay as they are. What is left, such as iterators, files and objects of libraries, is
-named, as nobody can tell whether it changes.
+of the scene's own classes) a copy is held, of global variables that methods assign as well; nodes,
+components and Data are held by their path, so that another graph of the same scene can take the
+attributes over; methods by their name. Functions and modules stay as they are. What is left, such
+as iterators, files and objects of libraries, is named, as nobody can tell whether it changes.
 """
 
 from __future__ import annotations
 
+import dis
 import enum
+import inspect
 import io
 import pickle
 import random
@@ -18,6 +20,7 @@ import types
 from collections import deque
 from dataclasses import dataclass
 from datetime import date, time, timedelta
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 
@@ -66,14 +69,13 @@ def capture(owner: Any) -> dict[str, Any]:
     own = _own_classes(type(owner))
     for name, value in vars(owner).items() if own else ():
         if name not in _INTERNAL and not name.startswith("on"):
-            try:
-                held[name] = _top(_capture(value, owner, {}))
-            except _UnheldError as error:
-                held[name] = _Held("unheld", str(error))
+            held[name] = _captured(value, owner)
     for cls in own:
         for name, value in vars(cls).items():
             if not name.startswith("__") and isinstance(value, (*_PLAIN, list, dict, set)):
-                held[f"{cls.__qualname__}.{name}"] = _capture(value, owner, {})
+                held[f"{cls.__qualname__}.{name}"] = _captured(value, owner)
+        for name, variables in _globals_set(cls).items():
+            held[f"global {name}"] = _captured(variables.get(name), owner)
     return held
 
 
@@ -95,15 +97,20 @@ def put_back(owner: Any, held: dict[str, Any]) -> None:
     """Return to what `capture` gave; attributes that came since then go."""
     attributes, own, back = vars(owner), _own_classes(type(owner)), _Return(owner)
     classes = {cls.__qualname__: cls for cls in own}
+    variables = {name: found for cls in own for name, found in _globals_set(cls).items()}
     for name in [name for name in attributes if own and name not in held]:
         if name not in _INTERNAL and not name.startswith("on"):
             del attributes[name]
     for name, value in held.items():
-        cls_name, _, short = name.rpartition(".")
-        if cls_name in classes:
-            cls = classes[cls_name]
+        cls, short = classes.get(name.rpartition(".")[0]), name.rpartition(".")[2]
+        if value.kind in ("stays", "unheld"):
+            continue
+        if cls is not None:
             setattr(cls, short, back.value(vars(cls).get(short), value))
-        elif value.kind not in ("stays", "unheld"):
+        elif name.startswith("global "):
+            short = name.removeprefix("global ")
+            variables[short][short] = back.value(variables[short].get(short), value)
+        else:
             attributes[name] = back.value(attributes.get(name), value)
 
 
@@ -131,10 +138,7 @@ def _written(held: Any) -> bytes:
 def note_set(owner: Any, name: str, held: dict[str, Any]) -> None:
     """What a script sets between the steps is what the attribute returns to from now on."""
     if name not in _INTERNAL and name in vars(owner):
-        try:
-            held[name] = _top(_capture(vars(owner)[name], owner, {}))
-        except _UnheldError as error:
-            held[name] = _Held("unheld", str(error))
+        held[name] = _captured(vars(owner)[name], owner)
 
 
 def _own_classes(cls: type) -> list[type]:
@@ -151,8 +155,24 @@ def _is_own(cls: type) -> bool:
     return not any(part in _LIBRARIES for part in PurePath(file).parts)
 
 
-def _top(held: _Held) -> _Held:
-    """An attribute that stays needs no reference: another process could not read it."""
+@cache
+def _globals_set(cls: type) -> dict[str, dict[str, Any]]:
+    """Global variables that methods of a class assign, by name: the variables of their module."""
+    functions = [inspect.unwrap(e) for e in vars(cls).values() if inspect.isfunction(e)]
+    return {
+        step.argval: function.__globals__
+        for function in functions
+        for step in dis.get_instructions(function)
+        if step.opname == "STORE_GLOBAL"
+    }
+
+
+def _captured(value: Any, owner: Any) -> _Held:
+    """One attribute; of what stays no reference, which another process could not read."""
+    try:
+        held = _capture(value, owner, {})
+    except _UnheldError as error:
+        return _Held("unheld", str(error))
     return _Held("stays") if held.kind == "stays" else held
 
 

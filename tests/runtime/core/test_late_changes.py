@@ -142,3 +142,28 @@ def test_springs_take_another_stiffness_with_reinit(root, Sofa, step):
         Sofa.Simulation.animate(root, 0.1)
     # f / k, and the spring at rest is 1 long
     assert node.dofs.position.value[1, 0] == pytest.approx(1.0 + 1.0 / 20.0, abs=1e-6)
+
+
+def test_a_mass_that_the_other_data_overrules_is_said_to_be(tolerant, fem, step):
+    """As in SOFA totalMass counts where the scene gave it, whatever vertexMass is set to."""
+    mass = fem.getContext().UniformMass
+    mass.vertexMass.value = 7.0
+    (said,) = step()
+    assert "'vertexMass' of UniformMass" in said and "was set to 7.0, but is 0.125 again" in said
+    mass.totalMass.value = 2.0
+    assert not step()
+
+
+def test_a_rest_position_is_warned_of_where_nothing_follows_it(fem, step):
+    state = fem.getContext().dofs
+    state.rest_position.value = 1.1 * state.rest_position.value
+    (said,) = step()
+    assert "'rest_position' of MechanicalObject '/cube/dofs' has changed, but it is read" in said
+
+
+def test_a_rest_position_that_springs_follow_is_not(Sofa, root, fem, step):
+    springs = fem.getContext().addObject("RestShapeSpringsForceField", stiffness=[1.0])
+    springs.init()
+    state = fem.getContext().dofs
+    state.rest_position.value = 1.1 * state.rest_position.value
+    assert not step()

@@ -28,6 +28,8 @@ class HexahedronFEMForceField(ForceField):
     Source: Nesme, Payan, Faure 2005; SOFA's component of the same name.
     """
 
+    reads_rest = "reinit"
+
     methods: ClassVar[dict[str, int]] = {
         "small": corotational.SMALL,
         "large": corotational.LARGE,

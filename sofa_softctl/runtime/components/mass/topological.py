@@ -9,13 +9,14 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass, overruled
 from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
 from sofa_softctl.runtime.components.topology.mappings import PARTS as HEXAHEDRON
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_HEXAHEDRON, EDGES_OF_QUAD
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class TopologicalMass(Mass):
@@ -96,7 +97,10 @@ class TopologicalMass(Mass):
         if "_given" not in vars(self):
             return
         if data is not self._given:
+            given = data.get()
             self._show()
+            if not np.array_equal(data.get(), given):
+                complain(self, overruled(self, data, given))
             return
         amount = float(np.ravel(data.get())[0])
         if not amount > 0.0:

@@ -27,6 +27,8 @@ class RestShapeSpringsForceField(ForceField):
     rest position; its stiffness is taken as constant.
     """
 
+    reads_rest = "step"
+
     acts_on = ("Vec3", "Rigid3", "Vec1")
 
     points = Integers([], "Nodes that are held; all when empty.", aliases=("indices",))
@@ -166,6 +168,8 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     one. polynomialDegree says how many of the coefficients in polynomialStiffness belong to each
     node; unless it has an entry for each node, all take the first polynomial.
     """
+
+    reads_rest = "step"
 
     points = Integers([], "Nodes that are held; all when empty.")
     external_points = Integers([], "Nodes of the external state, one for each point.")
