@@ -148,7 +148,11 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
         [], "Nodes of the second state, one for each.", per="first_point", shared=False
     )
     rest_vector = Derivs(
-        [], "From the first to the second node of each pair.", unit="length", per="first_point"
+        [],
+        "From the first to the second node of each pair.",
+        unit="length",
+        per="first_point",
+        shared=False,
     )
     activate = Bool(True, "Hold them at all.")
     keepOrientationDifference = Bool(

@@ -28,7 +28,9 @@ class RigidMapping(Mapping):
     )
     index = Int(0, "Body that carries all nodes.", follows="reinit")
     indexFromEnd = Bool(False, "Count `index` from the last body.", follows="reinit")
-    rigidIndexPerPoint = Integers([], "Body that carries each node.", per="node", follows="reinit")
+    rigidIndexPerPoint = Integers(
+        [], "Body that carries each node.", per="node", shared=False, follows="reinit"
+    )
     globalToLocalCoords = Bool(
         False, "The nodes' first positions are in the world's axes.", follows="start"
     )

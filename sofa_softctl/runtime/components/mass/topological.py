@@ -155,7 +155,7 @@ class MeshMatrixMass(TopologicalMass):
     With `lumping` the rows are summed onto the diagonal.
     """
 
-    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node")
+    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node", shared=False)
     edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
     lumping = Bool(False, "Sum the rows onto the diagonal.")
     computeMassOnRest = Bool(
@@ -234,7 +234,9 @@ def element_matrix(kind: str, width: int) -> np.ndarray:
 class DiagonalMass(TopologicalMass, LumpedMass):
     """Each element gives equal shares of its mass to its nodes; sizes are those at rest."""
 
-    vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",), per="node")
+    vertexMass = Reals(
+        [], "Mass of each node.", unit="mass", aliases=("mass",), per="node", shared=False
+    )
     computeMassOnRest = Bool(True, "Take the elements' sizes from the rest position.")
 
     on_rest: ClassVar[bool] = True
