@@ -29,6 +29,7 @@ from sofa_softctl.inverse.options import (
     checked_goal,
     checked_names,
     checked_solver,
+    fixed_goal,
     row_weights,
 )
 from sofa_softctl.inverse.slack import Slack
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
 
 Numbers = float | Sequence[float] | np.ndarray
 """One number for all actuators, or one for each."""
+LIMITS = ("effort_min", "effort_max", "displacement_min", "displacement_max")
+"""Options that `Actuators` holds."""
+FIXED = ("actuators", "effectors", "names", "contacts", "measured", "lead")
+"""What is read when the controller is made."""
 DEFAULT_TOLERANCE = 0.01
 """Distance to a goal that counts as reached, as a fraction of the robot's size."""
 
@@ -72,8 +77,10 @@ class InverseController(SceneController):
             limits on effort, displacement and its rate are respected where the scene set them;
             those on effort are SOFA's multipliers, dt times an effort with most integrators.
         effectors: What `add_effector` returned, one list an effector.
-        goal: Point (3,), one for each effector (n, 3), or a function of time that gives it. One
-            with a state has `snapshot()` and `restore(snapshot)`, as controllers do.
+        goal: Point (3,), one for each effector (n, 3), a function of time that gives it, or a Data
+            that it follows, or its path: "@/target/dofs.position". A function with a state has
+            `snapshot()` and `restore(snapshot)`, as controllers do. Setting the Data `goal` moves
+            it from the next step on.
         energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
         goal_distance: Largest distance of each effector to its goal [length]: a goal that is
@@ -118,6 +125,9 @@ class InverseController(SceneController):
     Source: Coevoet, Escande, Duriez 2019, eq. (6) and section III-E.
     """
 
+    weight: np.ndarray
+    counts: np.ndarray
+    """Axes of each effector that have a weight, shape (n_e, 3)."""
     recorded = outputs.RECORDED
     recorded_contacts = outputs.RECORDED_CONTACTS
 
@@ -127,7 +137,7 @@ class InverseController(SceneController):
         root: Any,
         actuators: Sequence[Any],
         effectors: Sequence[Sequence[Any]],
-        goal: Callable[[float], np.ndarray] | Sequence[float] | np.ndarray,
+        goal: Callable[[float], np.ndarray] | Sequence[float] | np.ndarray | str,
         energy: float = 1e-3,
         weight: float | np.ndarray = 1.0,
         goal_distance: float = math.inf,
@@ -153,23 +163,15 @@ class InverseController(SceneController):
         self.effectors = checked_effectors(self, effectors)
         self.driven = Actuators(self.actuators, checked_names(self, names, len(self.actuators)))
         self.names = self.driven.names
-        for name, value in (
-            ("effort_min", effort_min),
-            ("effort_max", effort_max),
-            ("displacement_min", displacement_min),
-            ("displacement_max", displacement_max),
-        ):
-            self.driven.given[name] = self._of_actuators(name, value, options.ANY)
+        self.effort_min, self.effort_max = effort_min, effort_max
+        self.displacement_min, self.displacement_max = displacement_min, displacement_max
         self.goal_function: Any = checked_goal(self, goal, len(self.effectors))
-        self.energy = options.number(self, "energy", energy, options.FINITE_NOT_NEGATIVE)
-        self.weight = row_weights(self, weight, len(self.effectors))
-        self.counts = self.weight.reshape(-1, 3) > 0.0
-        """Axes of each effector that have a weight, shape (n_e, 3)."""
-        self.goal_distance = options.number(self, "goal_distance", goal_distance, options.POSITIVE)
-        self.effort_rate = self._of_actuators("effort_rate", effort_rate, options.NOT_NEGATIVE)
-        self.motor_speed: Any = None
-        if motor_speed is not None:
-            self.motor_speed = self._of_actuators("motor_speed", motor_speed, options.POSITIVE)
+        self.goal_set: np.ndarray | None = None  # by a script, through the Data
+        self.energy: Any = energy
+        self.weight = weight  # type: ignore[assignment]  # checked when it is set
+        self.goal_distance: Any = goal_distance
+        self.effort_rate: Any = effort_rate
+        self.motor_speed: Any = motor_speed
         self.measured: MeasuredDisplacements | None = None
         if (measured is None) != (lead is None):
             options.wrong(self, "lead", "given with `measured`, and only then", lead)
@@ -204,6 +206,7 @@ class InverseController(SceneController):
         self.rows: Any = None  # ControlRows, from the first step on
         self.recorded = outputs.recorded(self.driven.quantities)
         outputs.declare(self, self.driven.count, len(self.effectors))
+        self.goal_seen = self.outputs["goal"].getCounter()
         self._forget()
 
     def _of_actuators(self, name: str, value: Any, allowed: options.Allowed) -> Any:
@@ -233,10 +236,12 @@ class InverseController(SceneController):
             grasp.forget()
 
     def reset(self) -> None:
-        """Forget the last solution, all counts and warnings."""
+        """Forget the last solution, all counts and warnings; a goal that was set stays."""
+        self._take_goal()
         self._forget()
         self.driven.release()
         outputs.clear(self.outputs)
+        self.keep(goal_seen=self.outputs["goal"].getCounter())
 
     def start_warnings(self) -> list[str]:
         """See SceneController."""
@@ -282,6 +287,7 @@ class InverseController(SceneController):
             "measured": None if self.measured is None else self.measured.snapshot(),
             "look_ahead_runner": self.look_ahead_runner.snapshot(),
             "goal": self.goal_function.snapshot() if has_state(self.goal_function) else None,
+            "goal_set": self.goal_set,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -302,6 +308,40 @@ class InverseController(SceneController):
             self.measured.restore(snapshot["measured"])
         if has_state(self.goal_function):
             self.goal_function.restore(snapshot["goal"])
+        self.keep(goal_set=snapshot["goal_set"], goal_seen=self.outputs["goal"].getCounter())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Options may be set while the scene runs, checked as those of the constructor are."""
+        if name == "goal" and callable(value) and not options.is_data(value):
+            function = checked_goal(self, value, len(self.effectors))
+            self.keep(goal_function=function, goal_set=None, asked_goal=(math.nan, None))
+        elif name in LIMITS:
+            self.driven.given[name] = self._of_actuators(name, value, options.ANY)
+        elif name in ("effort_rate", "motor_speed"):
+            allowed = options.NOT_NEGATIVE if name == "effort_rate" else options.POSITIVE
+            found = None if value is None else self._of_actuators(name, value, allowed)
+            self.keep(**{name: found})
+            if name == "motor_speed" and "slack" in vars(self):
+                self.slack.motor_speed[:] = np.inf if found is None else found
+        elif name == "weight":
+            weight = row_weights(self, value, len(self.effectors))
+            self.keep(weight=weight, counts=weight.reshape(-1, 3) > 0.0)
+        elif name == "energy":
+            self.keep(energy=options.number(self, name, value, options.FINITE_NOT_NEGATIVE))
+        elif name == "goal_distance":
+            self.keep(goal_distance=options.number(self, name, value, options.POSITIVE))
+        elif name in FIXED and "rows" in vars(self):
+            options.wrong(self, name, "set when the controller is made, not later", value)
+        else:
+            super().__setattr__(name, value)
+
+    def _take_goal(self) -> None:
+        """Take over what a script set the Data `goal` to since the last step."""
+        data = self.outputs["goal"]
+        if data.getCounter() != self.goal_seen:
+            goal = fixed_goal(self, data, len(self.effectors))
+            seen = data.getCounter()
+            self.keep(goal_set=goal, goal_seen=seen, asked_goal=(math.nan, None))
 
     def goals_at(self, time: float) -> np.ndarray:
         """Goal of each effector at a time [length], shape (n_e, 3).
@@ -309,7 +349,9 @@ class InverseController(SceneController):
         The function is asked once for each time: it may read from a device.
         """
         if time != self.asked_goal[0]:
-            goal = goals_at(self.goal_function, time, len(self.effectors), self.getPathName())
+            goal = self.goal_set
+            if goal is None:
+                goal = goals_at(self.goal_function, time, len(self.effectors), self.getPathName())
             self.keep(asked_goal=(time, goal))
         return self.asked_goal[1]
 
@@ -346,6 +388,7 @@ class InverseController(SceneController):
         now = self.time.value
         if now < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
+        self._take_goal()
         self.look_ahead_runner.before_step()
         time = now + self.dt.value
         goal = self.goals_at(time)
@@ -355,6 +398,7 @@ class InverseController(SceneController):
         )
         self.keep(target=target, wanted=goal, last_time=now)
         self.outputs["goal"].value = goal
+        self.keep(goal_seen=self.outputs["goal"].getCounter())
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:

@@ -10,7 +10,6 @@ import Sofa
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import options
-from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.devices import devices_stay_closed
 
 DISPLACEMENTS = ("length", "angle", "volume")
@@ -35,7 +34,7 @@ class MeasuredDisplacements:
     def __init__(
         self, controller: Any, measured: Any, lead: np.ndarray, names: Sequence[str]
     ) -> None:
-        if not (options.is_data(measured) or _is_path(measured)):
+        if not (options.is_data(measured) or options.is_data_path(measured)):
             expected = 'a Data with a number for each actuator, or its path: "@bridge.measured"'
             options.wrong(controller, "measured", expected, measured)
         self.controller, self.lead, self.names = controller, lead, tuple(names)
@@ -125,17 +124,7 @@ class MeasuredDisplacements:
         return found
 
     def _find(self) -> Any:
-        data = self._given
-        if isinstance(data, str):
-            path, _, name = data.lstrip("@/").rpartition(".")
-            entries = [entry for node in nodes_of(self.controller.root) for entry in node.objects]
-            by_path = {entry.getPathName().lstrip("/"): entry for entry in entries}
-            if path not in by_path or by_path[path].findData(name) is None:
-                raise SceneError(
-                    f"InverseController: measured='{data}' leads to no Data. Give '@', the path of "
-                    "a component, a dot and the name of a Data, such as '@bridge.measured'."
-                )
-            data = by_path[path].findData(name)
+        data = options.find_data(self.controller, "measured", self._given, "@bridge.measured")
         self._check(data)
         return data
 
@@ -148,7 +137,3 @@ class MeasuredDisplacements:
                 "not displacements. Command the robot in lengths, angles or volumes, or leave "
                 "`measured` out."
             )
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("@") and "." in value

@@ -75,19 +75,35 @@ def checked_names(controller: Any, names: Any, actuators: int) -> tuple[str, ...
 
 def checked_goal(controller: Any, goal: Any, effectors: int) -> Any:
     """The goal as a function of time; SceneError where it can be none."""
-    shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
-    expected = f"a point of shape {shapes}, or a function of time that returns one"
     if callable(goal) and not hasattr(goal, "getPathName"):
         return options.function(controller, "goal", goal, "goal(time)", 0.0)
+    if options.is_data(goal) or options.is_data_path(goal):
+        return lambda time: _followed(controller, goal, effectors)
+    return as_function(fixed_goal(controller, goal, effectors))
+
+
+def fixed_goal(controller: Any, goal: Any, effectors: int) -> np.ndarray:
+    """The goal of each effector, shape (n, 3); SceneError where it is none."""
     found = options.as_floats(goal)
     if (
         found is None
         or np.atleast_2d(found).shape != (effectors, 3)
         or not np.isfinite(found).all()
     ):
+        shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
+        expected = f"a point of shape {shapes}, or a function of time that returns one"
         advice = "Give its position, such as state.position.value[0]." if _is_state(goal) else ""
         options.wrong(controller, "goal", expected, goal, advice)
-    return as_function(found)
+    return np.atleast_2d(found).copy()
+
+
+def _followed(controller: Any, goal: Any, effectors: int) -> np.ndarray:
+    """Present value of a Data, of bodies their places."""
+    data = options.find_data(controller, "goal", goal, "@/target/dofs.position")
+    value = options.as_floats(data)
+    if value is not None and value.ndim == 2:
+        value = value[:, :3]
+    return fixed_goal(controller, data if value is None else value, effectors)
 
 
 def _is_state(value: Any) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.channels import nodes_of
 
 OF_SOFA = ("name", "listening", "printLog", "tags", "bbox")
 """Options of every controller: Data of Sofa.Core.Controller."""
@@ -150,6 +151,31 @@ def numbers(
 def is_data(value: Any) -> bool:
     """Whether it is a Data of a component or node."""
     return hasattr(value, "getOwner") and hasattr(value, "value")
+
+
+def is_data_path(value: Any) -> bool:
+    """Whether it is the path of a Data, such as '@bridge.measured'."""
+    return isinstance(value, str) and value.startswith("@") and "." in value
+
+
+def find_data(controller: Any, option: str, value: Any, example: str) -> Any:
+    """A Data, or that of a path in the controller's scene.
+
+    Raises:
+        SceneError: The path leads to none.
+    """
+    if not isinstance(value, str):
+        return value
+    path, _, name = value.lstrip("@/").rpartition(".")
+    entries = (entry for node in nodes_of(controller.root) for entry in node.objects)
+    found = next((entry for entry in entries if entry.getPathName().lstrip("/") == path), None)
+    data = None if found is None else found.findData(name)
+    if data is None:
+        raise SceneError(
+            f"{type(controller).__name__}: {option}='{value}' leads to no Data. Give '@', the path "
+            f"of a component, a dot and the name of a Data, such as '{example}'."
+        )
+    return data
 
 
 def as_floats(value: Any) -> np.ndarray | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.core import attributes
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.sofa.animate import controllers_of
@@ -42,6 +43,8 @@ class SceneState:
     """Value of a Data by the path of its object and its own name: arrays, numbers, texts."""
     carried: dict[str, Any]
     """What the `snapshot()` of each controller gave, by its path; None for those that have none."""
+    attributes: dict[str, dict[str, Any]]
+    """Of each of the scene's own that has none: its attributes, see `runtime.core.attributes`."""
 
 
 def state_of(root: Any) -> SceneState:
@@ -54,14 +57,17 @@ def state_of(root: Any) -> SceneState:
         for entry in node.objects:
             for name in CHANGING.get(entry.getClassName(), ()):
                 data[entry.getPathName(), name] = _copied(entry.findData(name).value)
-    carried = {}
+    carried, own = {}, {}
     for controller in _controllers(root):
         path = controller.getPathName()
         for found in controller.getDataFields():
             if found.getName() not in OF_EVERY_CONTROLLER:
                 data[path, found.getName()] = _copied(found.value)
         carried[path] = controller.snapshot() if hasattr(controller, "snapshot") else None
-    return SceneState(values, data, carried)
+        if not attributes.holds_own_state(controller, "snapshot"):
+            own[path] = attributes.capture(controller)
+            attributes.warn_unheld(controller, own[path])
+    return SceneState(values, data, carried, own)
 
 
 def put_motion(root: Any, motion: SceneState) -> None:
@@ -84,6 +90,8 @@ def put_motion(root: Any, motion: SceneState) -> None:
         data = objects[path].findData(name) if path in objects else None
         if data is not None:
             _put(data, value)
+    for path, held in motion.attributes.items():
+        attributes.put_back(known[path], held)
     for path, carried in motion.carried.items():
         if carried is not None:
             known[path].restore(carried)

@@ -178,14 +178,13 @@ class Session:
     def reset(self) -> None:
         """Back to the state after the start, bit for bit on the embedded backend.
 
-        As in SOFA, Data that scripts or the user set stay as they are. A recording ends here.
+        As in SOFA, Data that scripts or the user set stay as they are; attributes of controllers
+        return, but for those that were set between the steps. A recording ends here.
         """
         self.end_recording()
         self._simulation.reset(self.root)
         if self._sofa is not None:  # SOFA resets its own components only
-            for controller in self.controllers:
-                if hasattr(controller, "reset"):
-                    controller.reset()
+            self._sofa.reset_controllers()
         self.step_count = 0
         self.condition.restart(self.time)
 

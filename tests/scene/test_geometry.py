@@ -54,7 +54,7 @@ def test_of_hexahedra_the_outer_sides_are_shown(kind):
 def test_bodies_and_cables_come_back_from_a_recording(tmp_path, beam):
     def scene(root):
         node = beam(root, cables=2, value=5.0)
-        node.fem.youngModulus.value = [400.0, 500.0]
+        node.fem.youngModulus.value = [400.0, 500.0, *[400.0] * 16]
         skin = node.addChild("skin")
         skin.addObject("MeshTopology", position=node.mesh.position.value, triangles=[[0, 1, 2]])
         skin.addObject("MechanicalObject", name="dofs")

@@ -7,10 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.box import box_of
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Coords, Derivs
+from sofa_softctl.runtime.helper.source_line import Line, describe
+
+_BY_NODE = frozenset(
+    "position velocity force externalForce free_position free_velocity rest_position "
+    "reset_position reset_velocity".split()
+)
+"""Data with a row for each node."""
 
 
 class MechanicalState(Component):
@@ -95,6 +104,27 @@ class MechanicalState(Component):
     ) -> None:
         """out = position (or `start`) moved by h v; out may be the position itself."""
         self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
+
+    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
+        """See Base: what there is one row of for each node keeps as many rows."""
+        if self._initialised and value is not None and data.type.name in _BY_NODE:
+            some = data.name == "externalForce" and len(value) <= self.count
+            if len(value) != self.count and not some:
+                raise SceneError(
+                    f"{describe(where)}: {data.getName()} of '{self.getPathName()}' has "
+                    f"{self.count} nodes, got {len(value)}."
+                )
+        super().check_change(data, value, where)
+
+    def follows(self, data: Data) -> str:
+        """See Component: some force fields take the rest position at the start, some in steps."""
+        if data.name == "rest_position" and self._context is not None:
+            if {getattr(entry, "reads_rest", "") for entry in self._context.objects} == {
+                "",
+                "start",
+            }:
+                return "start"
+        return super().follows(data)
 
     def outer_force(self) -> np.ndarray:
         """externalForce with a row for each node, to add to."""

@@ -37,6 +37,8 @@ class Base:
 
     data_types: ClassVar[dict[str, DataType]] = {}
     link_types: ClassVar[dict[str, LinkType]] = {}
+    counted: ClassVar[tuple[str, ...]] = ()
+    """Data that have an entry for each of something."""
     data_names: ClassVar[dict[str, str]] = {}
     """Every name and alias of a Data or link, and the name that it stands for."""
     _scripted: ClassVar[bool] = False
@@ -55,6 +57,7 @@ class Base:
                     cls.data_types[name] = entry
                 elif isinstance(entry, LinkType):
                     cls.link_types[name] = entry
+        cls.counted = tuple(name for name, kind in cls.data_types.items() if kind.per)
         cls.data_names = {}
         for name, declaration in (cls.data_types | cls.link_types).items():
             for alias in (name, *declaration.aliases):
@@ -97,6 +100,9 @@ class Base:
     def _node(self) -> Node | None:
         """The node from which its links are followed."""
         raise NotImplementedError
+
+    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
+        """Called before a scene or script sets a Data; the value is None where it is not known."""
 
     def data_changed(self, data: Data) -> None:
         """Called when a scene or script set a Data."""

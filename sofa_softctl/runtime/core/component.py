@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.data.types import Bool, Text
+from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
+    from sofa_softctl.runtime.core.data.data import Data
     from sofa_softctl.runtime.core.node import Node
+    from sofa_softctl.runtime.helper.source_line import Line
 
 
 _CATEGORIES = {
@@ -54,6 +59,8 @@ class Component(Base):
     category: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     """Other names of the class in scenes, older and newer ones."""
+    follows_otherwise: ClassVar[dict[str, str]] = {}
+    """Of inherited Data, by name: see `follows`."""
 
     template = Text("", "Kind of degrees of freedom; Vec3 unless the component says otherwise.")
     printLog = Bool(False, "Print messages about what it does.")
@@ -68,8 +75,9 @@ class Component(Base):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "init" in vars(cls):
-            cls.init = _noted(cls.init)  # type: ignore[assignment, method-assign]
+        for name in ("init", "reinit"):
+            if name in vars(cls):
+                setattr(cls, name, _noted(vars(cls)[name], name))
 
     def __init__(self, *args: Any, **values: Any) -> None:
         self._context: Node | None = self.__dict__.get("_context")  # the factory knows it already
@@ -136,6 +144,66 @@ class Component(Base):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Take over what `snapshot` gave."""
 
+    def follows(self, data: Data) -> str:
+        """When a change of a Data counts: in the next 'step', with 'reinit', at the 'start' alone.
+
+        The declaration says it: `Real(..., follows="reinit", switch="updateStiffness")`; of Data
+        that a class inherits and reads otherwise, `follows_otherwise`.
+        """
+        kind = data.type
+        if kind.switch and self._data[kind.switch].get():
+            return "step"
+        return self.follows_otherwise.get(kind.name, kind.follows)
+
+    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
+        """See Base: keep in mind what it will not follow."""
+        if not self._initialised or data.type.name not in type(self).data_types:
+            return
+        if self._context is None or not (data.type.per or self.follows(data) != "step"):
+            return
+        changes = self._context.getRoot().late_changes
+        if data.type.per:
+            changes.note_list(data)
+        if self.follows(data) != "step" and not np.array_equal(data._value, value):
+            changes.note_stale(data, where)
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """How many there are of what a list has an entry for each of, and what they are.
+
+        Args:
+            per: Of a declaration: the name of another list of the component, 'node', 'element',
+                or a word of the class.
+
+        Returns:
+            None: It is not known, or all are meant.
+        """
+        if per in self._data:
+            count = len(self._data[per].get())
+            return (count, f"'{per}'") if count else None
+        if per == "node":
+            state = getattr(self, "state", None)
+            return None if state is None else (state.count, f"nodes of '{state.getPathName()}'")
+        found = getattr(self, "elements", None)
+        return (len(found), "elements") if isinstance(found, np.ndarray) else None
+
+    def given_lengths(self) -> dict[Data, int]:
+        """Entries that a scene gave of the lists that have one for each of something."""
+        lists = (self._data[name] for name in type(self).counted)
+        return {data: len(data.get()) for data in lists if data.isSet() or data.hasParent()}
+
+    def check_length(self, data: Data, given: int) -> bool:
+        """Whether a list has as many entries as what they belong to; complain if not."""
+        there = self.count_of(data.type.per) if given and data.type.per else None
+        if there is None or given == there[0] or (given == 1 and data.type.shared):
+            return True
+        one = ", or one for all" if data.type.shared else ""
+        problem = (
+            f"{describe(data.where or self._where)}: '{data.getName()}' of {self.describe()} has "
+            f"{given} entries for {there[0]} {there[1]}: give one for each{one}."
+        )
+        complain(self, SceneError(problem))
+        return False
+
     # -- SOFA's Python API -------------------------------------------------------------------
 
     def getTemplateName(self) -> str:
@@ -186,12 +254,15 @@ class Component(Base):
         return f"{prefix}/{self.getName()}"
 
 
-def _noted(init: Callable[[Any], None]) -> Callable[[Any], None]:
-    """The same `init`, which leaves a note that it was called."""
+def _noted(method: Callable[[Any], None], name: str) -> Callable[[Any], None]:
+    """The same `init` or `reinit`, which leaves a note that it was called."""
 
-    @wraps(init)
+    @wraps(method)
     def noted(self: Any) -> None:
-        init(self)
-        self._initialised = True
+        method(self)
+        if name == "init":
+            self._initialised = True
+        if self._context is not None:
+            self._context.getRoot().late_changes.forget(self, everything=name == "init")
 
     return noted

@@ -17,6 +17,7 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.graph_node import GraphNode
+from sofa_softctl.runtime.core.late_changes import LateChanges
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
@@ -66,6 +67,7 @@ class Node(GraphNode):
         self.children: NodeIterator[Node] = NodeIterator(self.removeChild)
         self.parents: NodeIterator[Node] = NodeIterator(_no_removal)
         self._initialised = False
+        self.late_changes = LateChanges()  # of the root
         self.version = 0  # of the root: how often the graph changed
         self._names: set[str] = set()  # that objects and children came with
         self._numbers: dict[str, int] = {}  # of a radical: the first that may be free
@@ -287,8 +289,11 @@ class Node(GraphNode):
             for link in component._links.values():
                 if link.type.kind != "state":  # some do without a state that is nowhere
                     link.check()
+            given = component.given_lengths()
             component.init()
             component._initialised = True
+            for data, length in given.items():
+                component.check_length(data, length)
             for link in component._links.values():
                 link.check()
             order.append(component)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool
@@ -35,6 +36,29 @@ class Controller(Scripted):
     """
 
     category = "controller"
+    _start: dict[str, Any] | None = None
+    """Attributes of its own at the end of the initialisation, where no `reset` of it knows them."""
+    stepping: ClassVar[bool] = False
+    """Whether a step is made now, of any scene."""
+
+    def remember_start(self) -> None:
+        """Make the present attributes those to which `reset` returns."""
+        if not attributes.holds_own_state(self, "reset"):
+            self.__dict__["_start"] = attributes.capture(self)
+
+    def return_to_start(self) -> None:
+        """Back to the attributes at the end of the initialisation; see `runtime.core.attributes`.
+
+        What was set between the steps stays, as Data that scripts set do.
+        """
+        if self._start is not None:
+            attributes.warn_unheld(self, self._start)
+            attributes.put_back(self, self._start)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if self._start is not None and not Controller.stepping:
+            attributes.note_set(self, name, self._start)
 
     def handle(self, event: Event) -> None:
         """Call the method for the event, unless it does not listen or left the scene meanwhile."""

@@ -9,6 +9,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.core.scripted import Controller
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 from sofa_softctl.runtime.simulation.scene_file import import_scene
@@ -32,6 +33,9 @@ def init(root: Node) -> None:
     for node in root.walk():
         for state in node.of("state"):
             state.remember_reset()  # type: ignore[attr-defined]
+    for controller in root.controllers():
+        if isinstance(controller, Controller):
+            controller.remember_start()
 
 
 initRoot = init
@@ -46,9 +50,14 @@ def animate(root: Node, dt: float = 0.0) -> None:
     h = float(dt) or root._data["dt"].get()
     if h <= 0.0:
         raise SceneError(f"{describe(root._data['dt'].where)}: dt must be positive, got {h}.")
-    loop = loop_of(root)
-    with one_blas_thread():
-        loop.step(h)
+    loop, within = loop_of(root), Controller.stepping
+    Controller.stepping = True
+    try:
+        with one_blas_thread():
+            loop.step(h)
+    finally:
+        Controller.stepping = within
+    root.late_changes.warn()
 
 
 def animateNSteps(root: Node, n_steps: int = 1, dt: float = 0.0) -> None:
@@ -66,6 +75,8 @@ def reset(root: Node) -> None:
         for component in node.objects:
             if component._initialised or component.category == "controller":
                 component.return_outputs()
+                if isinstance(component, Controller):
+                    component.return_to_start()
                 component.reset()
     loop_of(root).propagate()
 

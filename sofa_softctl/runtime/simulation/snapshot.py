@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.core.scripted import Controller
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Part:
     """Its Data, copies; without those that others determine."""
     own: dict[str, Any]
     """What it carries from step to step besides."""
+    attributes: dict[str, Any]
+    """Of a controller of the scene's own that says nothing of its state: its attributes."""
 
 
 Values = list[Part]
@@ -32,7 +36,10 @@ Values = list[Part]
 
 def take(root: Node) -> Values:
     """The present state."""
-    return [Part(owner.describe(), _data_of(owner), _own_of(owner)) for owner in _owners(root)]
+    return [
+        Part(owner.describe(), _data_of(owner), _own_of(owner), _attributes_of(owner))
+        for owner in _owners(root)
+    ]
 
 
 def put_back(root: Node, values: Values) -> None:
@@ -52,8 +59,7 @@ def put_back(root: Node, values: Values) -> None:
         )
     for owner, part in zip(owners, values, strict=True):
         _restore(owner, part.data)
-        if isinstance(owner, Component) and part.own:
-            owner.restore(part.own)
+        _restore_own(owner, part)
 
 
 def put_back_known(root: Node, values: Values) -> None:
@@ -67,8 +73,7 @@ def put_back_known(root: Node, values: Values) -> None:
             continue
         part = waiting.pop(0)
         _restore(owner, {name: part.data[name] for name in part.data if name in owner._data})
-        if isinstance(owner, Component) and part.own:
-            owner.restore(part.own)
+        _restore_own(owner, part)
 
 
 def _owners(root: Node) -> list[Base]:
@@ -83,6 +88,21 @@ def _owners(root: Node) -> list[Base]:
 def _own_of(owner: Base) -> dict[str, Any]:
     ready = isinstance(owner, Component) and (owner._initialised or owner.category == "controller")
     return owner.snapshot() if ready else {}  # type: ignore[attr-defined]
+
+
+def _attributes_of(owner: Base) -> dict[str, Any]:
+    if not isinstance(owner, Controller) or attributes.holds_own_state(owner, "snapshot"):
+        return {}
+    held = attributes.capture(owner)
+    attributes.warn_unheld(owner, held)
+    return held
+
+
+def _restore_own(owner: Base, part: Part) -> None:
+    if part.attributes:
+        attributes.put_back(owner, part.attributes)
+    if isinstance(owner, Component) and part.own:
+        owner.restore(part.own)
 
 
 def _data_of(owner: Base) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import DivergedError
+from sofa_softctl.runtime.core import attributes
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.scene.channels import nodes_of, own_state
 
 ENDS = {
@@ -45,7 +47,9 @@ class SofaSteps:
         self._states = [
             node for node in nodes_of(root) if own_state(node) and not node.getMechanicalMapping()
         ]
+        self._starts = {}
         for controller in controllers_of(Sofa, root):
+            self._starts[controller] = attributes.capture(controller)
             self._guard(controller)
         root.addObject(_listener(Sofa, self._end_phase))
 
@@ -68,6 +72,19 @@ class SofaSteps:
             if not np.isfinite(position).all():
                 bad = ~np.isfinite(position).all(axis=1)
                 raise DivergedError.of(state.getPathName(), start, dt, bad)
+
+    def reset_controllers(self) -> None:
+        """Call `reset()` of those that have one; warn of others whose attributes have changed."""
+        for controller, start in self._starts.items():
+            if hasattr(controller, "reset"):
+                controller.reset()
+            if not attributes.holds_own_state(controller, "reset"):
+                if changed := attributes.changed(controller, start):
+                    message.warning(
+                        controller,
+                        f"{controller.getPathName()}: in SOFA a reset leaves attributes of "
+                        f"controllers as they are: {', '.join(changed)}. Give the class reset().",
+                    )
 
     def _guard(self, controller: Any) -> None:
         for name in dir(type(controller)):

@@ -20,6 +20,13 @@ second-order integrator such as EulerImplicitSolver, the effort itself with firs
 effort / dt with a StaticSolver. So the same number is another motor at another dt. The options
 effort_min and effort_max of InverseController are efforts, which do not depend on dt."""
 
+FOLLOWS = {
+    "step": "",
+    "reinit": " (a change counts after reinit())",
+    "start": " (read at the start)",
+}
+"""What is said of Data by when a change of them counts."""
+
 
 def show_components(name: str | None) -> None:
     """Print all components, or the Data and links of one.
@@ -52,7 +59,7 @@ def show_components(name: str | None) -> None:
     table = Table("Data", "default", "unit", "what it is")
     common = Component.data_types
     for entry in sorted(kind_found.data_types.values(), key=lambda entry: entry.name in common):
-        text = entry.help + (" (read-only)" if entry.read_only else "")
+        text = entry.help + (" (read-only)" if entry.read_only else FOLLOWS[entry.follows])
         if entry.choices:
             text += f" One of: {', '.join(entry.choices)}."
         names = ", ".join((entry.name, *entry.aliases))

@@ -514,8 +514,9 @@ def test_a_controller_may_call_its_attributes_what_it_likes(Sofa, root, animate)
     own = root.addObject(Own(name="own"))
     Sofa.Simulation.init(root)
     animate(root, 2)
+    assert own.calls == 2
     Sofa.Simulation.reset(root)
-    assert (own.calls, own.getPathName(), own.state) == (2, "/own", 0)
+    assert (own.calls, own.getPathName(), own.state) == (0, "/own", 0)
 
 
 def test_an_event_whose_name_is_no_method_goes_to_on_event(Sofa, root):

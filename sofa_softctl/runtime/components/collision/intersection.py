@@ -95,7 +95,7 @@ class LocalMinDistance(Intersection):
     method = LOCAL_MIN_DISTANCE
 
     filterIntersection = Bool(True, "Keep only what leaves the surfaces outwards.")
-    angleCone = Real(0.0, "Added to the cones (sine of an angle).")
+    angleCone = Real(0.0, "Added to the cones (sine of an angle).", follows="start")
     coneFactor = Real(0.5, "Share of the neighbours' angle in the cones.")
     useLMDFilters = Bool(False, "Use filter components instead of cones: none here.")
 
@@ -176,7 +176,7 @@ class NewProximityIntersection(Intersection):
 
     method = NEW_PROXIMITY
 
-    useLineLine = Bool(False, "Edges of triangles touch edges.")
+    useLineLine = Bool(False, "Edges of triangles touch edges.", follows="start")
 
     def init(self) -> None:
         """See Intersection."""

@@ -186,6 +186,8 @@ class CollisionModel(SingleStateComponent):
 class PointCollisionModel(CollisionModel):
     """Every node of the state."""
 
+    follows_otherwise = {"proximity": "start"}
+
     aliases = ("Point", "PointModel")
     corners = 1
 
@@ -228,6 +230,8 @@ class LineCollisionModel(CollisionModel):
 
 class TriangleCollisionModel(CollisionModel):
     """Every triangle of the topology, and every quadrilateral as two."""
+
+    follows_otherwise = {"proximity": "start"}
 
     aliases = ("Triangle", "TriangleModel", "TriangleSetModel", "TriangleMeshModel")
     corners = 3
@@ -288,8 +292,12 @@ class SphereCollisionModel(CollisionModel):
     acts_on = ("Vec3", "Rigid3")
     corners = 1
 
-    radius = Real(1.0, "Radius of every sphere.", unit="length", aliases=("defaultRadius",))
-    listRadius = Reals([], "Radius of each sphere, instead.", unit="length", optional_link=True)
+    radius = Real(
+        1.0, "Radius of every sphere.", unit="length", aliases=("defaultRadius",), follows="start"
+    )
+    listRadius = Reals(
+        [], "Radius of each sphere, instead.", unit="length", optional_link=True, follows="start"
+    )
     showImpostors = Bool(True, "Unused.")
 
     @property

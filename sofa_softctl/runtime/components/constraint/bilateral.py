@@ -144,10 +144,20 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
     aliases = ("BilateralInteractionConstraint",)
 
     first_point = Integers([], "Nodes of the first state.")
-    second_point = Integers([], "Nodes of the second state, one for each.")
-    rest_vector = Derivs([], "From the first to the second node of each pair.", unit="length")
+    second_point = Integers(
+        [], "Nodes of the second state, one for each.", per="first_point", shared=False
+    )
+    rest_vector = Derivs(
+        [],
+        "From the first to the second node of each pair.",
+        unit="length",
+        per="first_point",
+        shared=False,
+    )
     activate = Bool(True, "Hold them at all.")
-    keepOrientationDifference = Bool(False, "Keep how bodies lie to each other at init.")
+    keepOrientationDifference = Bool(
+        False, "Keep how bodies lie to each other at init.", follows="start"
+    )
     load = Real(1.0, "Part of each sweep's change that is made, from 0 to 1.")
     numericalTolerance = Real(0.0001, "Unused.")
     activateAtIteration = Integers([0], "Unused.")

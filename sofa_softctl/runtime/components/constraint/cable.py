@@ -50,11 +50,16 @@ class CableModel(Cable):
         "point",
         "Where it pulls: at its points, or on areas of a surface around them.",
         choices=("point", "sphere", "geodesic"),
+        follows="reinit",
     )
     centers = Vectors(
-        3, [], "Points beside the surface, for 'indices' the vertices next to them.", unit="length"
+        3,
+        [],
+        "Points beside the surface, for 'indices' the vertices next to them.",
+        unit="length",
+        follows="reinit",
     )
-    radii = Reals([], "Radius of each area, or one for all.", unit="length")
+    radii = Reals([], "Radius of each area, or one for all.", unit="length", follows="reinit")
     surfaceTopology = LinkType("The surface; by default the topology of the node.", kind="topology")
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Length pulled in.", unit="length", read_only=True)

@@ -82,9 +82,12 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     comes from the mass is then dt^2 / mass.
     """
 
-    compliance = Reals([], "Compliance of each node.", unit="length/force")
+    compliance = Reals([], "Compliance of each node.", unit="length/force", follows="start")
     defaultCompliance = Real(
-        1e-5, "Compliance of all nodes when there is not one for each.", unit="length/force"
+        1e-5,
+        "Compliance of all nodes when there is not one for each.",
+        unit="length/force",
+        follows="start",
     )
     useOdeSolverIntegrationFactors = Bool(True, "k is the integrator's factor; else 1.")
     f_verbose = Bool(False, "Unused.")

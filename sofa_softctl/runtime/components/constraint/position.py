@@ -28,9 +28,13 @@ class PositionModel(LagrangianConstraint):
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
 
     indices = Integers([0], "Nodes.")
-    directions = Derivs([], "Directions; the axes by default, made of length one.")
-    useDirections = Bools((3, 6, 1), [1, 1, 1], "Which directions count.")
-    weight = Reals([1.0, 1.0, 1.0], "Factor of each direction's row.")
+    directions = Derivs(
+        [], "Directions; the axes by default, made of length one.", follows="reinit"
+    )
+    useDirections = Bools((3, 6, 1), [1, 1, 1], "Which directions count.", follows="reinit")
+    weight = Reals(
+        [1.0, 1.0, 1.0], "Factor of each direction's row.", per="direction", follows="reinit"
+    )
     delta = Reals([], "Distance of each row in the last step.", unit="length", read_only=True)
 
     def init(self) -> None:
@@ -55,6 +59,12 @@ class PositionModel(LagrangianConstraint):
         """Take over rows, nodes and directions for `build`."""
         kind = self.state.kind
         self._entries = kind.entries(self.row_numbers, self.row_nodes, self.row_directions)
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component."""
+        return (
+            (self.state.deriv_size, "directions") if per == "direction" else super().count_of(per)
+        )
 
     def _used_directions(self) -> np.ndarray:
         used, width = self.useDirections.get(), self.state.deriv_size
@@ -130,6 +140,8 @@ class PositionConstraint(PositionModel):
     solver ends in a segmentation fault. With the force 0 it moves nothing, and gives inverse
     control the row of an effector.
     """
+
+    follows_otherwise = {"indices": "reinit"}
 
     value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
     valueIndex = Int(0, "Which value.")

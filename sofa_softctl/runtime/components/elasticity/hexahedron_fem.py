@@ -31,6 +31,8 @@ class HexahedronFEMForceField(ForceField):
     Source: Nesme, Payan, Faure 2005; SOFA's component of the same name.
     """
 
+    reads_rest = "reinit"
+
     methods: ClassVar[dict[str, int]] = {
         "small": corotational.SMALL,
         "large": corotational.LARGE,
@@ -45,13 +47,21 @@ class HexahedronFEMForceField(ForceField):
         "large",
         "How an element's rotation is found: none, mean edges, or polar decomposition of them.",
         choices=("large", "polar", "small"),
+        follows="reinit",
     )
     youngModulus = Reals(
         [5000.0],
         "Young's modulus; one for all, or one an element (a missing entry is the first).",
         unit="pressure",
+        per="element",
+        follows="reinit",
     )
-    poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
+    poissonRatio = Reals(
+        [0.45],
+        "Poisson's ratio, from 0 to below 0.5; as youngModulus.",
+        per="element",
+        follows="reinit",
+    )
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length")
     gatherPt = Int(0, "Unused.")

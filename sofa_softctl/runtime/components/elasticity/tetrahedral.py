@@ -17,6 +17,8 @@ from sofa_softctl.runtime.core.link import LinkType
 class TetrahedralForceField(ForceField):
     """A force field on the tetrahedra of a topology; rest shape: the state's rest_position."""
 
+    reads_rest = "start"
+
     elements: np.ndarray
     """From `find_elements`, shape (m, 4)."""
     cuts_hexahedra: ClassVar[bool] = False

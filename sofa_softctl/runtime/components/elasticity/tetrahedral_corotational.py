@@ -32,6 +32,7 @@ class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
         "large",
         "How an element's rotation is found: none, first edges, or polar decomposition.",
         choices=("small", "large", "polar"),
+        follows="start",
     )
     computeVonMisesStress = Bool(False, "Compute von Mises stresses.")
     drawing = Bool(True, "Draw the elements.")
@@ -70,6 +71,7 @@ class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
         "qr",
         "How an element's rotation is found.",
         choices=("qr", "large", "polar", "polar2", "none", "linear", "small"),
+        follows="start",
     )
     drawing = Bool(True, "Draw the elements.")
     drawColor1 = Color([0.0, 0.0, 1.0, 1.0], "Color of faces.")

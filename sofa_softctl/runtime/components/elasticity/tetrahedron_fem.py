@@ -46,14 +46,25 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         "large",
         "How an element's rotation is found: none, first edges, polar or singular values.",
         choices=("small", "large", "polar", "svd"),
+        follows="start",
     )
     youngModulus = Reals(
         [5000.0],
         "Young's modulus; one for all, or one an element (a missing entry is the first).",
         unit="pressure",
+        per="element",
+        follows="reinit",
+        switch="updateStiffness",
     )
-    poissonRatio = Reals([0.45], "Poisson's ratio, from 0 to below 0.5; as youngModulus.")
-    localStiffnessFactor = Reals([], "Factors of Young's modulus, spread over the elements.")
+    poissonRatio = Reals(
+        [0.45],
+        "Poisson's ratio, from 0 to below 0.5; as youngModulus.",
+        per="element",
+        follows="reinit",
+    )
+    localStiffnessFactor = Reals(
+        [], "Factors of Young's modulus, spread over the elements.", follows="reinit"
+    )
     updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
     initialPoints = Vectors(3, [], "Rest shape.", unit="length")
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))

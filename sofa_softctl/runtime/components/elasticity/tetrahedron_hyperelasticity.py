@@ -63,12 +63,14 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
             "VerondaWestman",
             "StableNeoHookean",
         ),
+        follows="reinit",
     )
     ParameterSet = Reals(
         [],
         "Parameters of the material: mu and lambda (Lame's), c1, c2 and k of MooneyRivlin, mu and "
         "k of ArrudaBoyce; for the body, or for each tetrahedron.",
         unit="pressure",
+        follows="reinit",
     )
     AnisotropyDirections = Vectors(3, [], "Unused: the materials are isotropic.")
     matrixRegularization = Bool(False, "Unused, as in SOFA.")

@@ -81,7 +81,7 @@ class DifferenceEngine(Engine):
     inputs = ("input", "substractor")
 
     input = Coords([], "Values.")
-    substractor = Coords([], "What is taken from them.")
+    substractor = Coords([], "What is taken from them.", per="input")
     output = Coords([], "The differences.", computed=True)
 
     def compute(self) -> None:

@@ -66,7 +66,9 @@ class UniformVelocityDampingForceField(VelocityDamping):
 class DiagonalVelocityDampingForceField(VelocityDamping):
     """f = -c v with a c for each direction of each node; the last one is that of all further."""
 
-    dampingCoefficient = Derivs([], "c of each node and direction.", unit="force*time/length")
+    dampingCoefficient = Derivs(
+        [], "c of each node and direction.", unit="force*time/length", per="node"
+    )
 
     def coefficients(self) -> np.ndarray:
         """See VelocityDamping."""

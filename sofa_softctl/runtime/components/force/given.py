@@ -48,7 +48,7 @@ class ConstantForceField(ForceWithoutStiffness):
     """
 
     indices = Integers([], "Nodes on which forces act; all when empty.")
-    indexFromEnd = Bool(False, "Count `indices` from the last node.")
+    indexFromEnd = Bool(False, "Count `indices` from the last node.", follows="start")
     forces = Derivs([], "Force on each node, or one for all.", unit="force")
     totalForce = Deriv("Force that the nodes share.", unit="force")
     showArrowSize = Real(0.0, "Size of the drawn arrows.")

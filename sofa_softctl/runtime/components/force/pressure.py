@@ -44,6 +44,10 @@ class ElementPressure(ForceWithoutStiffness):
             complain(self, problem, " It has no effect, as in SOFA.")
         return found
 
+    def reinit(self) -> None:
+        """Find the elements again."""
+        self.init()
+
     def rest(self) -> np.ndarray:
         """Rest positions of the nodes."""
         rest: np.ndarray = self.state._data["rest_position"].get()
@@ -105,7 +109,7 @@ class QuadPressureForceField(ElementPressure):
     Without a list on those whose corners all lie between the planes normal . x = dmin and dmax.
     """
 
-    quadList = Integers([], "Numbers of the quadrilaterals.")
+    quadList = Integers([], "Numbers of the quadrilaterals.", follows="reinit")
     normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which quadrilaterals are chosen.")
     dmin = Real(0.0, "Least normal . x.", unit="length")
     dmax = Real(0.0, "Greatest normal . x.", unit="length")
@@ -159,12 +163,14 @@ class EdgePressureForceField(ElementPressure):
     or those that lie between the planes normal . x = dmin and dmax.
     """
 
-    edgeIndices = Integers([], "Numbers of the edges.")
+    edgeIndices = Integers([], "Numbers of the edges.", follows="reinit")
     edges = Elements(2, [], "The edges, by their ends.")
     normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which edges are chosen.")
     dmin = Real(0.0, "Least normal . x.", unit="length")
     dmax = Real(0.0, "Greatest normal . x.", unit="length")
-    p_intensity = Reals([], "Force on a unit of length along the normal, one or one an edge.")
+    p_intensity = Reals(
+        [], "Force on a unit of length along the normal, one or one an edge.", per="edge"
+    )
     binormal = Vector(3, [0.0, 0.0, 0.0], "Normal of the plane in which the edges lie.")
     arrowSizeCoef = Real(0.0, "Size of the drawn arrows.")
     edgePressureMap = Text("", "Unused.", linkable=False)
@@ -187,6 +193,10 @@ class EdgePressureForceField(ElementPressure):
                 "give the normal of the plane in which the edges lie as 'binormal'."
             )
         self._forces = self._present()
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self._edges), "edges"
 
     def _numbers(self) -> np.ndarray:
         every = self.find_topology().elements("edges")

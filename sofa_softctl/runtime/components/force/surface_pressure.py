@@ -33,8 +33,8 @@ class SurfacePressureForceField(BlockForceField):
     pressure = Real(0.0, "Force on a unit of area.", unit="pressure")
     min = Vector(3, [0.0, 0.0, 0.0], "Corner of a box in which elements count.", unit="length")
     max = Vector(3, [0.0, 0.0, 0.0], "Other corner; no box where both are 0.", unit="length")
-    triangleIndices = Integers([], "Numbers of the triangles; all when empty.")
-    quadIndices = Integers([], "Numbers of the quadrilaterals; all when empty.")
+    triangleIndices = Integers([], "Numbers of the triangles; all when empty.", follows="reinit")
+    quadIndices = Integers([], "Numbers of the quadrilaterals; all when empty.", follows="reinit")
     pulseMode = Bool(False, "Let the pressure run up and down.")
     pressureLowerBound = Real(0.0, "Least pressure of pulseMode.", unit="pressure")
     pressureSpeed = Real(0.0, "Speed of pulseMode.", unit="pressure/time")
@@ -44,6 +44,10 @@ class SurfacePressureForceField(BlockForceField):
     mainDirection = Vector(3, [0.0, 0.0, 0.0], "Weighs triangles by |normal . mainDirection|.")
     drawForceScale = Real(0.0, "Scale of the drawn forces.")
     topology = LinkType("Topology that holds the surface; the node's own by default.")
+
+    def reinit(self) -> None:
+        """Find the surface again."""
+        self.init()
 
     def init(self) -> None:
         """Find the surface.

@@ -57,16 +57,22 @@ class MeshLoader(Component):
     placing: ClassVar[tuple[str, ...]] = ("translation", "rotation", "scale3d", "transformation")
 
     filename = Text("", "Mesh file.", required=True)
-    position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",))
+    position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",), follows="start")
     edges = Elements(2, [], "Edges.")
     triangles = Elements(3, [], "Triangles.")
     quads = Elements(4, [], "Quadrilaterals.")
-    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",))
+    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",), follows="start")
     hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
     normals = Vectors(3, [], "Normals at the vertices, from the faces around each.")
-    translation = Vector(3, [0.0] * 3, "Translation.", unit="length", auto_link=False)
-    rotation = Vector(3, [0.0] * 3, "Angles about x, y and z.", unit="degree", auto_link=False)
-    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False)
+    translation = Vector(
+        3, [0.0] * 3, "Translation.", unit="length", auto_link=False, follows="start"
+    )
+    rotation = Vector(
+        3, [0.0] * 3, "Angles about x, y and z.", unit="degree", auto_link=False, follows="start"
+    )
+    scale3d = Vector(
+        3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start"
+    )
     scale = Vector(
         1, [1.0], "Scale along all axes, in single precision as in SOFA.", auto_link=False
     )
@@ -75,6 +81,7 @@ class MeshLoader(Component):
         np.eye(4).ravel(),
         "Matrix with translation, row by row, in place of scale3d, rotation and translation.",
         auto_link=False,
+        follows="start",
     )
     flipNormals = Bool(False, "Turn the triangles and quadrilaterals over.", auto_link=False)
     triangulate = Bool(False, "Split quadrilaterals into triangles.", auto_link=False)

@@ -23,11 +23,15 @@ class DistanceMapping(Mapping):
     SOFA. Bodies count with their centres.
     """
 
+    follows_otherwise = {"applyRestPosition": "start"}
+
     drives = (("Vec3", "Vec1"), ("Rigid3", "Vec1"))
 
     topology = LinkType("Topology that has the edges; the node's own by default.", kind="topology")
-    computeDistance = Bool(False, "Rest lengths are 0: the coordinates are distances.")
-    restLengths = Reals([], "Rest length of each edge.", unit="length")
+    computeDistance = Bool(
+        False, "Rest lengths are 0: the coordinates are distances.", follows="start"
+    )
+    restLengths = Reals([], "Rest length of each edge.", unit="length", per="edge", shared=False)
     geometricStiffness = Choice(
         "Stabilized",
         "Stiffness from the forces that turn with the edges; Stabilized: only of edges that pull.",
@@ -62,6 +66,10 @@ class DistanceMapping(Mapping):
         if self.geometricStiffness.get() != "None":
             self.geometric = EdgeStiffness(self)
         self.place()
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self.edges), "edges"
 
     def _measure(self, x: np.ndarray) -> None:
         """Direction and length of each edge at x."""

@@ -19,20 +19,27 @@ class RigidMapping(Mapping):
     in the world's.
     """
 
+    follows_otherwise = {"applyRestPosition": "reinit"}
+
     drives = (("Rigid3", "Vec3"), ("Rigid3", "Rigid3"))
 
     initialPoints = Vectors(
-        3, [], "Places of the nodes in the axes of their bodies.", unit="length"
+        3, [], "Places of the nodes in the axes of their bodies.", unit="length", follows="reinit"
     )
-    index = Int(0, "Body that carries all nodes.")
-    indexFromEnd = Bool(False, "Count `index` from the last body.")
-    rigidIndexPerPoint = Integers([], "Body that carries each node.")
-    globalToLocalCoords = Bool(False, "The nodes' first positions are in the world's axes.")
-    useX0 = Bool(False, "Take the places from the follower's rest position.")
+    index = Int(0, "Body that carries all nodes.", follows="reinit")
+    indexFromEnd = Bool(False, "Count `index` from the last body.", follows="reinit")
+    rigidIndexPerPoint = Integers(
+        [], "Body that carries each node.", per="node", shared=False, follows="reinit"
+    )
+    globalToLocalCoords = Bool(
+        False, "The nodes' first positions are in the world's axes.", follows="start"
+    )
+    useX0 = Bool(False, "Take the places from the follower's rest position.", follows="reinit")
     geometricStiffness = Choice(
         "None",
         "Stiffness from the forces on the nodes that turn with the body; Exact is not symmetric.",
         choices=("None", "Exact", "Stabilized"),
+        follows="start",
     )
     filename = Text("", "Not supported.", aliases=("fileRigidMapping",))
 
@@ -59,6 +66,10 @@ class RigidMapping(Mapping):
         if self.geometricStiffness.get() == "Stabilized":
             self.geometric = GeometricStiffness(self)
         self.place()
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component."""
+        return (self.child.count, "nodes") if self.mechanical else None
 
     def _bodies(self, count: int) -> np.ndarray:
         bodies, given = self.parent.count, self.rigidIndexPerPoint.get()

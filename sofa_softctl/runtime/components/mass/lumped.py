@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
+from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class LumpedMass(Mass):
@@ -65,3 +68,12 @@ class LumpedMass(Mass):
             slots = slots[::2]
         for i in range(3):
             values[slots, i, i] += diagonal
+
+
+def overruled(mass: Mass, data: Data, given: Any) -> SceneError:
+    """The fault that one of two Data of a mass is set, where the other one counts."""
+    where = describe(data.where)
+    return SceneError(
+        f"{where}: '{data.getName()}' of {mass.describe()} was set to {given}, but is {data.get()} "
+        "again: the scene gave the mass by another Data. Set that one."
+    )

@@ -9,13 +9,14 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass, overruled
 from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
 from sofa_softctl.runtime.components.topology.mappings import PARTS as HEXAHEDRON
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_HEXAHEDRON, EDGES_OF_QUAD
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class TopologicalMass(Mass):
@@ -25,7 +26,9 @@ class TopologicalMass(Mass):
     """
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
-    massDensity = Reals([1.0], "Mass of a unit of volume, area or length.")
+    massDensity = Reals(
+        [1.0], "Mass of a unit of volume, area or length.", per="body", shared=False
+    )
     topology = LinkType(
         "Topology that holds the elements; the node's own by default.", kind="topology"
     )
@@ -79,6 +82,10 @@ class TopologicalMass(Mass):
             "or use UniformMass.",
         )
 
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component; as in SOFA the first density is that of all elements."""
+        return (1, "body") if per == "body" else super().count_of(per)
+
     def reinit(self) -> None:
         """Distribute the mass again."""
         self.init()
@@ -90,7 +97,10 @@ class TopologicalMass(Mass):
         if "_given" not in vars(self):
             return
         if data is not self._given:
+            given = data.get()
             self._show()
+            if not np.array_equal(data.get(), given):
+                complain(self, overruled(self, data, given))
             return
         amount = float(np.ravel(data.get())[0])
         if not amount > 0.0:
@@ -145,10 +155,12 @@ class MeshMatrixMass(TopologicalMass):
     With `lumping` the rows are summed onto the diagonal.
     """
 
-    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass")
+    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node", shared=False)
     edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
     lumping = Bool(False, "Sum the rows onto the diagonal.")
-    computeMassOnRest = Bool(False, "Take the elements' sizes from the rest position.")
+    computeMassOnRest = Bool(
+        False, "Take the elements' sizes from the rest position.", follows="reinit"
+    )
 
     on_rest: ClassVar[bool] = False
 
@@ -222,7 +234,9 @@ def element_matrix(kind: str, width: int) -> np.ndarray:
 class DiagonalMass(TopologicalMass, LumpedMass):
     """Each element gives equal shares of its mass to its nodes; sizes are those at rest."""
 
-    vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",))
+    vertexMass = Reals(
+        [], "Mass of each node.", unit="mass", aliases=("mass",), per="node", shared=False
+    )
     computeMassOnRest = Bool(True, "Take the elements' sizes from the rest position.")
 
     on_rest: ClassVar[bool] = True

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass, overruled
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
@@ -32,7 +32,7 @@ class UniformMass(LumpedMass):
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
     vertexMass = NodeMass(1.0, "Mass of each node.", unit="mass", aliases=("mass",))
-    indices = Integers([], "Nodes that have mass; all when empty.")
+    indices = Integers([], "Nodes that have mass; all when empty.", follows="reinit")
     localRange = Vector(2, [-1, -1], "First and last node that have mass, instead of `indices`.")
     handleTopologicalChanges = Bool(False, "Unused: the mesh does not change.")
     preserveTotalMass = Bool(False, "Unused: the mesh does not change.")
@@ -137,7 +137,10 @@ class UniformMass(LumpedMass):
     def data_changed(self, data: Data) -> None:
         """A mass that changes in a run counts at once: the one of the two that was given first."""
         if self._initialised and data.type.name in ("totalMass", "vertexMass"):
+            given = data.get()
             self._distribute(self._nodes)
+            if data.get() != given:
+                complain(self, overruled(self, data, given))
 
 
 _NUMBERS = {

@@ -43,7 +43,12 @@ class AttachProjectiveConstraint(NodeConstraint):
     positionFactor = Real(1.0, "Weight of the step of positions of points.")
     velocityFactor = Real(1.0, "Weight of the step of velocities of points.")
     responseFactor = Real(1.0, "Weight of the step of forces of points.")
-    constraintFactor = Reals([], "Weight of each pair of points, from 0 to 1; 1 when empty.")
+    constraintFactor = Reals(
+        [],
+        "Weight of each pair of points, from 0 to 1; 1 when empty.",
+        per="indices1",
+        shared=False,
+    )
 
     @cached_property
     def state(self) -> MechanicalState:  # type: ignore[override]

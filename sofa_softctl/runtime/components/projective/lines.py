@@ -174,7 +174,12 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
     indices = Integers([], "Nodes on which it acts.")
     direction = Vector(3, [0.0, 0.0, 0.0], "Normal of the planes, of length 1.")
     dmin = Real(0.0, "Least direction . x of nodes on which it acts.", unit="length")
-    dmax = Real(0.0, "Greatest direction . x; none are chosen so where it is dmin.", unit="length")
+    dmax = Real(
+        0.0,
+        "Greatest direction . x; none are chosen so where it is dmin.",
+        unit="length",
+        follows="start",
+    )
 
     def init(self) -> None:
         """Choose nodes and check the direction.

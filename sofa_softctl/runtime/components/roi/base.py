@@ -36,17 +36,21 @@ class RegionOfInterest(Engine):
     inputs: ClassVar[tuple[str, ...]] = ("position", *KINDS)
 
     position = Coords([], "Points to look at.", unit="length", optional_link=True)
-    edges = Elements(2, [], "Edges to look at.", optional_link=True)
-    triangles = Elements(3, [], "Triangles to look at.", optional_link=True)
+    edges = Elements(2, [], "Edges to look at.", optional_link=True, follows="reinit")
+    triangles = Elements(3, [], "Triangles to look at.", optional_link=True, follows="reinit")
     quads = Elements(4, [], "Quads to look at.", optional_link=True)
-    tetrahedra = Elements(4, [], "Tetrahedra to look at.", optional_link=True)
+    tetrahedra = Elements(4, [], "Tetrahedra to look at.", optional_link=True, follows="reinit")
     hexahedra = Elements(8, [], "Hexahedra to look at.", optional_link=True)
-    strict = Bool(True, "Elements with all vertices inside; otherwise those whose centre is.")
+    strict = Bool(
+        True,
+        "Elements with all vertices inside; otherwise those whose centre is.",
+        follows="reinit",
+    )
     doUpdate = Bool(True, "Compute again when an input changed.")
-    computeEdges = Bool(True, "Look at edges.")
-    computeTriangles = Bool(True, "Look at triangles.")
-    computeQuads = Bool(True, "Look at quads.")
-    computeTetrahedra = Bool(True, "Look at tetrahedra.")
+    computeEdges = Bool(True, "Look at edges.", follows="reinit")
+    computeTriangles = Bool(True, "Look at triangles.", follows="reinit")
+    computeQuads = Bool(True, "Look at quads.", follows="reinit")
+    computeTetrahedra = Bool(True, "Look at tetrahedra.", follows="reinit")
     computeHexahedra = Bool(True, "Look at hexahedra.")
     drawROI = Bool(False, "Draw the region.")
     drawPoints = Bool(False, "Draw the points inside.")

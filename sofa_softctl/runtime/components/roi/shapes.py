@@ -75,8 +75,8 @@ class BoxROI(RegionOfInterest):
         10, [], "Three corners and the depth of each box that lies askew.", unit="length"
     )
     drawROI = Bool(False, "Draw the boxes.", aliases=("drawBoxes",))
-    quads = Elements(4, [], "Quads to look at.", aliases=("quad",))
-    computeQuads = Bool(True, "Look at quads.", aliases=("computeQuad",))
+    quads = Elements(4, [], "Quads to look at.", aliases=("quad",), follows="reinit")
+    computeQuads = Bool(True, "Look at quads.", aliases=("computeQuad",), follows="reinit")
     quadsInROI = Elements(4, [], "Quads inside.", aliases=("quadInROI",), computed=True)
 
     _oriented = np.empty((0, 10))
@@ -145,7 +145,11 @@ class PlaneROI(RegionOfInterest):
         [], "Points to look at.", unit="length", auto_link=False, aliases=("rest_position",)
     )
     plane = Vectors(
-        10, [[0.0] * 10], "Three corners and the depth of each parallelogram.", unit="length"
+        10,
+        [[0.0] * 10],
+        "Three corners and the depth of each parallelogram.",
+        unit="length",
+        follows="reinit",
     )
     drawBoxes = Bool(False, "Draw the region.", aliases=("isVisible",))
 
@@ -190,12 +194,15 @@ class SphereROI(RegionOfInterest):
     """
 
     position = Coords([], "Points to look at.", unit="length", aliases=("rest_position",))
-    centers = Vectors(3, [], "Centre of each sphere.", unit="length")
-    radii = Reals([], "Radius of each sphere; one for all.", unit="length")
+    centers = Vectors(3, [], "Centre of each sphere.", unit="length", follows="reinit")
+    radii = Reals([], "Radius of each sphere; one for all.", unit="length", follows="reinit")
     direction = Vector(3, [0.0, 0.0, 0.0], "With edgeAngle: edges along it are left out.")
     normal = Vector(3, [0.0, 0.0, 0.0], "With triAngle: triangles that face it are left out.")
     edgeAngle = Real(
-        0.0, "Edges nearer than this to the direction are left out; unused at 0.", unit="degree"
+        0.0,
+        "Edges nearer than this to the direction are left out; unused at 0.",
+        unit="degree",
+        follows="reinit",
     )
     triAngle = Real(
         0.0,

@@ -18,7 +18,7 @@ class CableActuator(CableModel):
     inverse_role = InverseRole.ACTUATOR
 
     applyForce = Bool(True, "False: seek, but do not apply.")
-    initForce = Real(0.0, "lambda before the first step.", unit="lambda of force")
+    initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
     constrainAtTime = Real(0.0, "Time before which no limit holds.", unit="time")
     displayCableLimit = Bool(False, "Draw the cable red at its limit.")
 
@@ -84,6 +84,8 @@ class PositionEquality(PositionModel):
     The coordinate is that along the direction; SoftRobots.Inverse takes x, y or z whatever the
     direction, which is the same for the default directions.
     """
+
+    follows_otherwise = {"indices": "reinit"}
 
     inverse_role = InverseRole.EQUALITY
     acts_on = ("Vec3", "Vec1")

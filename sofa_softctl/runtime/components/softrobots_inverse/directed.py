@@ -19,10 +19,10 @@ class DirectedActuator(LagrangianConstraint):
     acts_on = ("Vec3", "Rigid3")
 
     indices = Integers([], "Nodes that are pushed; all when empty.")
-    direction = Reals([], "Direction of the push: three numbers, for bodies six.")
+    direction = Reals([], "Direction of the push: three numbers, for bodies six.", follows="reinit")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
-    initForce = Real(0.0, "lambda before the first step.", unit="lambda of force")
+    initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
     applyForce = Bool(True, "False: seek, but do not apply.")
 
     def find_nodes(self) -> np.ndarray:
@@ -72,6 +72,8 @@ class ForcePointActuator(DirectedActuator):
 
     Source: SoftRobots.Inverse's ForcePointActuator.
     """
+
+    follows_otherwise = {"indices": "reinit"}
 
     inverse_role = InverseRole.ACTUATOR
 
@@ -147,7 +149,9 @@ class SlidingActuator(DirectedActuator):
     maxPositiveDisp = Real(0.0, "Greatest way along the direction.", unit="length")
     maxNegativeDisp = Real(0.0, "Greatest way against the direction.", unit="length")
     maxDispVariation = Real(0.0, "Greatest change of the displacement a step.", unit="length")
-    initDisplacement = Real(0.0, "Displacement before the first step.", unit="length")
+    initDisplacement = Real(
+        0.0, "Displacement before the first step.", unit="length", follows="start"
+    )
     accumulateDisp = Bool(False, "Add up the displacements of all steps.")
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)

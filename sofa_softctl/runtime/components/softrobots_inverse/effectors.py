@@ -23,7 +23,7 @@ class PositionEffector(PositionModel):
 
     inverse_role = InverseRole.EFFECTOR
 
-    effectorGoal = Coords([], "Goal of each node.", unit="length")
+    effectorGoal = Coords([], "Goal of each node.", unit="length", per="indices", shared=False)
     limitShiftToTarget = Bool(False, "Bring goals nearer than maxShiftToTarget.")
     maxShiftToTarget = Real(1.0, "Greatest distance to a goal in each coordinate.", unit="length")
     maxSpeed = Real(0.0, "Greatest speed of a goal.", unit="length/time")
@@ -101,9 +101,13 @@ class BarycentricCenterEffector(PositionEffector):
 
     acts_on = ("Vec3",)
 
-    axis = Bools(3, [True, True, True], "Old name of `useDirections`.")
+    axis = Bools(3, [True, True, True], "Old name of `useDirections`.", follows="reinit")
     barycenter = Vectors(3, [], "Mean of all nodes.", unit="length", read_only=True)
     drawBarycenter = Bool(False, "Draw the mean.")
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component."""
+        return (1, "mean of all nodes") if per == "indices" else super().count_of(per)
 
     def init(self) -> None:
         """One row for each used direction, spread over all nodes."""
@@ -193,6 +197,8 @@ class CableEffector(CableModel):
     `displacement` is delta of the last step. Departure from SoftRobots.Inverse, which takes 0:
     without a goal the length shall stay what it was.
     """
+
+    follows_otherwise = {"cableInitialLength": "start"}
 
     inverse_role = InverseRole.EFFECTOR
 

@@ -31,9 +31,13 @@ class ForceSurfaceActuator(LagrangianConstraint):
         3, [], "Centre of each sphere, moved on by delta in each step.", unit="length"
     )
     radii = Reals([], "Radius of each sphere, or one for all.", unit="length")
-    directions = Vectors(3, [], "Direction of each force; the normals if not as many.")
+    directions = Vectors(
+        3, [], "Direction of each force; the normals if not as many.", per="centers", shared=False
+    )
     updateNormals = Bool(False, "Take the normals of each step, not those at the start.")
-    triangles = Elements(3, [], "Triangles of the surface; those of the topology by default.")
+    triangles = Elements(
+        3, [], "Triangles of the surface; those of the topology by default.", follows="reinit"
+    )
     quads = Elements(4, [], "Quads of the surface; those of the topology by default.")
     position = Vectors(3, [], "Where the nodes are at rest; by default the state's rest position.")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")

@@ -20,7 +20,9 @@ class JointActuator(JointModel):
     inverse_role = InverseRole.ACTUATOR
 
     applyForce = Bool(True, "False: seek, but do not apply.")
-    initEffort = Real(0.0, "lambda before the first step.", unit="lambda of force*length")
+    initEffort = Real(
+        0.0, "lambda before the first step.", unit="lambda of force*length", follows="start"
+    )
     initAngle = Real(0.0, "Coordinate from which the angle counts.", unit="radian")
     minEffort = Real(0.0, "Least lambda.", unit="lambda of force*length")
     maxEffort = Real(0.0, "Greatest lambda.", unit="lambda of force*length")

@@ -19,7 +19,9 @@ class SurfacePressureActuator(SurfacePressureModel):
     inverse_role = InverseRole.ACTUATOR
 
     applyForce = Bool(True, "False: seek, but do not apply.")
-    initPressure = Real(0.0, "lambda before the first step.", unit="lambda of pressure")
+    initPressure = Real(
+        0.0, "lambda before the first step.", unit="lambda of pressure", follows="start"
+    )
 
     def init(self) -> None:
         """Start from initPressure and no growth."""

@@ -46,7 +46,9 @@ class YoungModulusActuator(LagrangianConstraint):
     forceField = LinkType(
         "Force field to change; the next TetrahedronFEMForceField by default.", kind="force field"
     )
-    elements = Integers([], "Its tetrahedra to change (embedded runtime only); all by default.")
+    elements = Integers(
+        [], "Its tetrahedra to change (embedded runtime only); all by default.", follows="start"
+    )
     minYoung = Real(10.0, "Least Young's modulus.", unit="pressure")
     maxYoung = Real(1e5, "Greatest Young's modulus.", unit="pressure")
     maxYoungVariationRatio = Real(10.0, "Greatest change a step, relative to the present modulus.")

@@ -24,8 +24,8 @@ class BendingSprings(LinearSpringField):
     elements_kind: ClassVar[str]
     """Elements of the surface."""
 
-    stiffness = Real(100000.0, "Stiffness of all.", unit="force/length")
-    damping = Real(1.0, "Damping of all.", unit="force*time/length")
+    stiffness = Real(100000.0, "Stiffness of all.", unit="force/length", follows="reinit")
+    damping = Real(1.0, "Damping of all.", unit="force*time/length", follows="reinit")
     topology = LinkType("Topology that holds the surface; the node's own by default.")
     edgeInfo = Text("", "Unused.", linkable=False)
 

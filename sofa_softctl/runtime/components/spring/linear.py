@@ -260,11 +260,21 @@ class SpringForceField(LinearSpringField):
     spring = Vectors(5, [], "For each: two nodes, stiffness, damping, rest length.")
     springsIndices1 = Integers([], "Nodes of the first state.", aliases=("indices1",))
     springsIndices2 = Integers([], "Nodes of the second state.", aliases=("indices2",))
-    stiffness = Reals([100.0], "Stiffness of each.", unit="force/length")
-    damping = Reals([5.0], "Damping of each.", unit="force*time/length")
-    lengths = Reals([], "Rest length of each.", unit="length", aliases=("length",))
-    elongationOnly = Integers([0], "1 for springs that pull only.")
-    enabled = Integers([1], "0 for springs that do nothing.")
+    stiffness = Reals(
+        [100.0], "Stiffness of each.", unit="force/length", per="springsIndices1", follows="reinit"
+    )
+    damping = Reals(
+        [5.0], "Damping of each.", unit="force*time/length", per="springsIndices1", follows="reinit"
+    )
+    lengths = Reals(
+        [], "Rest length of each.", unit="length", aliases=("length",), per="springsIndices1"
+    )
+    elongationOnly = Integers(
+        [0], "1 for springs that pull only.", per="springsIndices1", follows="reinit"
+    )
+    enabled = Integers(
+        [1], "0 for springs that do nothing.", per="springsIndices1", follows="reinit"
+    )
     filename = Text("", "Not supported: file with springs.", aliases=("fileSprings",))
     showArrowSize = Real(0.01, "Size of the drawn springs.")
     drawMode = Int(0, "How to draw the springs.")
@@ -292,6 +302,21 @@ class SpringForceField(LinearSpringField):
             self._ready = False
             self._context._changed()
 
+    def reinit(self) -> None:
+        """Take over stiffness, damping, and what switches springs."""
+        self._ready = False
+
+    def snapshot(self) -> dict[str, Any]:
+        """See Component: what `reinit` changes, by making it anew."""
+        return {"found": self._found, "ready": self._ready}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """See Component."""
+        self._found, self._ready = snapshot["found"], snapshot["ready"]
+        if self._ready:
+            self.set_every_pair(*self.every_pair())
+            self._seen = self._counters()
+
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """See Contribution."""
         if not self._ready:
@@ -300,8 +325,7 @@ class SpringForceField(LinearSpringField):
 
     def springs(self) -> Springs:
         """See LinearSpringField."""
-        sources = (self.spring, self.springsIndices1, self.springsIndices2, self.lengths)
-        seen = tuple(data.getCounter() for data in sources)
+        seen = self._counters()
         if seen != self._seen or not self._ready:
             self._found = self._read()
             self.set_every_pair(*self.every_pair())
@@ -343,6 +367,16 @@ class SpringForceField(LinearSpringField):
         self.elongationOnly.value = [int(row[5]) for row in rows]
         self.enabled.value = [int(row[6]) for row in rows]
         self.spring.value = [row[:5] for row in rows]
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component."""
+        given = self.spring.isSet()
+        return (len(self.spring.get()), "springs") if given else super().count_of(per)
+
+    def _counters(self) -> tuple[int, ...]:
+        """Of what is followed in every step, as in SOFA."""
+        sources = (self.spring, self.springsIndices1, self.springsIndices2, self.lengths)
+        return tuple(data.getCounter() for data in sources)
 
     def every_pair(self) -> tuple[np.ndarray, np.ndarray]:
         """Nodes that a spring joins, or may join later."""

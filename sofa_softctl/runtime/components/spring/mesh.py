@@ -14,6 +14,7 @@ from sofa_softctl.runtime.components.topology.base import (
     topology_of,
 )
 from sofa_softctl.runtime.components.topology.grid import RegularGridTopology
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -42,6 +43,13 @@ def for_every_kind(values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
     return found
 
 
+def _spread(field: SpringForceField, data: Data, kinds: list[str]) -> None:
+    """After the start as in the constructor: `stiffness` and `damping` are those of all kinds."""
+    if field._initialised and data.name in ("stiffness", "damping"):
+        for kind in kinds if len(data.get()) else ():
+            field._data[f"{kind}{data.name.capitalize()}"].set(float(data.get()[0]))
+
+
 class MeshSpringForceField(SpringForceField):
     """A spring of stiffness k / L between any two vertices of an element, L its length at rest.
 
@@ -51,19 +59,19 @@ class MeshSpringForceField(SpringForceField):
 
     aliases = ()
 
-    linesStiffness = Real(0.0, "k of edges.", unit="force")
-    linesDamping = Real(0.0, "Damping of edges, times length.")
-    trianglesStiffness = Real(0.0, "k of triangles.", unit="force")
-    trianglesDamping = Real(0.0, "Damping of triangles, times length.")
-    quadsStiffness = Real(0.0, "k of quadrilaterals.", unit="force")
-    quadsDamping = Real(0.0, "Damping of quadrilaterals, times length.")
+    linesStiffness = Real(0.0, "k of edges.", unit="force", follows="reinit")
+    linesDamping = Real(0.0, "Damping of edges, times length.", follows="reinit")
+    trianglesStiffness = Real(0.0, "k of triangles.", unit="force", follows="reinit")
+    trianglesDamping = Real(0.0, "Damping of triangles, times length.", follows="reinit")
+    quadsStiffness = Real(0.0, "k of quadrilaterals.", unit="force", follows="reinit")
+    quadsDamping = Real(0.0, "Damping of quadrilaterals, times length.", follows="reinit")
     tetrahedraStiffness = Real(0.0, "k of tetrahedra.", unit="force", aliases=("tetrasStiffness",))
     tetrahedraDamping = Real(
         0.0, "Damping of tetrahedra, times length.", aliases=("tetrasDamping",)
     )
-    cubesStiffness = Real(0.0, "k of hexahedra.", unit="force")
-    cubesDamping = Real(0.0, "Damping of hexahedra, times length.")
-    noCompression = Bool(False, "Springs only pull.")
+    cubesStiffness = Real(0.0, "k of hexahedra.", unit="force", follows="reinit")
+    cubesDamping = Real(0.0, "Damping of hexahedra, times length.", follows="reinit")
+    noCompression = Bool(False, "Springs only pull.", follows="reinit")
     drawMinElongationRange = Real(8.0, "Unused.")
     drawMaxElongationRange = Real(15.0, "Unused.")
     drawSpringSize = Real(8.0, "Size of the drawn springs.")
@@ -80,9 +88,18 @@ class MeshSpringForceField(SpringForceField):
             SceneError: there is no topology.
         """
         super().init()
+        self.reinit()
+
+    def reinit(self) -> None:
+        """Make the springs anew, of the present stiffnesses and rest positions."""
         if not self.between_two:
             self.spring.set(self._made())
             self.spring._set = True
+        super().reinit()
+
+    def data_changed(self, data: Data) -> None:
+        """See Base."""
+        _spread(self, data, list(_KINDS))
 
     def _made(self) -> np.ndarray:
         topology = linked_topology(self, "needs a topology in its node or above, added before it.")
@@ -140,15 +157,19 @@ class RegularGridSpringForceField(SpringForceField):
     y and z has the stiffness of the other's length.
     """
 
-    linesStiffness = Real(100.0, "k along the edges.", unit="force")
-    linesDamping = Real(5.0, "Damping along the edges, times length.")
-    quadsStiffness = Real(100.0, "k along diagonals of faces.", unit="force")
-    quadsDamping = Real(5.0, "Damping along diagonals of faces, times length.")
-    cubesStiffness = Real(100.0, "k along diagonals of cells.", unit="force")
-    cubesDamping = Real(5.0, "Damping along diagonals of cells, times length.")
+    linesStiffness = Real(100.0, "k along the edges.", unit="force", follows="reinit")
+    linesDamping = Real(5.0, "Damping along the edges, times length.", follows="reinit")
+    quadsStiffness = Real(100.0, "k along diagonals of faces.", unit="force", follows="reinit")
+    quadsDamping = Real(5.0, "Damping along diagonals of faces, times length.", follows="reinit")
+    cubesStiffness = Real(100.0, "k along diagonals of cells.", unit="force", follows="reinit")
+    cubesDamping = Real(5.0, "Damping along diagonals of cells, times length.", follows="reinit")
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **for_every_kind(values, list(_STEPS)))
+
+    def data_changed(self, data: Data) -> None:
+        """See Base."""
+        _spread(self, data, list(_STEPS))
 
     def _read(self) -> Springs:
         own = super()._read()

@@ -27,14 +27,19 @@ class RestShapeSpringsForceField(ForceField):
     rest position; its stiffness is taken as constant.
     """
 
+    reads_rest = "step"
+
     acts_on = ("Vec3", "Rigid3", "Vec1")
 
     points = Integers([], "Nodes that are held; all when empty.", aliases=("indices",))
-    stiffness = Reals([], "Stiffness of each spring; 100 when empty.", unit="force/length")
+    stiffness = Reals(
+        [], "Stiffness of each spring; 100 when empty.", unit="force/length", per="points"
+    )
     angularStiffness = Reals(
         [],
         "Stiffness of rotations; 100 where there are fewer than stiffnesses.",
         unit="force*length",
+        per="points",
     )
     external_points = Integers([], "Nodes of the external state, one for each point.")
     external_rest_shape = LinkType(
@@ -69,6 +74,10 @@ class RestShapeSpringsForceField(ForceField):
         if self.external is None:
             self.targets = self.nodes
         self._points_seen = self.points.getCounter()
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self.nodes), "points"
 
     def reinit(self) -> None:
         """Find the nodes again."""
@@ -160,12 +169,20 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     node; unless it has an entry for each node, all take the first polynomial.
     """
 
+    reads_rest = "step"
+
     points = Integers([], "Nodes that are held; all when empty.")
     external_points = Integers([], "Nodes of the external state, one for each point.")
     external_rest_shape = LinkType("State whose positions are the rest.", kind="state")
-    polynomialStiffness = Reals([], "Coefficients of all polynomials; 100 when empty.")
-    polynomialDegree = Integers([], "Coefficients of each polynomial; 1 when empty.")
-    initialLength = Reals([], "Length by which strains count; 1 when empty.", unit="length")
+    polynomialStiffness = Reals(
+        [], "Coefficients of all polynomials; 100 when empty.", follows="reinit"
+    )
+    polynomialDegree = Integers(
+        [], "Coefficients of each polynomial; 1 when empty.", follows="reinit"
+    )
+    initialLength = Reals(
+        [], "Length by which strains count; 1 when empty.", unit="length", per="points"
+    )
     smoothShift = Real(0.0, "Shift in the length of the direction.")
     smoothScale = Real(1.0, "Scale in the length of the direction.")
     recompute_indices = Bool(False, "Unused.")
@@ -176,6 +193,14 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     def init(self) -> None:
         """Find the external state, whose nodes may come later."""
         self._external = external_state(self)
+
+    def count_of(self, per: str) -> tuple[int, str]:
+        """See Component."""
+        return len(self.points.get()) or self.state.count, "points"
+
+    def reinit(self) -> None:
+        """Find nodes and polynomials again."""
+        self.bwdInit()
 
     def bwdInit(self) -> None:
         """Find nodes and polynomials.
@@ -204,6 +229,12 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
                 f"has {len(coefficients)} numbers in 'polynomialStiffness', but polynomialDegree "
                 f"asks for {degrees.sum()}."
             )
+        if degrees.sum() < len(coefficients):
+            problem = (
+                f"has {len(coefficients)} numbers in 'polynomialStiffness', of which "
+                f"polynomialDegree takes {degrees.sum()}."
+            )
+            complain(self, self.fault(problem))
         parts = np.split(coefficients, np.cumsum(degrees))[:-1]
         own = len(parts) == len(self._nodes)
         width = max((len(part) for part in parts), default=0)

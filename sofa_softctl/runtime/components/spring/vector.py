@@ -25,7 +25,7 @@ class VectorSpringForceField(LinearSpringField):
 
     stiffness = Real(1.0, "Stiffness of all.", unit="force/length")
     viscosity = Real(1.0, "Damping of all.", unit="force*time/length")
-    useTopology = Bool(False, "Springs along the edges of the topology.")
+    useTopology = Bool(False, "Springs along the edges of the topology.", follows="start")
     topology = LinkType("Topology that holds the edges; the node's own by default.")
     filename = Text("", "Not supported: file with springs.")
 

@@ -66,16 +66,24 @@ class MechanicalObject(MechanicalState):
     derivX = Derivs([], "Unused.")
     constraint = SparseMatrix("Directions of the constraint rows of this step, of each number.")
     mappingJacobian = Text("", "Unused.", linkable=False)
-    size = Int(1, "Number of nodes.")
+    size = Int(1, "Number of nodes.", follows="start")
     reserve = Int(0, "Unused.")
-    useTopology = Bool(True, "Take positions from the topology of the node where none are given.")
+    useTopology = Bool(
+        True, "Take positions from the topology of the node where none are given.", follows="start"
+    )
     topology = LinkType("Topology to take positions from; the node's own by default.")
-    restScale = Real(1.0, "Scale of the rest position, where none was given.")
-    translation = Vector(3, [0.0, 0.0, 0.0], "Translation at init.", unit="length")
-    rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree")
-    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z at init.")
-    rotation2 = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y, z after rest.", unit="degree")
-    translation2 = Vector(3, [0.0, 0.0, 0.0], "Translation after rest.", unit="length")
+    restScale = Real(1.0, "Scale of the rest position, where none was given.", follows="start")
+    translation = Vector(3, [0.0, 0.0, 0.0], "Translation at init.", unit="length", follows="start")
+    rotation = Vector(
+        3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree", follows="start"
+    )
+    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z at init.", follows="start")
+    rotation2 = Vector(
+        3, [0.0, 0.0, 0.0], "Angles about x, y, z after rest.", unit="degree", follows="start"
+    )
+    translation2 = Vector(
+        3, [0.0, 0.0, 0.0], "Translation after rest.", unit="length", follows="start"
+    )
     showObject = Bool(False, "Draw the nodes.")
     showObjectScale = Real(0.1, "Size of the drawn nodes.")
     showIndices = Bool(False, "Draw the numbers of the nodes.")
@@ -118,6 +126,7 @@ class MechanicalObject(MechanicalState):
                 "zero, as in SOFA. Give 'position', too."
             )
             complain(self, problem)
+        self._check_lengths(count)
         position.set(_filled(position.get(), count, self.kind.identity))
         velocity.set(_filled(velocity.get(), count, np.zeros(self.deriv_size)))
         self._transform("scale3d", "rotation", "translation")
@@ -127,6 +136,18 @@ class MechanicalObject(MechanicalState):
                 rest.get()[:, :3] *= self.restScale.get()
         self._transform("", "rotation2", "translation2")
         self._start()
+
+    def _check_lengths(self, count: int) -> None:
+        """Complain of vectors that are shorter than the longest one, of which a single row is."""
+        for name in ("position", "velocity", "rest_position", "force"):
+            data = self._data[name]
+            given = len(data.get()) if data.isSet() or data.hasParent() else 0
+            if 1 < given < count:
+                problem = self.fault(
+                    f"has {count} nodes, but '{name}' has {given}: "
+                    f"{'it is not used' if name == 'rest_position' else 'the others are zero'}."
+                )
+                complain(self, problem)
 
     def update_outputs(self) -> None:
         """The constraint rows of the present step; see Base."""

@@ -22,12 +22,20 @@ class Topology(TopologyQueries):
     category: ClassVar[str] = "topology"
 
     position = Vectors(
-        3, [], "Vertices.", unit="length", aliases=("points", "vertices"), optional_link=True
+        3,
+        [],
+        "Vertices.",
+        unit="length",
+        aliases=("points", "vertices"),
+        optional_link=True,
+        follows="start",
     )
-    edges = Elements(2, [], "Edges.", aliases=("lines",), optional_link=True)
-    triangles = Elements(3, [], "Triangles.", optional_link=True)
-    quads = Elements(4, [], "Quadrilaterals.", optional_link=True)
-    tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",), optional_link=True)
+    edges = Elements(2, [], "Edges.", aliases=("lines",), optional_link=True, follows="start")
+    triangles = Elements(3, [], "Triangles.", optional_link=True, follows="start")
+    quads = Elements(4, [], "Quadrilaterals.", optional_link=True, follows="start")
+    tetrahedra = Elements(
+        4, [], "Tetrahedra.", aliases=("tetras",), optional_link=True, follows="start"
+    )
     hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",), optional_link=True)
     filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 

@@ -19,13 +19,15 @@ class CubeTopology(MeshTopology):
     between. With `splitNormals` each side has vertices of its own.
     """
 
-    nx = Int(0, "Vertices along x.")
-    ny = Int(0, "Vertices along y.")
-    nz = Int(0, "Vertices along z.")
-    internalPoints = Bool(False, "Vertices inside too, numbered as those of RegularGridTopology.")
-    splitNormals = Bool(False, "Each side has vertices of its own.")
-    min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length")
-    max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length")
+    nx = Int(0, "Vertices along x.", follows="start")
+    ny = Int(0, "Vertices along y.", follows="start")
+    nz = Int(0, "Vertices along z.", follows="start")
+    internalPoints = Bool(
+        False, "Vertices inside too, numbered as those of RegularGridTopology.", follows="start"
+    )
+    splitNormals = Bool(False, "Each side has vertices of its own.", follows="start")
+    min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length", follows="start")
+    max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length", follows="start")
 
     def assign(self, values: Mapping[str, Any]) -> None:
         """See Base; the corners may be given as xmin, ymin, ... zmax."""
@@ -101,8 +103,8 @@ class CubeTopology(MeshTopology):
 class SphereQuadTopology(CubeTopology):
     """The surface of a box, each vertex moved along its ray onto a sphere."""
 
-    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the sphere.", unit="length")
-    radius = Real(0.0, "Radius of the sphere.", unit="length")
+    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the sphere.", unit="length", follows="start")
+    radius = Real(0.0, "Radius of the sphere.", unit="length", follows="start")
 
     def points(self, steps: np.ndarray, n: np.ndarray) -> np.ndarray:
         """See CubeTopology."""

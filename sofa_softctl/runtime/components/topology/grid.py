@@ -22,12 +22,12 @@ class GridTopology(MadeTopology):
     every cell, inside the grid as well. Scenes give n, or nx, ny and nz.
     """
 
-    n = Integers([2, 2, 2], "Vertices along each direction.")
+    n = Integers([2, 2, 2], "Vertices along each direction.", follows="start")
     computeHexaList = Bool(True, "Make hexahedra.")
     computeQuadList = Bool(True, "Make quads.")
     computeTriangleList = Bool(True, "Make triangles, and quads with them.")
     computeEdgeList = Bool(True, "Make edges: of the triangles, or else along the directions.")
-    computePointList = Bool(True, "Give the vertices.")
+    computePointList = Bool(True, "Give the vertices.", follows="start")
     createTexCoords = Bool(False, "Unused: for drawing.")
 
     def assign(self, values: Mapping[str, Any]) -> None:
@@ -158,10 +158,18 @@ class RegularGridTopology(GridTopology):
     gives; so does this class.
     """
 
-    min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length")
-    max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length")
-    p0 = Vector(3, [0.0, 0.0, 0.0], "First vertex; by default the corner at min.", unit="length")
-    cellWidth = Real(0.0, "Makes n, as the box divided by it; unused at 0.", unit="length")
+    min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length", follows="start")
+    max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length", follows="start")
+    p0 = Vector(
+        3,
+        [0.0, 0.0, 0.0],
+        "First vertex; by default the corner at min.",
+        unit="length",
+        follows="start",
+    )
+    cellWidth = Real(
+        0.0, "Makes n, as the box divided by it; unused at 0.", unit="length", follows="start"
+    )
 
     def assign(self, values: Mapping[str, Any]) -> None:
         """See Base; the corners may be given as xmin, ymin, ... zmax."""
@@ -199,10 +207,10 @@ class RegularGridTopology(GridTopology):
 class CylinderGridTopology(GridTopology):
     """A cylinder along an axis; squares around the axis become circles."""
 
-    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the first disc.", unit="length")
-    axis = Vector(3, [0.0, 0.0, 1.0], "Direction of the cylinder.")
-    radius = Real(1.0, "Radius of the cylinder.", unit="length")
-    length = Real(1.0, "Length along the axis.", unit="length")
+    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the first disc.", unit="length", follows="start")
+    axis = Vector(3, [0.0, 0.0, 1.0], "Direction of the cylinder.", follows="start")
+    radius = Real(1.0, "Radius of the cylinder.", unit="length", follows="start")
+    length = Real(1.0, "Length along the axis.", unit="length", follows="start")
 
     def points(self, steps: np.ndarray) -> np.ndarray:
         """See GridTopology."""
@@ -218,9 +226,9 @@ class CylinderGridTopology(GridTopology):
 class SphereGridTopology(GridTopology):
     """A ball; cubes around the centre become spheres."""
 
-    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the ball.", unit="length")
-    axis = Vector(3, [0.0, 0.0, 1.0], "Third direction of the grid.")
-    radius = Real(1.0, "Radius of the ball.", unit="length")
+    center = Vector(3, [0.0, 0.0, 0.0], "Centre of the ball.", unit="length", follows="start")
+    axis = Vector(3, [0.0, 0.0, 1.0], "Third direction of the grid.", follows="start")
+    radius = Real(1.0, "Radius of the ball.", unit="length", follows="start")
 
     def points(self, steps: np.ndarray) -> np.ndarray:
         """See GridTopology."""

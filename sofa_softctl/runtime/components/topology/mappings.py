@@ -165,10 +165,12 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "edges"
 
-    nbPointsOnEachCircle = Int(0, "Vertices of each circle.")
-    radius = Real(1.0, "Radius of the circles.", unit="length")
-    radiusFocal = Real(0.0, "Radius along the focal axis; a circle at 0.", unit="length")
-    focalAxis = Vector(3, [0.0, 0.0, 1.0], "Axis of ellipses, in each frame.")
+    nbPointsOnEachCircle = Int(0, "Vertices of each circle.", follows="start")
+    radius = Real(1.0, "Radius of the circles.", unit="length", follows="start")
+    radiusFocal = Real(
+        0.0, "Radius along the focal axis; a circle at 0.", unit="length", follows="start"
+    )
+    focalAxis = Vector(3, [0.0, 0.0, 1.0], "Axis of ellipses, in each frame.", follows="start")
     edgeList = Integers([], "Edges to surround; all by default.")
     flipNormals = Bool(False, "Turn the quads over.")
     toQuadContainer = LinkType("Unused: the output holds the quads.")
@@ -270,7 +272,7 @@ class Hexa2TetraTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "hexahedra"
 
-    swapping = Bool(False, "Mirror every other cell, so that no side is favoured.")
+    swapping = Bool(False, "Mirror every other cell, so that no side is favoured.", follows="start")
 
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
         """See TopologicalMapping."""

@@ -30,13 +30,23 @@ class SparseGridTopology(MadeTopology):
         "Surface: obj, stl, vtk or msh; by default position, triangles and quads.",
         aliases=("fileTopology",),
     )
-    n = Integers([2, 2, 2], "Vertices along each direction, from 2 on.")
-    min = Vector(3, [0.0, 0.0, 0.0], "One corner; by default around the surface.", unit="length")
-    max = Vector(3, [0.0, 0.0, 0.0], "The opposite corner.", unit="length")
-    cellWidth = Real(0.0, "Makes n, as the box divided by it; unused at 0.", unit="length")
-    nbVirtualFinerLevels = Int(0, "Times that finer cells are halved, whose material counts.")
+    n = Integers([2, 2, 2], "Vertices along each direction, from 2 on.", follows="start")
+    min = Vector(
+        3,
+        [0.0, 0.0, 0.0],
+        "One corner; by default around the surface.",
+        unit="length",
+        follows="start",
+    )
+    max = Vector(3, [0.0, 0.0, 0.0], "The opposite corner.", unit="length", follows="start")
+    cellWidth = Real(
+        0.0, "Makes n, as the box divided by it; unused at 0.", unit="length", follows="start"
+    )
+    nbVirtualFinerLevels = Int(
+        0, "Times that finer cells are halved, whose material counts.", follows="start"
+    )
     fillWeighted = Bool(True, "Cells that the surface meets have half the stiffness.")
-    onlyInsideCells = Bool(False, "Leave out the cells that the surface meets.")
+    onlyInsideCells = Bool(False, "Leave out the cells that the surface meets.", follows="start")
     dataResolution = Integers([0, 0, 0], "Unused: files of voxels are not read.")
     voxelSize = Vector(3, [1.0, 1.0, 1.0], "Unused: files of voxels are not read.")
     marchingCubeStep = Int(1, "Unused: files of voxels are not read.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sofa_softctl.runtime.core.data.declaration import DataType
+
+
+_PATH = re.compile(r"[./]*[A-Za-z_][\w/.]*\.[A-Za-z_]\w*")
+"""A text that looks like the path of a Data."""
 
 
 class DataClass(type):
@@ -37,6 +42,7 @@ class Data(metaclass=DataClass):
     sofa_class = "Sofa.Core.Data"
     __slots__ = (
         "_counter",
+        "_followers",
         "_link",
         "_parent",
         "_read_only",
@@ -63,6 +69,7 @@ class Data(metaclass=DataClass):
         self._parent: Data | None = None
         self._seen = -1  # the parent's counter when its value was last taken over
         self._link: str | None = None  # a path that could not be followed yet
+        self._followers: tuple[Data, ...] = ()
 
     # -- what scenes use ------------------------------------------------------------------
 
@@ -175,6 +182,8 @@ class Data(metaclass=DataClass):
                 )
             ancestor = ancestor._parent
         self._parent, self._seen, self._link = parent, -1, None
+        if parent is not None and self not in parent._followers:
+            parent._followers += (self,)
 
     def isSet(self) -> bool:
         """Whether a scene gave a value."""
@@ -307,6 +316,9 @@ class Data(metaclass=DataClass):
                 self._seen = self._parent.getCounter()  # its present value is replaced
             self._link = None
             old = self._value
+            self.owner.check_change(self, converted, where)
+            for follower in self._followers:
+                follower.parent_changes(self, converted, where)
             if isinstance(old, np.ndarray) and old.shape == np.shape(converted):
                 np.copyto(old, converted)  # views of it that others hold stay valid
             else:
@@ -340,6 +352,14 @@ class Data(metaclass=DataClass):
                     f"'{parent.getPathName()}', which had {len(old)} entries and now has "
                     f"{len(self._value)}: a state keeps its nodes."
                 )
+
+    def parent_changes(self, parent: Data, value: Any, where: Line | None) -> None:
+        """The Data that it follows is set."""
+        if self._parent is parent:
+            if getattr(self.owner, "category", "") not in ("", "topology", "region"):
+                self.owner.check_change(self, value, where)  # of what acts on the motion
+            for follower in self._followers:
+                follower.parent_changes(self, value, where)
 
     def _convert(
         self, value: Any, where: Line | None, source: str = "", *, adopt: bool = False
@@ -384,6 +404,8 @@ class Data(metaclass=DataClass):
             f"{self.type.expectation(self.owner)}, got {_short(value)}{source}"
             f"{f' ({why})' if why else ''}."
         )
+        if isinstance(value, str) and self.type.linkable and _PATH.fullmatch(value.strip()):
+            error = UnreadableValueError(f"{error} A link begins with '@': '@{value.strip()}'.")
         error.component, error.data = self.owner.getClassName(), self.name
         return error
 
@@ -426,6 +448,7 @@ class WriteAccess:
     def __exit__(self, *exception: object) -> None:
         self._view.setflags(write=False)
         self._data.touch()
+        self._data.owner.check_change(self._data, None, scene_line())
         self._data.owner.data_changed(self._data)
 
 

@@ -30,6 +30,10 @@ class DataType:
         auto_link: bool = True,
         linkable: bool = True,
         optional_link: bool = False,
+        follows: str = "step",
+        switch: str = "",
+        per: str = "",
+        shared: bool = True,
     ) -> None:
         self.default = default
         self.help = help
@@ -42,6 +46,10 @@ class DataType:
         self.auto_link = auto_link  # whether src="@..." of others takes it over
         self.linkable = linkable  # whether a text that starts with @ is a link
         self.optional_link = optional_link  # whether one that leads nowhere counts as not given
+        self.follows = follows  # when a change counts: step, reinit, start; see Component.follows
+        self.switch = switch  # Bool Data of the owner with which it counts in every step
+        self.per = per  # what there is an entry for each of, see Component.count_of
+        self.shared = shared  # whether a single entry is that of all
         self.may_be_nan = False
         self.name = ""
 

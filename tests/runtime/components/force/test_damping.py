@@ -11,7 +11,7 @@ def test_one_coefficient_slows_all_velocities(body, force_of):
     assert force_of(field) == pytest.approx(-0.5 * VELOCITY)
 
 
-def test_each_node_and_direction_can_have_its_own(body, force_of):
+def test_each_node_and_direction_can_have_its_own(body, force_of, tolerant):
     """The last one is that of all further nodes."""
     field = body(DIAGONAL, POINTS, VELOCITY, dampingCoefficient=[[1, 2, 3], [4, 5, 6]])
     assert force_of(field) == pytest.approx(

@@ -142,7 +142,7 @@ def test_a_mass_that_is_none_is_an_error(kind, massive):
 
 
 @both_masses
-def test_a_mass_that_changes_in_a_run_counts_from_then_on(kind, massive):
+def test_a_mass_that_changes_in_a_run_counts_from_then_on(kind, massive, tolerant):
     positions, elements, size = SHAPES["tetrahedra"]
     mass = massive(kind, positions, "tetrahedra", elements, massDensity=0.5)
     mass.massDensity.value = [1.5]

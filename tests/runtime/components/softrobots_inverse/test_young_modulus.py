@@ -276,7 +276,7 @@ def test_a_snapshot_holds_the_modulus(beam, root, run):
         ({}, {"youngModulus": 0.0}, "it moves one modulus, above 0"),
     ],
 )
-def test_an_actuator_that_cannot_be_is_an_error(actuator, elasticity, message, beam):
+def test_an_actuator_that_cannot_be_is_an_error(actuator, elasticity, message, beam, tolerant):
     with pytest.raises(SceneError, match=message):
         beam(actuator, **elasticity)
 

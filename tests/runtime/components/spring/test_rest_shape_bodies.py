@@ -54,7 +54,7 @@ def test_the_shorter_way_back_counts(springs):
     assert force_of(field)[0, 5] == pytest.approx(np.radians(10.0), abs=1e-12)
 
 
-def test_missing_angular_stiffnesses_are_100(springs):
+def test_missing_angular_stiffnesses_are_100(springs, tolerant):
     """As in SOFA, one for each stiffness; beyond the stiffnesses the first of both counts."""
     x = [pose(turn=[0.1, 0, 0])] * 3
     field = springs(x, [pose()] * 3, stiffness=[1.0, 2.0], angularStiffness=[3.0])

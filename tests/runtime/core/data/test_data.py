@@ -1028,3 +1028,15 @@ def test_an_array_is_changed_in_place_under_another_name_too(sample):
     assert points is sample.axis and sample.axis.value.tolist() == [1, -1, 1]
     sample.axis += 1.0
     assert sample.axis.value.tolist() == [2, 0, 2]
+
+
+@pytest.mark.parametrize("text", ["base.indices", "../base.indices", "/beam/base.indices"])
+def test_a_link_without_its_sign_is_said_to_lack_it(root, caplog, tolerant, text):
+    """FixedProjectiveConstraint(indices='base.indices') holds node 0, as in SOFA."""
+    root.addObject("FixedProjectiveConstraint", name="fix", indices=text)
+    assert f"A link begins with '@': '@{text}'. It counts as [0]." in caplog.text
+
+
+def test_numbers_that_cannot_be_read_are_no_link(root, caplog, tolerant):
+    root.addObject("FixedProjectiveConstraint", name="fix", indices="1 2 x 0.5")
+    assert "A link begins" not in caplog.text

@@ -1,0 +1,389 @@
+"""What becomes of a value that is set while a scene runs, for every Data of every component.
+
+`python tests/parity/changed_data.py [components]` tries all in the scenes of this folder, writes
+records/changed_data.json, from which test_changed_data.py tries the telling ones again, and the
+table docs/reference/set-while-running.md.
+
+A Data is set after BEFORE steps. The steps after it are compared with those of a scene that did
+not change, and with those of one that had the value from the start and was brought to the same
+state. Differing from the former they *follow* ("step"); where only the scene with the value from
+the start differs, the change counts after `reinit` ("reinit"), or not at all ("start").
+"""
+
+import importlib.util
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+RECORD = HERE / "records" / "changed_data.json"
+PAGE = HERE.parents[1] / "docs" / "reference" / "set-while-running.md"
+BEFORE, AFTER = 2, 4
+"""Steps before and after the change."""
+AGREE = 1e-3
+"""Difference from the scene that had it from the start, of the effect, that counts as none."""
+SCENES_MAX, VALUES_MAX = 5, 3
+"""Tried for each component, and for each Data in each."""
+OF_ALL = frozenset("name tags printLog listening src template bbox".split())
+"""Data of every component, which say nothing of its motion."""
+FROM_THE_START = ("force field", "mass", "mapping", "topology")
+"""Categories of components that carry what they made of their Data."""
+DRAWN = "visual"
+"""Family of components that do nothing."""
+ANSWERS = {
+    "step": "takes effect, and the motion is that of a scene that had it from the start",
+    "part": "takes effect",
+    "reinit": "after `reinit()`",
+    "start": "read at the start",
+    "none": "no effect on the motion",
+    "untried": "not tried",
+}
+
+
+def runtime():
+    from sofa_softctl.scene.backend import find_backend
+
+    return find_backend("embedded").Sofa
+
+
+@cache
+def module(name):
+    if str(HERE) not in sys.path:
+        sys.path.append(str(HERE))
+    spec = importlib.util.spec_from_file_location(f"changed_{name}", HERE / f"{name}.py")
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@cache
+def scene_names():
+    """Of all scenes: 'module/case'."""
+    names = [
+        f"{kind}/{case}"
+        for kind in (
+            "mechanics",
+            "solids",
+            "examples",
+            "topologies",
+            "engines",
+            "parity_scenes",
+            "changed_scenes",
+        )
+        for case in module(kind).CASES
+    ]
+    return [name for name in names if "SCENES" not in name]
+
+
+def build(name):
+    """Root of a scene that is not initialised."""
+    kind, case = name.split("/")
+    cases, root = module(kind).CASES, runtime().Core.Node("root")
+    if kind == "parity_scenes":
+        create, options = cases[case]
+        create(root, **options)
+    elif kind in ("topologies", "engines"):
+        root.gravity = [3.0, -98.1, 20.0]
+        root.addObject("DefaultAnimationLoop")
+        cases[case](root.addChild("node"))
+    else:
+        if kind == "solids" and case.endswith("_held"):
+            first = case.startswith("velocities")
+            root.addObject("FreeMotionAnimationLoop", solveVelocityConstraintFirst=first)
+        elif kind not in ("examples", "changed_scenes") and not case.startswith("constraint"):
+            root.addObject("DefaultAnimationLoop")
+        cases[case](root)
+    return root
+
+
+def owners(root):
+    """Nodes and components, without the contacts of a step."""
+    every = [owner for node in root.walk(everything=True) for owner in (node, *node.objects)]
+    return [owner for owner in every if getattr(owner, "category", "") != "contact"]
+
+
+def component_of(root, kind):
+    """The first component of a class; the root itself for 'Node'."""
+    return next((owner for owner in owners(root) if type(owner).__name__ == kind), None)
+
+
+def values_for(data):
+    """Other values of a Data, by its type."""
+    from sofa_softctl.runtime.core.data import types
+
+    kind, value = data.type, data.get()
+    if isinstance(kind, types.Choice):
+        return [choice for choice in kind.choices if choice != value]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, max(value - 1, 0), max(value // 2, 1)]
+    if isinstance(value, float):
+        return [1.3 * value or 0.1, 0.7 * value or 1.0, value + 0.05, -0.5]
+    if not isinstance(value, np.ndarray):
+        return []
+    if not value.size:
+        width = kind.columns(data.owner) if isinstance(kind, types.Vectors) else 1
+        numbers = [[0.1 * (i + 1) for i in range(width)]]
+        whole = isinstance(kind, types.Integers)
+        return [] if isinstance(kind, types.Elements) else [[0], [1]] if whole else [numbers]
+    if value.dtype.kind == "b":
+        return [np.arange(value.size) != k for k in (0, value.size - 1)]
+    if value.dtype.kind in "iu":
+        ends = [value[:-1], value[1:]] if len(value) > 1 else []
+        fixed = isinstance(kind, types.Vector)
+        return [value + 1] if fixed else [*ends, value + 1]
+    one = value.copy()
+    one.flat[0] += 0.2
+    return [np.where(value == 0.0, 0.1, 1.3 * value), 0.7 * value, one]
+
+
+@dataclass
+class State:
+    """Where a scene stands: what moves, and what components show."""
+
+    time: float
+    steps: float
+    data: dict
+    own: dict
+    """What other components than force fields and the like carry from step to step."""
+
+
+def state_of(root):
+    clock = root._data["time"].get(), root._data["nbComputedSteps"].get()
+    kept, own = {}, {}
+    for place, owner in enumerate(owners(root)):
+        if getattr(owner, "category", "force field") not in FROM_THE_START:
+            own[place] = owner.snapshot()
+        for name, data in list(owner._data.items()):
+            moves = owner.__dict__.get("lam") is not None and "position velocity" in (
+                f"{name.removeprefix('free_')} velocity",
+                f"position {name.removeprefix('free_')}",
+            )
+            shown = data.type.read_only and not data.type.computed
+            if moves or (shown and not data.hasParent()):
+                value = data.get()
+                kept[place, name] = value.copy() if isinstance(value, np.ndarray) else value
+    return State(*clock, kept, own)
+
+
+def put(root, state, component):
+    """Bring a scene of the same graph to a state, but for what the component itself carries."""
+    root._data["time"].set(state.time)
+    root._data["nbComputedSteps"].set(state.steps)
+    root.inherit()
+    found = owners(root)
+    for (place, name), value in state.data.items():
+        data = found[place]._data[name]
+        present = data.get()
+        if isinstance(value, np.ndarray) and np.shape(present) == value.shape:
+            np.copyto(present, value)
+            data.touch()
+        else:
+            data.set(value)
+    for place, own in state.own.items():
+        if own and found[place] is not component:
+            found[place].restore(own)
+
+
+def seen(root, component):
+    """All motion, and the numbers that the component shows."""
+    numbers = []
+    for owner in owners(root):
+        if getattr(owner, "category", "") == "state":
+            numbers += [owner._data[name].get() for name in ("position", "velocity")]
+    for name, data in list(component._data.items()):
+        if data.type.read_only and name != "bbox":
+            value = data.get()
+            if isinstance(value, np.ndarray | float | int):
+                numbers.append(value)
+    return np.concatenate([np.ravel(entry).astype(float) for entry in numbers] or [np.zeros(0)])
+
+
+def same(one, other):
+    return one.shape == other.shape and bool(np.array_equal(one, other, equal_nan=True))
+
+
+class Trial:
+    """One component of one scene, whose Data are changed."""
+
+    def __init__(self, scene, kind):
+        self.scene, self.kind = scene, kind
+        self.simulation = runtime().Simulation
+        root, component = self._start()
+        names = data_of(type(component))
+        self.values = {name: values_for(component._data[name]) for name in names}
+        self.at_start = seen(root, component)
+        self._step(root, BEFORE)
+        self.state = state_of(root)
+        self._step(root, AFTER)
+        self.unchanged = seen(root, component)
+        root, component = self._start()
+        put(root, self.state, component)
+        self._step(root, AFTER)
+        self.unchanged_put = seen(root, component)
+
+    def _start(self, name="", value=None):
+        root = build(self.scene)
+        component = component_of(root, self.kind)
+        if name:
+            component._data[name].value = value
+        self.simulation.init(root)
+        return root, component
+
+    def _step(self, root, count):
+        self.simulation.animateNSteps(root, count, 0)
+
+    def later(self, name, value, *, reinit=False):
+        """The same steps after the Data was changed between them."""
+        root, component = self._start()
+        self._step(root, BEFORE)
+        if value is not None:
+            component._data[name].value = value
+        if reinit:
+            component.reinit()
+        self._step(root, AFTER)
+        return seen(root, component)
+
+    @cache  # noqa: B019, as long as the trial
+    def reinitialised(self):
+        """The steps after a `reinit` of what did not change."""
+        return self.later("", None, reinit=True)
+
+    def answer(self, name, value):
+        """See ANSWERS; any exception where the value cannot be."""
+        root, component = self._start(name, value)
+        found, at_start = owners(root), seen(root, component)
+        fits = len(found) > max((place for place, _ in self.state.data), default=-1) and all(
+            np.shape(found[place]._data[key].get()) == np.shape(kept)
+            for (place, key), kept in self.state.data.items()
+            if key == "position" and found[place].category == "state"
+        )
+        if fits:
+            put(root, self.state, component)
+        self._step(root, AFTER if fits else BEFORE + AFTER)
+        given, unchanged = seen(root, component), self.unchanged_put if fits else self.unchanged
+        if not np.isfinite(given).all():
+            raise ValueError("not finite")
+        later = self.later(name, value)
+        if not same(later, self.unchanged):
+            size = np.abs(later - self.unchanged).max() if len(later) == len(given) else 0.0
+            return "step" if size and np.abs(later - given).max() < AGREE * size else "part"
+        if same(given, unchanged) and same(at_start, self.at_start):
+            return "none"
+        if same(self.later(name, value, reinit=True), self.reinitialised()):
+            return "start"
+        return "reinit"
+
+
+def classes():
+    from sofa_softctl.runtime import components
+    from sofa_softctl.runtime.core.node import Node
+
+    every = [getattr(components, name) for name in components.__all__]
+    return [Node, *(cls for cls in every if cls.__module__.split(".")[-2] != DRAWN)]
+
+
+def data_of(cls):
+    """Names of the Data of a class that a scene may set."""
+    return [n for n, kind in cls.data_types.items() if n not in OF_ALL and not kind.read_only]
+
+
+@cache
+def scenes_with():
+    """Names of the scenes that hold a class of component, the quickest first."""
+    import time
+
+    found = {}
+    for name in scene_names():
+        start = time.perf_counter()
+        try:
+            root = build(name)
+            runtime().Simulation.init(root)
+            runtime().Simulation.animateNSteps(root, BEFORE + AFTER, 0)
+        except Exception as error:  # files that only a test lays out
+            print(f"{name}: {error}", file=sys.stderr)
+            continue
+        seconds = time.perf_counter() - start
+        for kind in {type(owner).__name__ for owner in owners(root)}:
+            found.setdefault(kind, []).append((seconds, name))
+    return {kind: [name for _, name in sorted(names)] for kind, names in found.items()}
+
+
+def spread(names):
+    """Some of the scenes, over all of them, without the slow ones."""
+    names = names[: max(len(names) * 4 // 5, SCENES_MAX)]
+    places = np.unique(np.linspace(0, len(names) - 1, min(SCENES_MAX, len(names))).astype(int))
+    return [names[place] for place in places]
+
+
+def sweep(cls):
+    """For each Data: the answer, the scene and the number of the value that tell it."""
+    names = data_of(cls)
+    found = {name: ["untried", "", 0] for name in names}
+    order = ("untried", "none", "start", "reinit", "part", "step")
+    for scene in spread(scenes_with().get(cls.__name__, [])):
+        trial = Trial(scene, cls.__name__)
+        for name in names:
+            for number, value in enumerate(trial.values[name][:VALUES_MAX]):
+                if found[name][0] == "step":
+                    break
+                try:
+                    answer = trial.answer(name, value)
+                except Exception:  # a value that the scene cannot have
+                    continue
+                if order.index(answer) > order.index(found[name][0]):
+                    found[name] = [answer, scene, number]
+    return found
+
+
+def page(record):
+    """The table for the reference."""
+    counts = Counter(entry[0] for row in record.values() for entry in row.values())
+    lines = [
+        "# Values that are set while a scene runs",
+        "",
+        "What becomes of a Data that a script sets after the start, for every component of the",
+        "embedded runtime. Setting one that does not take effect is a warning, after the step.",
+        "",
+        f"Of {sum(counts.values())} Data {counts['step'] + counts['part']} take effect in the next",
+        f"step, {counts['reinit']} after `reinit()` of their component, and {counts['start']} are",
+        f"read at the start alone. {counts['none']} had no effect on the motion where they were",
+        f"tried: drawing, unused ones, options of other cases. {counts['untried']} were not tried:",
+        "texts, and components that no scene of the comparison with SOFA holds.",
+        "`python tests/parity/changed_data.py` makes this table, a test tries its entries again.",
+        "",
+        "| component | takes effect | after `reinit()` | read at the start |",
+        "|---|---|---|---|",
+    ]
+    for kind, row in sorted(record.items()):
+        cells = [
+            ", ".join(sorted(name for name, entry in row.items() if entry[0] in answers))
+            for answers in (("step", "part"), ("reinit",), ("start",))
+        ]
+        if any(cells):
+            lines.append(f"| {kind} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(kinds):
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    for cls in classes():
+        if not kinds or cls.__name__ in kinds:
+            record[cls.__name__] = sweep(cls)
+            print(cls.__name__, Counter(entry[0] for entry in record[cls.__name__].values()))
+            rows = (f'"{kind}": {json.dumps(row, sort_keys=True)}' for kind, row in record.items())
+            RECORD.write_text("{\n" + ",\n".join(sorted(rows)) + "\n}\n")
+    PAGE.write_text(page(record))
+
+
+if __name__ == "__main__":
+    import logging
+
+    logging.disable(logging.CRITICAL)
+    main(sys.argv[1:])
