@@ -50,8 +50,8 @@ def read_sheet(text: str, where: str) -> Sheet:
             except (StopIteration, KeyError, ValueError, IndexError) as error:
                 raise IdentificationError(
                     f"{where}: looks like an export of {program}, but is cut short, or of a "
-                    f"version that is not known ({type(error).__name__}: {error}). Export it again, "
-                    "or write one header, 'time [s], tip.x [mm], ...', above its rows."
+                    f"version that is not known ({type(error).__name__}: {error}). Export it "
+                    "again, or write one header, 'time [s], tip.x [mm], ...', above its rows."
                 ) from error
     return _plain(lines)
 
