@@ -166,6 +166,9 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
         )
     streaming = {i for i, c in channels.items() if kinds.get(c.schema_id) in encoding.OF_STREAMS}
     own = [channel for channel in channels.values() if channel.id not in streaming]
+    for channel in own:
+        if (np.diff(numbers[channel.id]) <= 0).any():  # of an earlier version, without numbers
+            numbers[channel.id] = list(range(len(numbers[channel.id])))
     steps = _whole_steps([(numbers[c.id], _begin(c)) for c in own])
     series = {
         c.topic: _series(c, kinds.get(c.schema_id, ""), numbers[c.id], messages[c.id], steps, path)
@@ -261,7 +264,7 @@ def _whole_steps(channels: list[tuple[list[int], int]]) -> np.ndarray:
     Args:
         channels: Numbers of the steps of its values, and of its first one, of each channel.
     """
-    known = [np.array(steps, dtype=int) for steps, _ in channels]
+    known = [np.array(steps, dtype=int) for steps, _ in channels]  # increasing
     steps = np.unique(np.concatenate(known)) if known else np.empty(0, dtype=int)
     for own, (_, begin) in zip(known, channels, strict=True):
         steps = steps[(steps < begin) | np.isin(steps, own)]

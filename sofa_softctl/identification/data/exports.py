@@ -43,9 +43,16 @@ def read_sheet(text: str, where: str) -> Sheet:
     """
     lines = text.splitlines()
     begin = lines[0].lstrip('"') if lines else ""
-    for start, layout in _LAYOUTS.items():
+    for start, (program, layout) in _LAYOUTS.items():
         if begin.startswith(start):
-            return layout(lines, where)
+            try:
+                return layout(lines, where)
+            except (StopIteration, KeyError, ValueError, IndexError) as error:
+                raise IdentificationError(
+                    f"{where}: looks like an export of {program}, but is cut short, or of a "
+                    f"version that is not known ({type(error).__name__}: {error}). Export it "
+                    "again, or write one header, 'time [s], tip.x [mm], ...', above its rows."
+                ) from error
     return _plain(lines)
 
 
@@ -261,10 +268,10 @@ def _labview(lines: list[str], where: str) -> Sheet:
     return Sheet(header, below, line, notes)
 
 
-_LAYOUTS: dict[str, Callable[[list[str], str], Sheet]] = {
-    "Format Version": _motive,
-    "NO_OF_FRAMES": _qualisys,
-    "LabVIEW Measurement": _labview,
-    **dict.fromkeys(_VICON, _vicon),
+_LAYOUTS: dict[str, tuple[str, Callable[[list[str], str], Sheet]]] = {
+    "Format Version": ("OptiTrack Motive", _motive),
+    "NO_OF_FRAMES": ("Qualisys QTM", _qualisys),
+    "LabVIEW Measurement": ("LabVIEW", _labview),
+    **dict.fromkeys(_VICON, ("Vicon Nexus", _vicon)),
 }
-"""Layouts by the beginning of the first line."""
+"""Programs and layouts by the beginning of the first line."""

@@ -84,9 +84,11 @@ def _robot(path: Path) -> Element:
         )
     texts = (text for entry in root.iter() for text in (entry.tag, *entry.attrib.values()))
     if any("xacro" in text.partition("}")[0] or "${" in text or "$(" in text for text in texts):
+        expanded = path.name.partition(".")[0] + ".urdf"
+        expanded = "expanded.urdf" if expanded == path.name else expanded
         raise IdentificationError(
             f"{path} is a xacro file, of which a URDF file is made: expand it first, "
-            f"xacro {path.name} > {path.name.partition('.')[0]}.urdf (ros2 run xacro xacro ..., or "
+            f"xacro {path.name} > {expanded} (ros2 run xacro xacro ..., or "
             "pip install xacro)."
         )
     return root
@@ -189,7 +191,6 @@ def _numbers(where: str, of: Element, name: str) -> list[float]:
     if len(found) != 3 or not np.isfinite(found).all():
         raise IdentificationError(
             f"{where}: {name} of <{of.tag}> must be three finite numbers. Got: '{text}'."
-            f"{_expand(text)}"
         )
     return found
 
@@ -203,13 +204,9 @@ def _number(where: str, of: Element, name: str) -> float:
         found = np.nan
     if not np.isfinite(found):
         raise IdentificationError(
-            f"{where}: {name} of <{of.tag}> must be a finite number. Got: '{text}'.{_expand(text)}"
+            f"{where}: {name} of <{of.tag}> must be a finite number. Got: '{text}'."
         )
     return found
-
-
-def _expand(text: str) -> str:
-    return " Expand the file first: xacro FILE > robot.urdf." if "${" in text else ""
 
 
 def _name(of: Element) -> str:

@@ -1,5 +1,7 @@
 """Tables that other programs write are read, or the error says what they look like."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -185,6 +187,26 @@ def test_rosbag_times_since_1970_begin_at_0(read, head, stamps):
     np.testing.assert_allclose(seconds, TIME, atol=1e-6)
     assert_has(table, "position[0]", "rad", X)
     assert "name[0]" in table.faults and table.notes
+
+
+WHOLE = {
+    "Motive": joined([*MOTIVE, *[[k, t, *[0] * 8, x, 2, 3] for k, (t, x) in enumerate(PAIRS)]]),
+    "QTM": QTM + joined([[0.1, 0.2, 0.3, x, 2, 3] for x in X], "\t"),
+    "Nexus": "Trajectories\n50\n,,Finger:tip,,\nFrame,Sub Frame,X,Y,Z\n,,mm,mm,mm\n1,0,1,2,3\n",
+    "LabVIEW": LVM.replace("COLUMNS", "No") + "\t20000,5\t1,5\n\t20000,5\t1,6\n",
+}
+
+
+@pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
+def test_damaged_exports_are_errors_in_words(read, text):
+    """Cut short, without a line, with a line of nonsense, with cells left out."""
+    lines = text.splitlines(keepends=True)
+    for k in range(1, len(lines)):
+        before, after = lines[:k], lines[k + 1 :]
+        for middle in ([], ["x\n"], [lines[k][:4], "\n"]):
+            for case in (before, [*before, *middle, *after]):
+                with contextlib.suppress(IdentificationError):
+                    read("".join(case))
 
 
 # -- spreadsheets ---------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ BAD = {
     ),
     "a negative mass": (BOOM_MASS, '<mass value="-2"/>', "link 'boom' has a mass of -2 kg"),
     "a mass that is no number": (BOOM_MASS, '<mass value="nan"/>', "finite number. Got: 'nan'"),
-    "a macro": (BOOM_MASS, '<mass value="${m}"/>', r"Expand the file first: xacro FILE"),
+    "a macro": (BOOM_MASS, '<mass value="${m}"/>', r"expand it first, xacro bad.urdf > expanded"),
     "an inertia without mass": (BOOM_MASS, "", "link 'boom' has an inertia but no mass"),
     "a negative inertia": (BOOM_INERTIA, BOOM_INERTIA.replace("0.02", "-0.02"), "no body has"),
     "no triangle": (BOOM_INERTIA, BOOM_INERTIA.replace('"0.3"', '"0.2"'), "no body has"),
