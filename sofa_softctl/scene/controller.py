@@ -60,6 +60,16 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
             raise AttributeError(name)
         return super().__getattr__(name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind: Any = self.__class__
+        if name in options.names_of(kind) and name not in vars(self) and self._is_made(name):
+            options.wrong(self, name, "set when the controller is made: nothing reads it", value)
+        super().__setattr__(name, value)
+
+    def _is_made(self, name: str) -> bool:
+        """Whether it is in a node, where the name of a Data is that of the Data."""
+        return self.getContext() is not None and self.findData(name) is None
+
     def add_output(self, name: str, value: Any, help: str) -> None:
         """Add a Data: a text, numbers (one is a list of one), or points with three columns."""
         if isinstance(value, str):

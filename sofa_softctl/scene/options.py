@@ -5,6 +5,7 @@ Checks of values take the controller first: it knows the line of the scene that 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -60,6 +61,12 @@ def refuse_unknown(kind: type[Any], names: Iterable[str], line: str) -> None:
             f"{line}: {kind.__name__} has no option '{name}'.{did_you_mean(name, known)} "
             f"It has: {', '.join(known)}."
         )
+
+
+@functools.cache
+def names_of(kind: type[Any]) -> frozenset[str]:
+    """Names of the options of a controller."""
+    return frozenset(_options_of(kind))
 
 
 def _options_of(kind: type[Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ find_backend("embedded")
 
 from sofa_softctl.inverse.controller import InverseController  # noqa: E402
 from sofa_softctl.inverse.effectors import add_effector  # noqa: E402
+from sofa_softctl.scene.controller import SceneController  # noqa: E402
 
 START, ASIDE = [5.0, 5.0, 40.0], [5.4, 5.0, 40.0]
 
@@ -140,3 +141,17 @@ def test_options_that_are_set_are_checked():
         inverse.weight = [1.0, 2.0]
     with pytest.raises(SceneError, match="actuators must be set when the controller is made"):
         inverse.actuators = []
+
+
+def test_an_option_that_nothing_reads_later_is_an_error():
+    """A controller that keeps something else of it than an attribute of its name."""
+
+    class Pull(SceneController):
+        def __init__(self, *, root, name, slope):
+            super().__init__(root=root, name=name)
+            self.slopes = [slope] * 3
+
+    root = Session(lambda root: root.addObject(Pull(root=root, name="pull", slope=1.0))).root
+    with pytest.raises(SceneError, match="slope must be set when the controller is made: nothing"):
+        root.pull.slope = 2.0
+    root.pull.gain = 2.0  # an attribute of its own

@@ -34,7 +34,8 @@ _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = ("site-packages", "dist-packages")
 _INTERNAL = frozenset(
-    "_context _where _data _links _initialised _outputs _start _told made_at".split()
+    "_context _where _data _links _initialised _outputs made_at "
+    "_attributes_at_start _told_attributes".split()
 )
 """Attributes of every component."""
 
@@ -81,7 +82,7 @@ def capture(owner: Any) -> dict[str, Any]:
 
 def warn_unheld(owner: Any, held: dict[str, Any]) -> None:
     """Warn once of the attributes that `capture` could not take."""
-    told = vars(owner).setdefault("_told", set())
+    told = vars(owner).setdefault("_told_attributes", set())
     for name, value in held.items():
         if value.kind == "unheld" and name not in told:
             told.add(name)

@@ -9,6 +9,7 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.helper.source_line import Line
 
 
 class Scripted(Component):
@@ -26,6 +27,9 @@ class Scripted(Component):
         known = {name: value for name, value in values.items() if name in self.data_names}
         super().__init__(*args, **known)
 
+    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
+        """See Base: what its Data do is its own matter."""
+
 
 class Controller(Scripted):
     """SOFA's Sofa.Core.Controller.
@@ -36,29 +40,29 @@ class Controller(Scripted):
     """
 
     category = "controller"
-    _start: dict[str, Any] | None = None
+    _attributes_at_start: dict[str, Any] | None = None
     """Attributes of its own at the end of the initialisation, where no `reset` of it knows them."""
     stepping: ClassVar[bool] = False
     """Whether a step is made now, of any scene."""
 
-    def remember_start(self) -> None:
+    def _remember_attributes(self) -> None:
         """Make the present attributes those to which `reset` returns."""
         if not attributes.holds_own_state(self, "reset"):
-            self.__dict__["_start"] = attributes.capture(self)
+            self.__dict__["_attributes_at_start"] = attributes.capture(self)
 
-    def return_to_start(self) -> None:
+    def _return_attributes(self) -> None:
         """Back to the attributes at the end of the initialisation; see `runtime.core.attributes`.
 
         What was set between the steps stays, as Data that scripts set do.
         """
-        if self._start is not None:
-            attributes.warn_unheld(self, self._start)
-            attributes.put_back(self, self._start)
+        if self._attributes_at_start is not None:
+            attributes.warn_unheld(self, self._attributes_at_start)
+            attributes.put_back(self, self._attributes_at_start)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if self._start is not None and not Controller.stepping:
-            attributes.note_set(self, name, self._start)
+        if self._attributes_at_start is not None and not Controller.stepping:
+            attributes.note_set(self, name, self._attributes_at_start)
 
     def handle(self, event: Event) -> None:
         """Call the method for the event, unless it does not listen or left the scene meanwhile."""

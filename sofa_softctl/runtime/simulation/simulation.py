@@ -35,7 +35,7 @@ def init(root: Node) -> None:
             state.remember_reset()  # type: ignore[attr-defined]
     for controller in root.controllers():
         if isinstance(controller, Controller):
-            controller.remember_start()
+            controller._remember_attributes()
 
 
 initRoot = init
@@ -76,7 +76,7 @@ def reset(root: Node) -> None:
             if component._initialised or component.category == "controller":
                 component.return_outputs()
                 if isinstance(component, Controller):
-                    component.return_to_start()
+                    component._return_attributes()
                 component.reset()
     loop_of(root).propagate()
 

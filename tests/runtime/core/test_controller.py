@@ -505,7 +505,7 @@ def test_a_controller_may_call_its_attributes_what_it_likes(Sofa, root, animate)
         def __init__(self, *args, **kwargs):
             Sofa.Core.Controller.__init__(self, *args, **kwargs)
             self.initialised = self.where = self.context = self.version = None
-            self.state = self.node = self.outputs = 0
+            self.state = self.node = self.outputs = self.follows = self._start = 0
             self.calls = 0
 
         def onAnimateBeginEvent(self, event):
