@@ -69,7 +69,8 @@ class _Drive:
     def step(self) -> None:
         """Note the value of a step."""
         self.imposed_before = self.imposed
-        self.imposed = float(np.ravel(self.component.value.value)[0])
+        values = np.ravel(self.component.value.value)
+        self.imposed = float(values[0]) if len(values) else np.nan
 
     def shortfall(self, tolerance: float) -> str:
         """Return a sentence if what is imposed was not reached, else ''."""
