@@ -372,6 +372,16 @@ FAULTS = {
         "may not iterate",
         0,
     ),
+    "too few iterations": (
+        "cube",
+        lambda scene: (
+            scene.set("", "GenericConstraintSolver", maxIterations=1, tolerance=1e-12),
+            scene.set("body", "RegularGridTopology", min=[-0.2, 0.02, -0.2], max=[0.2, 0.42, 0.2]),
+            moved("body/skin", "MeshTopology", "position", lambda x: x - [0, 0.08, 0])(scene),
+        ),
+        "stopped at maxIterations=1 in",
+        60,
+    ),
     "any error will do": (
         "cube",
         changed("", "GenericConstraintSolver", tolerance=1e6),
@@ -460,6 +470,23 @@ FAULTS = {
         "its surface is open",
         0,
     ),
+    "chamber twice": (
+        "chamber",
+        moved("body/chamber", "MeshTopology", "triangles", lambda t: np.concatenate([t, t])),
+        "belong to three triangles or more: it is there twice",
+        0,
+    ),
+    "some triangles turned": (
+        "chamber",
+        moved(
+            "body/chamber",
+            "MeshTopology",
+            "triangles",
+            lambda t: np.concatenate([t[:9, ::-1], t[9:]]),
+        ),
+        "its triangles are not turned alike",
+        0,
+    ),
     "chamber inside out": (
         "chamber",
         changed("body/chamber", "SurfacePressureConstraint", flipNormal=True),
@@ -506,6 +533,28 @@ FAULTS = {
             scene.add("body/picture", "BarycentricMapping"),
         ),
         "Times 0.001 they lie in it",
+        0,
+    ),
+    "tip is moved, not the body": (
+        "finger",
+        in_class(
+            "onAnimateBeginEvent",
+            lambda root: setattr(root.body.tip.MechanicalObject, "position", [[0.0, 0.0, 0.0]]),
+        ),
+        "is computed by BarycentricMapping '/body/tip/BarycentricMapping' in every step",
+        2,
+    ),
+    "pairs in another order": (
+        "finger",
+        added(
+            "body",
+            "RestShapeSpringsForceField",
+            points=[0, 53],
+            external_points=[53, 0],
+            external_rest_shape="@dofs",
+            stiffness=[1.0],
+        ),
+        "its pair 0 starts 94.3 apart",
         0,
     ),
     "no weight": ("finger", option(weight=[[0.0, 0.0, 0.0]]), "all entries of 'weight' are 0", 0),

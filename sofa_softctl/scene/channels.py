@@ -93,7 +93,7 @@ def channels_of(root: Any) -> list[DataChannel]:
             elif kind.startswith("Cable") and all(map(entry.findData, ("force", "displacement"))):
                 found.append(_channel(entry, "force", "lambda", "Multiplier, as SOFA has it"))
                 found.append(_channel(entry, "displacement", "length", "Length pulled in"))
-            elif kind.startswith("SurfacePressure") and entry.findData("pressure"):
+            elif kind.startswith("SurfacePressure") and entry.findData("volumeGrowth"):
                 found.append(_channel(entry, "pressure", "lambda", "Multiplier, as SOFA has it"))
                 growth = "Growth of the volume"
                 found.append(_channel(entry, "volumeGrowth", "volume", growth))

@@ -33,6 +33,8 @@ class ConditionSettings:
     displacement_tolerance: float = 0.05
     """Shortfall of an imposed displacement or growth of volume, by it or by a tenth of the length
     or volume at rest, up to which it counts as reached [-]."""
+    solver_error_max: float = 100.0
+    """Error of a constraint solver by its tolerance, above which it has not converged [-]."""
     pushing_ratio_min: float = 1e-3
     """Pushing force of a cable, by its largest force so far, from which on it counts [-]."""
     travel_max: float = 0.5
@@ -133,6 +135,42 @@ class _PushingCable:
 
 
 @dataclass
+class _WatchedSolver:
+    """A constraint solver, and how often it stopped far from its tolerance."""
+
+    component: Any
+    checks: int = 0
+    stopped_checks: int = 0
+    error: float = 0.0
+    """Error at the last of them."""
+    tolerance: float = 0.0
+    """What it should have been."""
+
+    def check(self, error_max: float) -> None:
+        """Note how the last step ended."""
+        solver = self.component
+        rows = int(solver.currentNumConstraints.value) if solver.scaleTolerance.value else 1
+        tolerance, error = rows * float(solver.tolerance.value), float(solver.currentError.value)
+        self.checks += 1
+        if solver.currentIterations.value >= solver.maxIterations.value > 0:
+            if error > error_max * tolerance:
+                self.stopped_checks += 1
+                self.error, self.tolerance = error, tolerance
+
+    def text(self) -> str:
+        """Return a sentence if it did so in half of the checks, else ''."""
+        if self.checks < 3 or 2 * self.stopped_checks < self.checks:
+            return ""
+        return (
+            f"{self.component.getClassName()} '{self.component.getPathName()}' stopped at "
+            f"maxIterations={self.component.maxIterations.value} in {self.stopped_checks} of "
+            f"{self.checks} steps that were looked at, with an error of {self.error:.3g} where "
+            f"{self.tolerance:.3g} is asked for: contacts and constraints do not hold. Give more "
+            "iterations."
+        )
+
+
+@dataclass
 class _WatchedBody:
     """A body, and what was seen of it so far."""
 
@@ -199,6 +237,11 @@ class Condition:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
         self._cables = [_PushingCable(cable) for cable in _undriven_cables(self._root)]
+        self._solvers = [
+            _WatchedSolver(entry)
+            for entry in _objects(self._root)
+            if entry.getClassName() == "GenericConstraintSolver"
+        ]
         self._steps = 0
 
     def step(self, time: float) -> None:
@@ -213,6 +256,8 @@ class Condition:
         for cable in self._cables:
             cable.step(time, self._settings.pushing_ratio_min)
         if self._steps % self._settings.steps_between_checks == 0:
+            for solver in self._solvers:
+                solver.check(self._settings.solver_error_max)
             self.check(time)
 
     def check(self, time: float) -> None:
@@ -246,6 +291,7 @@ class Condition:
         texts = [
             *(drive.shortfall(tolerance) for drive in self._drives),
             *(cable.text(self._root, self._units) for cable in self._cables),
+            *(solver.text() for solver in self._solvers),
         ]
         return [
             *(finding for watched in self._bodies for finding in self._findings(watched)),

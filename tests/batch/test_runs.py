@@ -257,3 +257,17 @@ def test_a_child_that_a_run_forks_takes_no_part(tmp_path):
         found = done(path, executor)
     assert found.rows["y"].to_pylist() == [1, 2, 3, 4, 5]
     assert found.rows["child"].to_pylist() == [False] * 5
+
+
+def test_data_that_a_component_read_before_are_taken_over_or_refused(tmp_path, workers):
+    """The modulus counts from reinit() on; positions of a mesh at the start alone."""
+    text = GRID.replace(
+        '"body/cable_1/cable.value"', '"body/TetrahedronFEMForceField.youngModulus"'
+    )
+    text = text.replace("[[0.0], [2.0], [4.0]]", "[300.0, 900.0]")
+    found = done(written(tmp_path, text), workers)
+    heights = found.numbers("height").reshape(3, 2)
+    assert (heights[:, 1] > heights[:, 0]).all() and np.ptp(heights[:, 0]) < 1e-9
+    text = text.replace("TetrahedronFEMForceField.youngModulus", "mesh.position")
+    with pytest.raises(StudyError, match="'body/mesh.position' is read at the start alone"):
+        done(written(tmp_path, text, "other"), workers, "other.study")

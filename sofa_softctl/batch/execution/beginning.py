@@ -141,4 +141,12 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
             raise StudyError(
                 f"'{path}' of the scene has no Data '{data}'.{did_you_mean(data, known)}"
             )
+        counts = owners[path].follows(found) if hasattr(owners[path], "follows") else "step"
+        if counts == "start":
+            raise StudyError(
+                f"'{name}' is read at the start alone, so that a value set later changes nothing. "
+                "Make it a parameter of createScene."
+            )
         found.value = value
+        if counts == "reinit":
+            owners[path].reinit()

@@ -99,7 +99,7 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     unit = symbol(history.units, "length")
     who = f" ({controller.effector_names[worst]})" if len(controller.effector_names) > 1 else ""
     outcome = f"{end.distance:.3g} {unit} off at the end{who}, {end.tolerance:.3g} allowed"
-    exceeded = list(controller.solution.relaxed)
+    exceeded = [] if controller.solution is None else list(controller.solution.relaxed)
     if end.distance <= end.tolerance and exceeded:
         text = f"not reached within the limits: {outcome}; {'; '.join(exceeded)}"
         return GoalSummary(end.tolerance, False, exceeded, text)

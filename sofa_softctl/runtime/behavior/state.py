@@ -13,6 +13,7 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.box import box_of
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Coords, Derivs
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import Line, describe
 
 _BY_NODE = frozenset(
@@ -105,6 +106,9 @@ class MechanicalState(Component):
         """out = position (or `start`) moved by h v; out may be the position itself."""
         self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
 
+    _is_mapping_said = False
+    """Whether a warning said that a mapping computes its positions."""
+
     def check_change(self, data: Data, value: Any, where: Line | None) -> None:
         """See Base: what there is one row of for each node keeps as many rows."""
         if self._initialised and value is not None and data.type.name in _BY_NODE:
@@ -114,7 +118,22 @@ class MechanicalState(Component):
                     f"{describe(where)}: {data.getName()} of '{self.getPathName()}' has "
                     f"{self.count} nodes, got {len(value)}."
                 )
+        if self._initialised and data.type.name in ("position", "velocity"):
+            self._warn_if_mapped(data, where)
         super().check_change(data, value, where)
+
+    def _warn_if_mapped(self, data: Data, where: Line | None) -> None:
+        """Warn, once, that a mapping computes what a script sets."""
+        mappings = [] if self._context is None else self._context.of("mapping")
+        own = [mapping for mapping in mappings if getattr(mapping, "child", None) is self]
+        if own and not self._is_mapping_said:
+            self._is_mapping_said = True
+            message.warning(
+                self,
+                f"{describe(where)}: {data.getName()} of '{self.getPathName()}' is computed by "
+                f"{own[0].describe()} in every step: setting it changes nothing. Move the body "
+                "that it is mapped from.",
+            )
 
     def follows(self, data: Data) -> str:
         """See Component: some force fields take the rest position at the start, some in steps."""

@@ -70,12 +70,21 @@ class Controller(Scripted):
             return
         own = self.__dict__.get(event.handler)
         method = getattr(type(self), event.handler, None)
-        if callable(own):
-            own(event)
-        elif callable(method):
-            method(self, event)
-        else:
-            self.onEvent(event)
+        try:
+            if callable(own):
+                own(event)
+            elif callable(method):
+                method(self, event)
+            else:
+                self.onEvent(event)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # raised within the method
+                raise
+            raise self.fault(
+                f"has a method '{event.handler}' that cannot be called with an event: {error}. "
+                f"Write def {event.handler}(self, event)."
+            ) from error
 
     def onEvent(self, event: Event) -> None:
         """Called with every event that has no method of its own."""

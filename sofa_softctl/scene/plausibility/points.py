@@ -18,6 +18,14 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 
 PULL_DISTANCE_MAX = 5.0
 """Distance of a pull point from its cable by the size of the body, above which it is warned of."""
+PAIR_DISTANCE_MAX = 0.1
+"""Distance of two nodes that are joined, by the size of the body, above which it is warned of."""
+PAIRS = {
+    "BilateralLagrangianConstraint": ("object1", "first_point", "object2", "second_point"),
+    "AttachProjectiveConstraint": ("object1", "indices1", "object2", "indices2"),
+    "RestShapeSpringsForceField": ("mstate", "points", "external_rest_shape", "external_points"),
+}
+"""Components that join nodes in pairs: link and indices of the first, and of the second."""
 UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
 """Factors between units of length that are tried where points do not fit their mesh."""
 COLLAPSED_RATIO = 0.1
@@ -97,6 +105,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
         for cable in cable_components([node]):
             found += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
         for entry in node.objects:
+            found += _distant_pairs(entry, node)
             if entry.getClassName().startswith(_PRESSED):
                 found += _open_chamber(entry, x)
                 if carrier is not None and not found:
@@ -197,16 +206,26 @@ def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
     if entry.findData("volumeGrowth") is None:
         return []
     skin = _surface_of(entry, x)
-    if not len(skin.triangles) or not skin.open_edges:
+    if not len(skin.triangles) or skin.closed:
         return []
-    return [
-        StartWarning(
-            entry,
-            f"{at(entry)}: its surface is open: {skin.open_edges} edges belong to one of the "
-            f"{len(skin.triangles)} triangles only, so its volume is not that of a chamber, and "
-            "pressure pushes the body as a whole. Close the surface, or merge equal points.",
+    if skin.crowded_edges:
+        fault = (
+            f"{skin.crowded_edges} edges of its surface belong to three triangles or more: it is "
+            "there twice, or has walls within. Leave the copies out, or give each chamber its own "
+            "component."
         )
-    ]
+    elif skin.open_edges:
+        fault = (
+            f"its surface is open: {skin.open_edges} edges belong to one of the "
+            f"{len(skin.triangles)} triangles only, so its volume is not that of a chamber, and "
+            "pressure pushes the body as a whole. Close the surface, or merge equal points."
+        )
+    else:
+        fault = (
+            f"its triangles are not turned alike: at {skin.twisted_edges} edges one faces in and "
+            "the other one out. Make normals consistent when exporting."
+        )
+    return [StartWarning(entry, f"{at(entry)}: {fault}")]
 
 
 def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
@@ -269,6 +288,40 @@ def _carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh |
                 carriers[path] = CarrierMesh(path, x, elements)
             return carriers[path]
     return None
+
+
+def _distant_pairs(entry: Any, node: Any) -> list[StartWarning]:
+    """Nodes that are joined in pairs, and start far from each other."""
+    names = PAIRS.get(entry.getClassName())
+    if names is None:
+        return []
+    points = []
+    for link, indices in (names[:2], names[2:]):
+        target = entry.findLink(link)
+        linked = target.getLinkedBase() if target is not None else None
+        state = linked if linked is not None else own_state(node)
+        if state is None:
+            return []
+        x = np.asarray(state.position.value, dtype=float)
+        chosen = np.asarray(entry.findData(indices).value, dtype=int)
+        if x.shape[1] < 3 or not len(chosen) or chosen.min() < 0 or chosen.max() >= len(x):
+            return []
+        points.append(x[chosen, :3])
+    if len(points[0]) != len(points[1]):
+        return []
+    distance = np.linalg.norm(points[0] - points[1], axis=1)
+    size, k = body_size(node), int(np.argmax(distance))
+    if not distance[k] > PAIR_DISTANCE_MAX * size > 0.0:
+        return []
+    return [
+        StartWarning(
+            entry,
+            f"{at(entry)}: its pair {k} starts {distance[k]:.3g} apart, from {point(points[0][k])} "
+            f"to {point(points[1][k])}, and the body is {size:.4g} long: the first steps tear them "
+            f"together. Are '{names[1]}' and '{names[3]}' in the same order, and of the right "
+            "bodies?",
+        )
+    ]
 
 
 def _to_and_fro(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:

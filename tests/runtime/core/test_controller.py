@@ -533,3 +533,25 @@ def test_an_event_whose_name_is_no_method_goes_to_on_event(Sofa, root):
     Sofa.Simulation.init(root)
     Sofa.Simulation.animate(root, 0.01)
     assert "AnimateEndEvent" in heard
+
+
+def test_a_method_with_other_arguments_is_a_fault_of_the_scene(Sofa, root):
+    """What its own code raises stays what it is."""
+
+    class Short(Sofa.Core.Controller):
+        def onAnimateBeginEvent(self):
+            """Forgot the event."""
+
+    class Wrong(Sofa.Core.Controller):
+        def onAnimateBeginEvent(self, event):
+            len(1)
+
+    root.addObject("DefaultAnimationLoop")
+    controller = root.addObject(Short(name="short"))
+    Sofa.Simulation.init(root)
+    with pytest.raises(SceneError, match=r"Write def onAnimateBeginEvent\(self, event\)"):
+        Sofa.Simulation.animate(root, 0.01)
+    root.removeObject(controller)
+    root.addObject(Wrong(name="wrong"))
+    with pytest.raises(TypeError, match="has no len"):
+        Sofa.Simulation.animate(root, 0.01)
