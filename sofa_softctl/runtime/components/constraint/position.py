@@ -27,7 +27,7 @@ class PositionModel(LagrangianConstraint):
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
 
-    indices = Integers([0], "Nodes.")
+    indices = Integers([0], "Nodes.", of="node")
     directions = Derivs(
         [], "Directions; the axes by default, made of length one.", follows="reinit"
     )
