@@ -191,7 +191,8 @@ class Component(Base):
         """How many there are of what numbers of a Data are numbers of, and what they are.
 
         Args:
-            of: Of a declaration: the name of another list or of a link to a state, or 'node'.
+            of: Of a declaration: the name of another list or of a link to a state, 'node', or a
+                word of the class.
 
         Returns:
             None: It is not known.
@@ -202,9 +203,16 @@ class Component(Base):
         state = owner.linked_state(of) if of in self._links else getattr(self, "state", None)
         return None if state is None else (state.count, f"nodes of '{state.getPathName()}'")
 
-    def check_numbers(self, data: Data, value: Any, where: Line | None) -> None:
-        """SceneError where a value names what does not exist; no kernel checks its bounds."""
-        there = self.range_of(data.type.of) if data.type.of and value is not None else None
+    def check_numbers(
+        self, data: Data, value: Any, where: Line | None, *, own: bool = False
+    ) -> None:
+        """SceneError where a value names what does not exist; no kernel checks its bounds.
+
+        Numbers of an `own` list are checked when it is used: a script may set that list next.
+        """
+        of = data.type.of
+        known = of and value is not None and (own or of not in self._data)
+        there = self.range_of(of) if known else None
         numbers = np.ravel(value) if there else np.empty(0)
         if there and len(wrong := numbers[(numbers < 0) | (numbers >= there[0])]):
             raise SceneError(
@@ -214,10 +222,10 @@ class Component(Base):
             )
 
     def check_own_numbers(self) -> None:
-        """`check_numbers` of all that its Data name."""
+        """`check_numbers` of all its Data, those of its own lists included."""
         for data in self._data.values():
             if data.type.of:
-                self.check_numbers(data, data.get(), None)
+                self.check_numbers(data, data.get(), None, own=True)
 
     def given_lengths(self) -> dict[Data, int]:
         """Entries that a scene gave of the lists that have one for each of something."""

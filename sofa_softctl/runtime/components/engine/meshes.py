@@ -62,14 +62,15 @@ class NormalsFromPoints(Engine):
     inputs = ("position", "triangles", "quads", "invertNormals", "useAngles")
 
     position = Vectors(3, [], "Vertices.", unit="length")
-    triangles = Elements(3, [], "Triangles.")
-    quads = Elements(4, [], "Quads.")
+    triangles = Elements(3, [], "Triangles.", of="position")
+    quads = Elements(4, [], "Quads.", of="position")
     normals = Vectors(3, [], "Normals at the vertices.", computed=True)
     invertNormals = Bool(False, "Turn the normals round.")
     useAngles = Bool(False, "Weigh each face by its angle at the vertex.")
 
     def compute(self) -> None:
         """See Engine."""
+        self.check_own_numbers()
         faces = self.triangles.get(), self.quads.get()
         found = vertex_normals(self.position.get(), *faces, by_angle=self.useAngles.get())
         self.normals.set(-found if self.invertNormals.get() else found)

@@ -40,11 +40,9 @@ class ForceSurfaceActuator(LagrangianConstraint):
         [],
         "Triangles of the surface; those of the topology by default.",
         follows="reinit",
-        of="position",
+        of="node",
     )
-    quads = Elements(
-        4, [], "Quads of the surface; those of the topology by default.", of="position"
-    )
+    quads = Elements(4, [], "Quads of the surface; those of the topology by default.", of="node")
     position = Vectors(3, [], "Where the nodes are at rest; by default the state's rest position.")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
