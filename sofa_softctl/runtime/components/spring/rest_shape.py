@@ -215,6 +215,7 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         given, count = self.points.get(), self.state.count
         self._nodes = given if len(given) else np.arange(count)
         self.checked(self._nodes, "points")
+        self._points_seen = self.points.getCounter()
         others = self.external_points.get()
         self._targets = self._nodes
         if self._external is not None:
@@ -248,6 +249,8 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
+        if self.points.getCounter() != self._points_seen:
+            self.bwdInit()
         source = self.state if self._external is None else self._external
         name = "rest_position" if self._external is None else "position"
         u = self.state._data["position"].get()[self._nodes]

@@ -69,12 +69,12 @@ class DataContainer(_Sized):
 
     def __getitem__(self, index: Any) -> Any:
         value = self.get()
-        found = value[index] if (shared := is_shared(value)) else value.copy()[index]
+        found = value[index]
         if not isinstance(found, np.ndarray):
             return found
         if found.base is None:  # a copy: of a list of indices
             return found
-        part = found.view(Part)
+        part = (found if (shared := is_shared(value)) else found.copy()).view(Part)
         if self.type.read_only or self.type.computed:
             part.setflags(write=False)
         else:
