@@ -230,7 +230,7 @@ def test_springs_are_listed_added_and_removed(joined):
 
 def test_springs_that_a_script_adds_and_removes_act(joined, root):
     """As those of a scene that had them from the start, to rounding."""
-    springs = joined(**PAIRS | {"indices1": [0], "indices2": [1]})
+    springs = joined(indices1=[0], indices2=[1])
     springs.clear()
     for node, (k, length) in zip((0, 2), ((30, 1.0), (50, 0.5)), strict=True):
         springs.addSpring(node, 1 - node // 2, k, 5.0, length)
