@@ -96,6 +96,12 @@ class Mapping(Component):
                     f"{self.child.describe()} ({self.child.getTemplateName()}). It knows {known}."
                 )
 
+    def range_of(self, of: str) -> tuple[int, str] | None:
+        """See Component: 'driver' is the state that drives."""
+        if of != "driver":
+            return super().range_of(of)
+        return (self.parent.count, f"nodes of '{self.parent.getPathName()}'")
+
     @cached_property
     def drivers(self) -> list[MechanicalState]:
         """The states that drive; most mappings have one."""

@@ -106,6 +106,20 @@ class SingleStateComponent(Component):
             raise self.fault(f"has {wrong} in '{name}', but {place} {count} nodes.")
         return nodes
 
+    def check_times(self, times: str, values: str) -> tuple[np.ndarray, np.ndarray]:
+        """Two Data: ascending times, and as many values.
+
+        Raises:
+            SceneError: they are not.
+        """
+        t, given = self._data[times].get(), self._data[values].get()
+        if len(t) != len(given) or (t[1:] <= t[:-1]).any():
+            raise self.fault(
+                f"needs ascending '{times}' and as many '{values}', got {t.tolist()} and "
+                f"{len(given)} {values}."
+            )
+        return t, given
+
     def _usable(self, found: MechanicalState | None, place: str) -> MechanicalState:
         if found is None:
             raise self.fault(f"needs a MechanicalObject {place}.")

@@ -21,7 +21,7 @@ class Cable(LagrangianConstraint):
     delta = L0 - L, positive when the cable is pulled in; lambda > 0 is tension.
     """
 
-    indices = Integers([0], "Points of the cable, from the pull point on.")
+    indices = Integers([0], "Points of the cable, from the pull point on.", of="node")
     pullPoint = Vector(3, [0.0, 0.0, 0.0], "Fixed point from which it is pulled.", unit="length")
     hasPullPoint = Bool(True, "Whether it is pulled from a fixed point.")
     cableInitialLength = Real(0.0, "Length without tension; that at init by default.")
@@ -44,10 +44,18 @@ class Cavity(LagrangianConstraint):
     """
 
     triangles = Elements(
-        3, [], "Triangles; with no quads either, all of the node's topology.", optional_link=True
+        3,
+        [],
+        "Triangles; with no quads either, all of the node's topology.",
+        optional_link=True,
+        of="node",
     )
     quads = Elements(
-        4, [], "Quadrilaterals; with no triangles either, all of the topology.", optional_link=True
+        4,
+        [],
+        "Quadrilaterals; with no triangles either, all of the topology.",
+        optional_link=True,
+        of="node",
     )
     flipNormal = Bool(False, "Turn the normals round: for surfaces that wind inwards.")
     initialCavityVolume = Real(0.0, "Volume at init.", unit="length^3", read_only=True)

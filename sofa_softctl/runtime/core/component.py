@@ -156,9 +156,10 @@ class Component(Base):
         return self.follows_otherwise.get(kind.name, kind.follows)
 
     def check_change(self, data: Data, value: Any, where: Line | None) -> None:
-        """See Base: keep in mind what it will not follow."""
+        """See Base: numbers of what there is alone; keep in mind what it will not follow."""
         if not self._initialised or data.type.name not in type(self).data_types:
             return
+        self.check_numbers(data, value, where)
         if self._context is None or not (data.type.per or self.follows(data) != "step"):
             return
         changes = self._context.getRoot().late_changes
@@ -185,6 +186,46 @@ class Component(Base):
             return None if state is None else (state.count, f"nodes of '{state.getPathName()}'")
         found = getattr(self, "elements", None)
         return (len(found), "elements") if isinstance(found, np.ndarray) else None
+
+    def range_of(self, of: str) -> tuple[int, str] | None:
+        """How many there are of what numbers of a Data are numbers of, and what they are.
+
+        Args:
+            of: Of a declaration: the name of another list or of a link to a state, 'node', or a
+                word of the class.
+
+        Returns:
+            None: It is not known.
+        """
+        if of in self._data:
+            return len(self._data[of].get()), f"entries in '{of}'"
+        owner: Any = self
+        state = owner.linked_state(of) if of in self._links else getattr(self, "state", None)
+        return None if state is None else (state.count, f"nodes of '{state.getPathName()}'")
+
+    def check_numbers(
+        self, data: Data, value: Any, where: Line | None, *, own: bool = False
+    ) -> None:
+        """SceneError where a value names what does not exist; no kernel checks its bounds.
+
+        Numbers of an `own` list are checked when it is used: a script may set that list next.
+        """
+        of = data.type.of
+        known = of and value is not None and (own or of not in self._data)
+        there = self.range_of(of) if known else None
+        numbers = np.ravel(value) if there else np.empty(0)
+        if there and len(wrong := numbers[(numbers < 0) | (numbers >= there[0])]):
+            raise SceneError(
+                f"{describe(where or data.where or self._where)}: '{data.getName()}' of "
+                f"{self.describe()} has {wrong[0]}, but there are {there[0]} {there[1]}: give "
+                f"numbers from 0 to {there[0] - 1}."
+            )
+
+    def check_own_numbers(self) -> None:
+        """`check_numbers` of all its Data, those of its own lists included."""
+        for data in self._data.values():
+            if data.type.of:
+                self.check_numbers(data, data.get(), None, own=True)
 
     def given_lengths(self) -> dict[Data, int]:
         """Entries that a scene gave of the lists that have one for each of something."""

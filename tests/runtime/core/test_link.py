@@ -151,6 +151,7 @@ def test_a_state_keeps_its_nodes_in_a_run(Sofa, root):
     Sofa.Simulation.init(root)
     with pytest.raises(SceneError, match="position of '/node/dofs' has 1 nodes, got 2"):
         root.mesh.position = [[0, 0, 0], [1, 0, 0]]
+    assert len(node.dofs.position) == 1
 
 
 def test_a_link_to_values_that_do_not_fit_is_not_followed(Sofa, root, tolerant, caplog):

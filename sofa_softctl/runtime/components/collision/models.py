@@ -119,7 +119,9 @@ class CollisionModel(SingleStateComponent):
         none = np.empty((0, 3), dtype=np.int64)
         triangles = topology.elements("triangles") if topology is not None else none
         edges = topology.elements("edges") if topology is not None else none[:, :2]
-        flags = corner_flags(count, self.elements) if self.corners == 3 else np.zeros(1, np.int64)
+        flags = np.zeros(len(self.elements), np.int64)
+        if self.corners == 3:
+            flags = corner_flags(count, self.elements)
         return Surface(
             x=np.empty((0, 3)),
             elements=self.elements,

@@ -55,7 +55,7 @@ class FixedLagrangianConstraint(NodeRows):
     turn from the rest.
     """
 
-    indices = Integers([], "Nodes that are held.")
+    indices = Integers([], "Nodes that are held.", of="node")
     fixAll = Bool(False, "Hold all nodes.")
 
     def init(self) -> None:
@@ -143,9 +143,13 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
     acts_on = ("Vec3", "Rigid3")
     aliases = ("BilateralInteractionConstraint",)
 
-    first_point = Integers([], "Nodes of the first state.")
+    first_point = Integers([], "Nodes of the first state.", of="node")
     second_point = Integers(
-        [], "Nodes of the second state, one for each.", per="first_point", shared=False
+        [],
+        "Nodes of the second state, one for each.",
+        per="first_point",
+        shared=False,
+        of="object2",
     )
     rest_vector = Derivs(
         [],

@@ -202,7 +202,8 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         H = np.zeros((rows.count, len(touched), 3))
         np.add.at(H, (rows.row, place), rows.direction)
         scaled = np.einsum("rni,nij->rnj", H, self._compliance[touched])
-        return k * scaled.reshape(rows.count, -1) @ H.reshape(rows.count, -1).T
+        size = 3 * len(touched)
+        return k * scaled.reshape(rows.count, size) @ H.reshape(rows.count, size).T
 
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         """See ConstraintCorrection."""

@@ -21,7 +21,7 @@ class JointModel(LagrangianConstraint):
 
     acts_on = ("Vec1",)
 
-    index = Int(0, "Joint.")
+    index = Int(0, "Joint.", of="node")
 
     row_count = 1
 

@@ -27,7 +27,7 @@ class PositionModel(LagrangianConstraint):
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
 
-    indices = Integers([0], "Nodes.")
+    indices = Integers([0], "Nodes.", of="node")
     directions = Derivs(
         [], "Directions; the axes by default, made of length one.", follows="reinit"
     )
@@ -54,6 +54,12 @@ class PositionModel(LagrangianConstraint):
         self.row_nodes = np.repeat(nodes, int(used.sum()))
         self.row_numbers = np.arange(len(self.row_nodes))
         self.share_rows()
+        self._indices_seen = self.indices.getCounter()
+
+    def _follow(self) -> None:
+        """Take over other nodes, where they count in every step."""
+        if self.indices.getCounter() != self._indices_seen and self.follows(self.indices) == "step":
+            self.init()
 
     def share_rows(self) -> None:
         """Take over rows, nodes and directions for `build`."""
@@ -111,10 +117,12 @@ class PositionModel(LagrangianConstraint):
     @property
     def row_count(self) -> int:
         """See LagrangianConstraint."""
+        self._follow()
         return len(self.row_nodes)
 
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See LagrangianConstraint."""
+        self._follow()
         return self._entries
 
     def along(self, vectors: np.ndarray) -> np.ndarray:

@@ -24,9 +24,9 @@ class SlidingLagrangianConstraint(PairConstraint):
     aliases = ("SlidingConstraint",)
     acts_on = ("Vec3",)
 
-    sliding_point = Int(0, "Node of the first state that slides.")
-    axis_1 = Int(0, "Node of the second state where the segment begins.")
-    axis_2 = Int(0, "Node of the second state where it ends.")
+    sliding_point = Int(0, "Node of the first state that slides.", of="object1")
+    axis_1 = Int(0, "Node of the second state where the segment begins.", of="object2")
+    axis_2 = Int(0, "Node of the second state where it ends.", of="object2")
     force = Vector(3, [0.0] * 3, "Multipliers of the last step, along their directions.")
 
     def init(self) -> None:

@@ -15,7 +15,7 @@ class StopperLagrangianConstraint(LagrangianConstraint):
     aliases = ("StopperConstraint",)
     acts_on = ("Vec1",)
 
-    index = Int(0, "Which coordinate.")
+    index = Int(0, "Which coordinate.", of="node")
     min = Real(-100.0, "Least value.")
     max = Real(100.0, "Greatest value.")
 

@@ -20,7 +20,7 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
     Source: SoftRobots' UnilateralPlaneConstraint.
     """
 
-    indices = Integers([0, 0, 0, 0], "The point, and the three of the plane.")
+    indices = Integers([0, 0, 0, 0], "The point, and the three of the plane.", of="node")
     flipNormal = Bool(False, "The point is on the side to which -n points.")
     row_count = 1
 
@@ -30,10 +30,7 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
         Raises:
             SceneError: they are not four, or one does not exist.
         """
-        points = self.indices.get()
-        if len(points) != 4:
-            raise self.fault(f"takes four points in 'indices', got {len(points)}.")
-        self.checked(points)
+        self.checked(self._points())
         self._row = np.zeros(4, dtype=np.int64)
         self._directions = np.zeros((4, 3))
 
@@ -41,8 +38,14 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
         """Check the points again."""
         self.init()
 
+    def _points(self) -> np.ndarray:
+        points: np.ndarray = self.indices.get()
+        if len(points) != 4:
+            raise self.fault(f"takes four points in 'indices', got {len(points)}.")
+        return points
+
     def _normal(self, x: np.ndarray) -> np.ndarray:
-        _, p1, p2, p3 = x[self.indices.get()]
+        _, p1, p2, p3 = x[self._points()]
         normal: np.ndarray = np.cross(p2 - p1, p3 - p1)
         if not normal.any():
             raise self.fault("has three points of the plane on a line: there is no plane.")

@@ -139,7 +139,7 @@ class AverageCoord(Engine):
     category: ClassVar[str] = "controller"  # to be told of steps
     inputs = ("indices", "vecId")
 
-    indices = Integers([], "Which nodes; all by default.")
+    indices = Integers([], "Which nodes; all by default.", of="node")
     vecId = Int(1, "Which positions: 1 present, 2 at rest, 3 free, 4 at the start.")
     average = Coord("Their average.", computed=True)
 
@@ -178,7 +178,10 @@ class AverageCoord(Engine):
         state = self._state()
         if state is None:
             return
-        values, indices = state._data[_VECTORS[self.vecId.get()]].get(), self.indices.get()
+        if (vector := _VECTORS.get(self.vecId.get())) is None:
+            raise self.fault(f"takes a 'vecId' from 1 to 4, got {self.vecId.get()}.")
+        values, indices = state._data[vector].get(), self.indices.get()
+        self.check_own_numbers()
         values = values[indices] if len(indices) else values
         if not len(values):
             complain(self, self.fault("has no positions to average."))
@@ -187,6 +190,11 @@ class AverageCoord(Engine):
         if values.shape[1] == 7:
             average[3:] = reduce(product, values[:, 3:])
         self.average.set(average)
+
+    def range_of(self, of: str) -> tuple[int, str] | None:
+        """See Component."""
+        state = self._state()
+        return None if state is None else (state.count, f"nodes of '{state.getPathName()}'")
 
     def _state(self) -> Any:
         context = self.__dict__.get("_context")

@@ -24,8 +24,8 @@ class GenerateRigidMass(Engine):
 
     density = Real(1000.0, "Mass of a unit of volume.", unit="mass/length^3")
     position = Vectors(3, [], "Vertices.", unit="length")
-    triangles = Elements(3, [], "Triangles of the surface.")
-    quads = Elements(4, [], "Quads of the surface.")
+    triangles = Elements(3, [], "Triangles of the surface.", of="position")
+    quads = Elements(4, [], "Quads of the surface.", of="position")
     rigidMass = RigidMassData(1.0, "Mass, volume and inertia for a UniformMass.", computed=True)
     mass = Real(0.0, "Mass.", unit="mass", computed=True)
     volume = Real(0.0, "Volume.", unit="length^3", computed=True)
@@ -72,8 +72,7 @@ class GenerateRigidMass(Engine):
         points = self.position.get()
         if not len(found):
             raise self.fault("needs 'triangles' or 'quads' that enclose a body.")
-        if found.min() < 0 or found.max() >= len(points):
-            raise self.fault(f"has triangles of vertex {found.max()}, but {len(points)} vertices.")
+        self.check_own_numbers()
         a, b, c = np.moveaxis(points[found], 1, 0)
         areas = np.cross(b - a, c - a)
         if np.linalg.norm(areas.sum(axis=0)) > _CLOSED * np.linalg.norm(areas, axis=1).sum():

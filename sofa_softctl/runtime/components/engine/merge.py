@@ -61,7 +61,9 @@ class MergePoints(Engine):
 
     position1 = Coords([], "Points of the first object.", unit="length")
     position2 = Coords([], "Points of the second object.", unit="length")
-    mappingX2 = Integers([], "Which points of the first object those of the second replace.")
+    mappingX2 = Integers(
+        [], "Which points of the first object those of the second replace.", of="position1"
+    )
     indices1 = Integers([], "Numbers of the first object's points.", computed=True)
     indices2 = Integers([], "Numbers of the second object's points.", computed=True)
     points = Coords([], "All points.", unit="length", computed=True)
@@ -74,10 +76,11 @@ class MergePoints(Engine):
             return
         places = self.mappingX2.get()
         if len(places):
-            if places.max() >= len(first) or len(places) > len(second):
+            self.check_own_numbers()
+            if len(places) > len(second):
                 raise self.fault(
-                    f"has 'mappingX2' of {len(places)} numbers up to {places.max()}, but "
-                    f"{len(first)} and {len(second)} points."
+                    f"has 'mappingX2' of {len(places)} numbers, but {len(second)} points to put "
+                    "there."
                 )
             points = first.copy()
             points[places] = second[: len(places)]

@@ -62,14 +62,15 @@ class NormalsFromPoints(Engine):
     inputs = ("position", "triangles", "quads", "invertNormals", "useAngles")
 
     position = Vectors(3, [], "Vertices.", unit="length")
-    triangles = Elements(3, [], "Triangles.")
-    quads = Elements(4, [], "Quads.")
+    triangles = Elements(3, [], "Triangles.", of="position")
+    quads = Elements(4, [], "Quads.", of="position")
     normals = Vectors(3, [], "Normals at the vertices.", computed=True)
     invertNormals = Bool(False, "Turn the normals round.")
     useAngles = Bool(False, "Weigh each face by its angle at the vertex.")
 
     def compute(self) -> None:
         """See Engine."""
+        self.check_own_numbers()
         faces = self.triangles.get(), self.quads.get()
         found = vertex_normals(self.position.get(), *faces, by_angle=self.useAngles.get())
         self.normals.set(-found if self.invertNormals.get() else found)
@@ -81,12 +82,12 @@ class MeshSubsetEngine(Engine):
     inputs = ("inputPosition", *(f"input{kind.capitalize()}" for kind in ELEMENTS), "indices")
 
     inputPosition = Vectors(3, [], "Vertices.", unit="length")
-    inputEdges = Elements(2, [], "Edges.")
-    inputTriangles = Elements(3, [], "Triangles.")
-    inputQuads = Elements(4, [], "Quads.")
-    inputTetrahedra = Elements(4, [], "Tetrahedra.")
-    inputHexahedra = Elements(8, [], "Hexahedra.")
-    indices = Integers([], "Vertices to keep, in their new order.")
+    inputEdges = Elements(2, [], "Edges.", of="inputPosition")
+    inputTriangles = Elements(3, [], "Triangles.", of="inputPosition")
+    inputQuads = Elements(4, [], "Quads.", of="inputPosition")
+    inputTetrahedra = Elements(4, [], "Tetrahedra.", of="inputPosition")
+    inputHexahedra = Elements(8, [], "Hexahedra.", of="inputPosition")
+    indices = Integers([], "Vertices to keep, in their new order.", of="inputPosition")
     position = Vectors(3, [], "Vertices that are kept.", unit="length", computed=True)
     edges = Elements(2, [], "Edges that are kept, in the new numbers.", computed=True)
     triangles = Elements(3, [], "Triangles that are kept, likewise.", computed=True)
@@ -97,8 +98,7 @@ class MeshSubsetEngine(Engine):
     def compute(self) -> None:
         """See Engine."""
         points, indices = self.inputPosition.get(), self.indices.get()
-        if len(indices) and (indices.min() < 0 or indices.max() >= len(points)):
-            raise self.fault(f"has index {indices.max()} in 'indices', but {len(points)} vertices.")
+        self.check_own_numbers()
         number = np.full(len(points), -1)
         number[indices] = np.arange(len(indices))
         self.position.set(points[indices])

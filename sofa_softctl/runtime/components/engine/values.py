@@ -53,7 +53,7 @@ class PointsFromIndices(Engine):
     inputs = ("position", "indices")
 
     position = Coords([], "Points; those of the node's state by default.", unit="length")
-    indices = Integers([], "Which points.")
+    indices = Integers([], "Which points.", of="position")
     indices_position = Coords([], "The points at the indices.", unit="length", computed=True)
 
     def init(self) -> None:
@@ -67,10 +67,7 @@ class PointsFromIndices(Engine):
     def compute(self) -> None:
         """See Engine."""
         indices = self.indices.get()
-        if len(indices) and (indices.min() < 0 or indices.max() >= len(self.position.get())):
-            raise self.fault(
-                f"has index {indices.max()} in 'indices', but {len(self.position.get())} points."
-            )
+        self.check_own_numbers()
         kept: list[np.ndarray] = []
         for point in self.position.get()[indices]:
             gaps = np.abs(np.array(kept).reshape(-1, 3) - point).astype(np.float32)
@@ -96,7 +93,7 @@ class IndicesFromValues(Engine):
         """See Engine."""
         values, everything = self.values.get(), self._data["global"].get()
         same = values[:, None] == everything[None]
-        same = same.reshape(len(values), len(everything), -1).all(axis=2)  # (values, global)
+        same = same.all(axis=tuple(range(2, same.ndim)))  # (values, global)
         if self.recursiveSearch.get():
             self.indices.set(np.nonzero(same)[1])
             self.otherIndices.set(np.nonzero(~same)[1])
@@ -122,6 +119,8 @@ class IndexValueMapper(Engine):
     def compute(self) -> None:
         """See Engine."""
         values, indices = self.inputValues.get(), self.indices.get()
+        if indices.min(initial=0) < 0:
+            raise self.fault(f"has {indices.min()} in 'indices': give numbers from 0 on.")
         size = max(len(values), int(indices.max(initial=-1)) + 1)
         found = np.full(size, self.defaultValue.get())
         found[: len(values)] = values
@@ -173,5 +172,8 @@ class ROIValueMapper(Engine):
         size = max([0, *(int(indices.get().max(initial=-1)) + 1 for indices, _ in pairs)])
         found = np.full(size, self.defaultValue.get())
         for indices, value in pairs:
+            if (least := indices.get().min(initial=0)) < 0:
+                name = indices.getName()
+                raise self.fault(f"has {least} in '{name}': give numbers from 0 on.")
             found[indices.get()] = value.get()
         self.outputValues.set(found)

@@ -59,6 +59,7 @@ class VolumeOf(Engine):
         """See Engine."""
         follows = self._of_state and self.update.get()
         if self._ready and (self._seen is None or follows):
+            self.check_own_numbers()
             self.volume.set(abs(self.signed_volume(self.positions.get())))
 
     def signed_volume(self, x: np.ndarray) -> float:
@@ -72,8 +73,8 @@ class VolumeFromTriangles(VolumeOf):
     inputs = ("positions", "triangles", "quads")
     kinds = {"triangles": "triangles", "quads": "quads"}
 
-    triangles = Elements(3, [], "Triangles; of the node's topology by default.")
-    quads = Elements(4, [], "Quads; of the node's topology by default.")
+    triangles = Elements(3, [], "Triangles; of the node's topology by default.", of="positions")
+    quads = Elements(4, [], "Quads; of the node's topology by default.", of="positions")
 
     def signed_volume(self, x: np.ndarray) -> float:
         """See VolumeOf."""
@@ -94,8 +95,8 @@ class VolumeFromTetrahedrons(VolumeOf):
     inputs = ("positions", "tetras", "hexas")
     kinds = {"tetras": "tetrahedra", "hexas": "hexahedra"}
 
-    tetras = Elements(4, [], "Tetrahedra; of the node's topology by default.")
-    hexas = Elements(8, [], "Hexahedra; of the node's topology by default.")
+    tetras = Elements(4, [], "Tetrahedra; of the node's topology by default.", of="positions")
+    hexas = Elements(8, [], "Hexahedra; of the node's topology by default.", of="positions")
 
     def signed_volume(self, x: np.ndarray) -> float:
         """See VolumeOf."""

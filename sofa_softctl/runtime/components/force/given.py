@@ -47,7 +47,7 @@ class ConstantForceField(ForceWithoutStiffness):
     equally. With several `forces`, not as many as there are nodes, nothing acts, as in SOFA.
     """
 
-    indices = Integers([], "Nodes on which forces act; all when empty.")
+    indices = Integers([], "Nodes on which forces act; all when empty.", of="node")
     indexFromEnd = Bool(False, "Count `indices` from the last node.", follows="start")
     forces = Derivs([], "Force on each node, or one for all.", unit="force")
     totalForce = Deriv("Force that the nodes share.", unit="force")
@@ -122,7 +122,7 @@ class LinearForceField(ForceWithoutStiffness):
     the last time on it is the last of `forces` as it stands, as in SOFA.
     """
 
-    points = Integers([], "Nodes on which the force acts.")
+    points = Integers([], "Nodes on which the force acts.", of="node")
     force = Real(1.0, "Factor of the interpolated forces.")
     times = Reals([], "Times of `forces`, ascending.", unit="time")
     forces = Derivs([], "Forces at the `times`.", unit="force")
@@ -136,17 +136,13 @@ class LinearForceField(ForceWithoutStiffness):
             SceneError: a node does not exist, or there is not one force for each time.
         """
         self.checked(self.points.get(), "points")
-        times, forces = self.times.get(), self.forces.get()
-        if len(times) != len(forces) or (np.diff(times) <= 0.0).any():
-            raise self.fault(
-                f"needs ascending 'times' and as many 'forces', got {times.tolist()} and "
-                f"{len(forces)} forces."
-            )
+        self.check_times("times", "forces")
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
         assert self._context is not None
-        time, times, forces = self._context._data["time"].get(), self.times.get(), self.forces.get()
+        time = self._context._data["time"].get()
+        times, forces = self.check_times("times", "forces")
         if not len(times) or time < times[0]:
             return
         if time >= times[-1]:

@@ -140,9 +140,9 @@ def numbered(
     Raises:
         SceneError: one of them does not exist.
     """
-    if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(every)):
+    if len(wrong := numbers[(numbers < 0) | (numbers >= len(every))]):
         raise field.fault(
-            f"names number {numbers.max()} in '{name}', but there are {len(every)} {kind}."
+            f"names number {wrong[0]} in '{name}', but there are {len(every)} {kind}."
         )
     return every[numbers]
 
@@ -192,6 +192,9 @@ class EdgePressureForceField(ElementPressure):
                 "has 'p_intensity' but no 'binormal', and does not look for the edges' triangles: "
                 "give the normal of the plane in which the edges lie as 'binormal'."
             )
+        if along_normals and len(first) < len(self._edges):
+            given = f"{len(self._edges)} numbers in 'edgeIndices'"
+            raise self.fault(f"has {given}, but there are {len(first)} edges.")
         self._forces = self._present()
 
     def count_of(self, per: str) -> tuple[int, str]:

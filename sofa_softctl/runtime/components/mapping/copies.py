@@ -117,7 +117,7 @@ class SubsetMapping(CopyMapping):
 
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
-    indices = Integers([], "Driving node of each node.")
+    indices = Integers([], "Driving node of each node.", of="driver", follows="start")
     first = Int(-1, "First driving node, when there are no indices.")
     last = Int(-1, "Last driving node, when there are no indices.")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")

@@ -90,7 +90,9 @@ class DistanceMapping(Mapping):
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
         """See Mapping; J is then that at these positions."""
         self._measure(x)
-        out[:, 0] = self.length - self.restLengths.get()
+        if len(rest := self.restLengths.get()) != len(self.length):
+            raise self.fault(f"has {len(rest)} 'restLengths' for {len(self.length)} edges.")
+        out[:, 0] = self.length - rest
 
     def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
         """See Mapping."""

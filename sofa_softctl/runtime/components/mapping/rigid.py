@@ -87,6 +87,11 @@ class RigidMapping(Mapping):
         self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(x), 1))  # of bodies in their bodies
         if len(self.initialPoints.get()) and not self.useX0.get():
             places = self.initialPoints.get().copy()
+            if len(places) != len(x) and self._initialised:
+                raise self.fault(
+                    f"has {len(places)} 'initialPoints', but {child.describe()} has {len(x)} "
+                    "nodes, which it keeps in a run."
+                )
             if len(places) != len(x):
                 child.resize(child.kind.at_points(places))
                 self.body = self._bodies(len(places))

@@ -102,7 +102,7 @@ class TopologicalMass(Mass):
             if not np.array_equal(data.get(), given):
                 complain(self, overruled(self, data, given))
             return
-        amount = float(np.ravel(data.get())[0])
+        amount = float(next(iter(np.ravel(data.get())), 0.0))
         if not amount > 0.0:
             raise self.fault(f"needs a positive mass, got {data.type.name} {amount:g}.")
         self.scale(amount / self._amount)

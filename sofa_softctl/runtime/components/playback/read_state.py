@@ -103,10 +103,21 @@ class ReadState(FileComponent):
                 rows = state.kind.transformed(
                     rows, scale, self.rotation.get(), self.translation.get()
                 )
+                if len(rows) != state.count and self._keeps_nodes():
+                    raise self.fault(
+                        f"reads positions of {len(rows)} nodes, but {state.describe()} has "
+                        f"{state.count}, for each of which components beside it keep values."
+                    )
                 state.resize(rows)
             state._data[name].get()[: len(rows)] = rows[: state.count]
             state._data[name].touch()
         self._propagate()
+
+    def _keeps_nodes(self) -> bool:
+        """Whether something in its node and below holds values of each node."""
+        assert self._context is not None
+        kinds = ("force field", "mass", "constraint", "projective constraint", "mapping")
+        return any(node.of(kind) for node in self._context.walk() for kind in kinds)
 
     def _propagate(self) -> None:
         """Place what is mapped in its node and below."""

@@ -30,8 +30,8 @@ class AttachProjectiveConstraint(NodeConstraint):
     object1 = LinkType("State that is followed.", kind="state")
     object2 = LinkType("State that follows.", kind="state")
     indices = Integers([], "Unused: see indices1 and indices2.")
-    indices1 = Integers([], "Nodes that are followed.")
-    indices2 = Integers([], "Nodes that follow, one for each.")
+    indices1 = Integers([], "Nodes that are followed.", of="object1")
+    indices2 = Integers([], "Nodes that follow, one for each.", of="node")
     twoWay = Bool(False, "Forces act on both.")
     freeRotations = Bool(False, "Bodies keep their own orientations.")
     lastFreeRotation = Bool(False, "Not supported: only False.")
@@ -97,12 +97,13 @@ class AttachProjectiveConstraint(NodeConstraint):
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes of both states, and the weight, of the pairs that hold."""
-        holds = ~self._free
-        weight = np.ones(len(holds))
-        given = self.constraintFactor.get()
-        if len(given):
-            weight = given[: len(holds)]
-        return self.indices1.get()[holds], self.nodes()[holds], 0.5 * weight[holds, None]
+        nodes, given = self.nodes(), self.constraintFactor.get()
+        if 0 < len(given) < len(nodes):
+            raise self.fault(f"has {len(given)} 'constraintFactor' for {len(nodes)} pairs.")
+        same = len(self._free) == len(nodes)  # else there are other pairs since the last step
+        holds = ~self._free if same else np.ones(len(nodes), dtype=bool)
+        weight = given[: len(holds)] if len(given) else np.ones(len(holds))
+        return self.indices1.get()[holds], nodes[holds], 0.5 * weight[holds, None]
 
     def _held(self, nodes: np.ndarray) -> np.ndarray:
         mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)

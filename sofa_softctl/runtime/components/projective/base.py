@@ -23,7 +23,7 @@ class NodeConstraint(ProjectiveConstraint):
     _has_released = False
     """Whether a warning said that its nodes are free."""
 
-    indices = Integers([0], "Nodes on which it acts.")
+    indices = Integers([0], "Nodes on which it acts.", of="node")
     topology = LinkType("Unused: the mesh does not change.")
     endTime = Real(-1.0, "Unused, as in SOFA.", unit="time")
     group = Int(0, "Unused.")

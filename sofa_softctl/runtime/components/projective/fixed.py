@@ -20,7 +20,7 @@ class FixedProjectiveConstraint(NodeConstraint):
 
     aliases = ("FixedConstraint",)
 
-    indices = Integers([0], "Nodes that are held.")
+    indices = Integers([0], "Nodes that are held.", of="node")
     fixAll = Bool(False, "Hold all nodes.")
     activate_projectVelocity = Bool(False, "Also clear the velocity of held nodes.")
     showObject = Bool(True, "Draw the held nodes.")

@@ -76,7 +76,7 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
     aliases = ("AffineMovementConstraint",)
     matrix_rows = False
 
-    indices = Integers([], "Nodes that are moved.")
+    indices = Integers([], "Nodes that are moved.", of="node")
     meshIndices = Integers([], "Unused.")
     beginConstraintTime = Real(0.0, "When the movement begins.", unit="time")
     endConstraintTime = Real(20.0, "When it ends.", unit="time")
@@ -147,7 +147,9 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
 
     keyTimes = Reals([0.0], "Times of `velocities`, ascending.", unit="time")
     velocities = Derivs([], "Velocities at the `keyTimes`.", unit="length/time")
-    coordinates = Integers([], "Numbers of a node's velocity that are given; all when empty.")
+    coordinates = Integers(
+        [], "Numbers of a node's velocity that are given; all when empty.", of="coordinate"
+    )
     continueAfterEnd = Bool(False, "Go on with the last velocity after the last time.")
 
     def init(self) -> None:
@@ -157,15 +159,15 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
             SceneError: a node does not exist, or there is not one velocity for each time.
         """
         super().init()
-        times, given = self.keyTimes.get(), self.velocities.get()
-        if not len(given) and len(times) == 1:
+        if not len(self.velocities.get()) and len(self.keyTimes.get()) == 1:
             self.velocities.set(np.zeros((1, self.state.deriv_size)))
-        elif len(times) != len(given) or (np.diff(times) <= 0.0).any():
-            raise self.fault(
-                f"needs ascending 'keyTimes' and as many 'velocities', got {times.tolist()} and "
-                f"{len(given)} velocities."
-            )
+        self.check_times("keyTimes", "velocities")
         self.reset()
+
+    def range_of(self, of: str) -> tuple[int, str] | None:
+        """See Component."""
+        size = self.state.deriv_size
+        return (size, "numbers in a velocity") if of == "coordinate" else super().range_of(of)
 
     def reset(self) -> None:
         """Start from the first position again."""
@@ -173,7 +175,8 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
 
     def _now(self) -> np.ndarray | None:
         """The velocity of this moment; None where nodes are free."""
-        times, given, time = self.keyTimes.get(), self.velocities.get(), self.time()
+        times, given = self.check_times("keyTimes", "velocities")
+        time = self.time()
         if len(times) < 2 or time < times[0]:
             return None
         if time > times[-1]:

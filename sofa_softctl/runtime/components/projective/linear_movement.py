@@ -37,19 +37,18 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         """
         super().init()
         self._x0: np.ndarray | None = None
+        self._pairs()
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         times, movements = self.keyTimes.get(), self.movements.get()
         if not len(movements) and len(times) == 1:
-            return
-        if len(times) != len(movements) or (np.diff(times) <= 0.0).any():
-            raise self.fault(
-                f"needs ascending 'keyTimes' and as many 'movements', got {times.tolist()} and "
-                f"{len(movements)} movements."
-            )
+            return times, movements
+        return self.check_times("keyTimes", "movements")
 
     def span(self) -> Span | None:
         """Between which times it is."""
-        times = self.keyTimes.get()
-        span = span_at(self.time(), times, self.movements.get())
+        times, movements = self._pairs()
+        span = span_at(self.time(), times, movements)
         if span is None and len(times) > 1 and self.time() >= times[-1]:
             self.warn_of_release(float(times[-1]))
         return span

@@ -98,10 +98,10 @@ class DirectionProjectiveConstraint(LineProjectiveConstraint):
         """Make the direction a unit vector, and remember where the nodes are."""
         ProjectingConstraint.init(self)
         self.direction.set(_unit(self.direction.get(), np.zeros(3)))
-        self._first = self.state._data["position"].get()[self.nodes()].copy()
+        self._first = self.state._data["position"].get().copy()
 
     def _starts(self) -> np.ndarray:
-        return self._first
+        return self._first[self.nodes()]
 
 
 class PlaneProjectiveConstraint(ProjectingConstraint):
@@ -171,7 +171,7 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
     acts_on = ("Vec3", "Rigid3")
     aliases = ("FixedPlaneConstraint",)
 
-    indices = Integers([], "Nodes on which it acts.")
+    indices = Integers([], "Nodes on which it acts.", of="node")
     direction = Vector(3, [0.0, 0.0, 0.0], "Normal of the planes, of length 1.")
     dmin = Real(0.0, "Least direction . x of nodes on which it acts.", unit="length")
     dmax = Real(

@@ -183,9 +183,10 @@ class RegionOfInterest(Engine):
             self._data[f"{kind}OutROI"].set(every[~chosen])
 
     def _check(self, kind: str, elements: np.ndarray, count: int) -> None:
-        if len(elements) and (elements.min() < 0 or elements.max() >= count):
+        if (wrong := (elements < 0) | (elements >= count)).any():
             raise self.fault(
-                f"looks at {kind} of vertex {elements.max()}, but at {count} positions only."
+                f"looks at {kind} of vertex {elements.flat[np.argmax(wrong)]}, but at {count} "
+                "positions only."
             )
 
 

@@ -81,8 +81,12 @@ class NearestPointROI(Engine):
 
     object1 = LinkType("First state; the node's own by default.", kind="state")
     object2 = LinkType("Second state; the node's own by default.", kind="state")
-    inputIndices1 = Integers([], "Points of the first state to look at; all by default.")
-    inputIndices2 = Integers([], "Points of the second state to look at; all by default.")
+    inputIndices1 = Integers(
+        [], "Points of the first state to look at; all by default.", of="object1"
+    )
+    inputIndices2 = Integers(
+        [], "Points of the second state to look at; all by default.", of="object2"
+    )
     radius = Real(1.0, "How near they must be.", unit="length")
     useRestPosition = Bool(True, "Compare the rest positions.")
     indices1 = Integers([], "Points of the first state that were found.", computed=True)
@@ -107,6 +111,7 @@ class NearestPointROI(Engine):
         data = self._positions()
         if len(data) < 2:
             raise self.fault("finds no two states: link them with object1 and object2.")
+        self.check_own_numbers()
         first, second = (entry.get()[:, :3] for entry in data)
         among = self.inputIndices1.get() if len(self.inputIndices1.get()) else np.arange(len(first))
         asked = self.inputIndices2.get()
@@ -126,13 +131,17 @@ class NearestPointROI(Engine):
         self.indexPairs.set(together.ravel())
         self.distances.set(np.array([pair[2] for pair in pairs]))
 
+    def linked_state(self, link: str) -> Any:
+        """Where a link leads, or the state of the node; None where there is none."""
+        state: Any = self._links[link].getLinkedBase()
+        if state is None and self._context is not None:
+            state = self._context.find_upward("state")
+        return state
+
     def _positions(self) -> list[Data]:
         found = []
         for name in ("object1", "object2"):
-            state: Any = self._links[name].getLinkedBase()
-            if state is None and self._context is not None:
-                state = self._context.find_upward("state")
-            if state is not None:
+            if (state := self.linked_state(name)) is not None:
                 wanted = "rest_position" if self.useRestPosition.get() else "position"
                 found.append(state._data[wanted])
         return found

@@ -18,7 +18,7 @@ class DirectedActuator(LagrangianConstraint):
 
     acts_on = ("Vec3", "Rigid3")
 
-    indices = Integers([], "Nodes that are pushed; all when empty.")
+    indices = Integers([], "Nodes that are pushed; all when empty.", of="node", follows="reinit")
     direction = Reals([], "Direction of the push: three numbers, for bodies six.", follows="reinit")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
@@ -72,8 +72,6 @@ class ForcePointActuator(DirectedActuator):
 
     Source: SoftRobots.Inverse's ForcePointActuator.
     """
-
-    follows_otherwise = {"indices": "reinit"}
 
     inverse_role = InverseRole.ACTUATOR
 

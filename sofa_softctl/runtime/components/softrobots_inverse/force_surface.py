@@ -36,9 +36,13 @@ class ForceSurfaceActuator(LagrangianConstraint):
     )
     updateNormals = Bool(False, "Take the normals of each step, not those at the start.")
     triangles = Elements(
-        3, [], "Triangles of the surface; those of the topology by default.", follows="reinit"
+        3,
+        [],
+        "Triangles of the surface; those of the topology by default.",
+        follows="reinit",
+        of="node",
     )
-    quads = Elements(4, [], "Quads of the surface; those of the topology by default.")
+    quads = Elements(4, [], "Quads of the surface; those of the topology by default.", of="node")
     position = Vectors(3, [], "Where the nodes are at rest; by default the state's rest position.")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
@@ -147,6 +151,11 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See LagrangianConstraint."""
+        given = {name: len(self._data[name].get()) for name in ("centers", "radii", "directions")}
+        if set(given.values()) != {len(self._start)}:
+            raise self.fault(f"has {given} in a run that began with {len(self._start)} 'centers'.")
+        if len(self.position.get()) != self.state.count:
+            self._take_surface()
         self._find_nodes()
         if self._along_normals and self.updateNormals.get():
             self._set_directions()

@@ -258,8 +258,10 @@ class SpringForceField(LinearSpringField):
     aliases: ClassVar[tuple[str, ...]] = ("StiffSpringForceField",)
 
     spring = Vectors(5, [], "For each: two nodes, stiffness, damping, rest length.")
-    springsIndices1 = Integers([], "Nodes of the first state.", aliases=("indices1",))
-    springsIndices2 = Integers([], "Nodes of the second state.", aliases=("indices2",))
+    springsIndices1 = Integers([], "Nodes of the first state.", aliases=("indices1",), of="object1")
+    springsIndices2 = Integers(
+        [], "Nodes of the second state.", aliases=("indices2",), of="object2"
+    )
     stiffness = Reals(
         [100.0], "Stiffness of each.", unit="force/length", per="springsIndices1", follows="reinit"
     )

@@ -99,6 +99,7 @@ class MeshSpringForceField(SpringForceField):
 
     def data_changed(self, data: Data) -> None:
         """See Base."""
+        super().data_changed(data)
         _spread(self, data, list(_KINDS))
 
     def _made(self) -> np.ndarray:
@@ -169,6 +170,7 @@ class RegularGridSpringForceField(SpringForceField):
 
     def data_changed(self, data: Data) -> None:
         """See Base."""
+        super().data_changed(data)
         _spread(self, data, list(_STEPS))
 
     def _read(self) -> Springs:

@@ -31,7 +31,7 @@ class RestShapeSpringsForceField(ForceField):
 
     acts_on = ("Vec3", "Rigid3", "Vec1")
 
-    points = Integers([], "Nodes that are held; all when empty.", aliases=("indices",))
+    points = Integers([], "Nodes that are held; all when empty.", aliases=("indices",), of="node")
     stiffness = Reals(
         [], "Stiffness of each spring; 100 when empty.", unit="force/length", per="points"
     )
@@ -41,7 +41,9 @@ class RestShapeSpringsForceField(ForceField):
         unit="force*length",
         per="points",
     )
-    external_points = Integers([], "Nodes of the external state, one for each point.")
+    external_points = Integers(
+        [], "Nodes of the external state, one for each point.", of="external_rest_shape"
+    )
     external_rest_shape = LinkType(
         "State whose positions are the springs' rest positions.", kind="state"
     )
@@ -171,8 +173,10 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
 
     reads_rest = "step"
 
-    points = Integers([], "Nodes that are held; all when empty.")
-    external_points = Integers([], "Nodes of the external state, one for each point.")
+    points = Integers([], "Nodes that are held; all when empty.", of="node")
+    external_points = Integers(
+        [], "Nodes of the external state, one for each point.", of="external_rest_shape"
+    )
     external_rest_shape = LinkType("State whose positions are the rest.", kind="state")
     polynomialStiffness = Reals(
         [], "Coefficients of all polynomials; 100 when empty.", follows="reinit"
@@ -211,6 +215,7 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         given, count = self.points.get(), self.state.count
         self._nodes = given if len(given) else np.arange(count)
         self.checked(self._nodes, "points")
+        self._points_seen = self.points.getCounter()
         others = self.external_points.get()
         self._targets = self._nodes
         if self._external is not None:
@@ -244,6 +249,8 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
+        if self.points.getCounter() != self._points_seen:
+            self.bwdInit()
         source = self.state if self._external is None else self._external
         name = "rest_position" if self._external is None else "position"
         u = self.state._data["position"].get()[self._nodes]

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 
+class _Given(Elements):
+    """Elements of a topology's vertices."""
+
+    def __init__(self, width: int, help: str, **options: Any) -> None:
+        super().__init__(width, [], help, optional_link=True, of="vertex", **options)
+
+
 class Topology(TopologyQueries):
     """Vertices and elements. Kinds that were not given are derived when somebody asks."""
 
@@ -30,13 +37,11 @@ class Topology(TopologyQueries):
         optional_link=True,
         follows="start",
     )
-    edges = Elements(2, [], "Edges.", aliases=("lines",), optional_link=True, follows="start")
-    triangles = Elements(3, [], "Triangles.", optional_link=True, follows="start")
-    quads = Elements(4, [], "Quadrilaterals.", optional_link=True, follows="start")
-    tetrahedra = Elements(
-        4, [], "Tetrahedra.", aliases=("tetras",), optional_link=True, follows="start"
-    )
-    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",), optional_link=True)
+    edges = _Given(2, "Edges.", aliases=("lines",), follows="start")
+    triangles = _Given(3, "Triangles.", follows="start")
+    quads = _Given(4, "Quadrilaterals.", follows="start")
+    tetrahedra = _Given(4, "Tetrahedra.", aliases=("tetras",), follows="start")
+    hexahedra = _Given(8, "Hexahedra.", aliases=("hexas",))
     filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 
     def init(self) -> None:
@@ -76,6 +81,10 @@ class Topology(TopologyQueries):
                     f"not exist, first {name}[{first}] = {elements[first].tolist()}; there are "
                     f"{count} vertices."
                 )
+
+    def range_of(self, of: str) -> tuple[int, str] | None:
+        """See Component."""
+        return (self.count, "vertices") if self.count else None
 
     def nodes(self) -> np.ndarray:
         """Positions of the nodes that a state in its node gets, shape (n, 3)."""

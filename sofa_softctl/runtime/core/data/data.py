@@ -299,6 +299,14 @@ class Data(metaclass=DataClass):
         """Say that the array was written in place."""
         self._counter += 1
 
+    def written(self, array: np.ndarray) -> None:
+        """Take over its array, or a copy of it, in which a script wrote."""
+        copied = array is not self._value
+        self.owner.check_change(self, array if copied else None, scene_line())
+        self._value = array
+        self._counter += 1
+        self.owner.data_changed(self)
+
     def assign(self, value: Any, where: Line | None, *, whole: bool = False) -> None:
         """Convert, check and take over what a scene gave: a value, another Data's, or a link."""
         if isinstance(value, Data):
@@ -319,7 +327,7 @@ class Data(metaclass=DataClass):
             self.owner.check_change(self, converted, where)
             for follower in self._followers:
                 follower.parent_changes(self, converted, where)
-            if isinstance(old, np.ndarray) and old.shape == np.shape(converted):
+            if is_shared(old) and old.shape == np.shape(converted):
                 np.copyto(old, converted)  # views of it that others hold stay valid
             else:
                 self._value = converted
@@ -345,6 +353,8 @@ class Data(metaclass=DataClass):
             complain(self.owner, error, f" It is not followed and counts as {_short(self._value)}.")
             self._parent = None
             return
+        if self.owner._initialised and self.type.of:
+            self.owner.check_numbers(self, self._value, self.where)
         if self.owner._initialised and getattr(self.owner, "category", "") == "state":
             if isinstance(old, np.ndarray) and len(old) != len(self._value):
                 raise SceneError(
@@ -442,14 +452,18 @@ class WriteAccess:
             raise SceneError(
                 f"{describe(scene_line())}: {self._data.getPathName()} is no array; use '.value'."
             )
-        self._view = value.view(self._kind)
+        self._array = value if is_shared(value) else value.copy()
+        self._view = self._array.view(self._kind)
         return self._view
 
     def __exit__(self, *exception: object) -> None:
         self._view.setflags(write=False)
-        self._data.touch()
-        self._data.owner.check_change(self._data, None, scene_line())
-        self._data.owner.data_changed(self._data)
+        self._data.written(self._array)
+
+
+def is_shared(value: Any) -> bool:
+    """Whether it is written in place; numbers of nodes are replaced, as components hold them."""
+    return isinstance(value, np.ndarray) and value.dtype.kind != "i"
 
 
 def _has_nan(value: Any) -> bool:

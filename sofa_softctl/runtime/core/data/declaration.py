@@ -34,6 +34,7 @@ class DataType:
         switch: str = "",
         per: str = "",
         shared: bool = True,
+        of: str = "",
     ) -> None:
         self.default = default
         self.help = help
@@ -50,6 +51,7 @@ class DataType:
         self.switch = switch  # Bool Data of the owner with which it counts in every step
         self.per = per  # what there is an entry for each of, see Component.count_of
         self.shared = shared  # whether a single entry is that of all
+        self.of = of  # what its whole numbers are numbers of, as for `per`; each must exist
         self.may_be_nan = False
         self.name = ""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.data import Data, is_shared
 
 
 class _Sized(Data):
@@ -36,6 +36,8 @@ class Part(np.ndarray):
     """Part of an array of a Data, which hears of what is written: `data[i][j] = x`."""
 
     _data: Data | None = None
+    _index: Any = None
+    """Where it lies; None if it is the Data's own memory."""
 
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(index, value)
@@ -50,7 +52,11 @@ class Part(np.ndarray):
         return array[()] if return_scalar else np.asarray(array)
 
     def _written(self) -> None:
-        if self._data is not None:
+        if self._index is not None and self._data is not None:
+            array = self._data.get().copy()
+            array[self._index] = self
+            self._data.written(array)
+        elif self._data is not None:
             self._data.touch()
             self._data.owner.data_changed(self._data)
 
@@ -68,11 +74,12 @@ class DataContainer(_Sized):
             return found
         if found.base is None:  # a copy: of a list of indices
             return found
-        part = found.view(Part)
+        part = (found if (shared := is_shared(value)) else found.copy()).view(Part)
         if self.type.read_only or self.type.computed:
             part.setflags(write=False)
         else:
             part._data = self
+            part._index = None if shared else index
         return part
 
     @property

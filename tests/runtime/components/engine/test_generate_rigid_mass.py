@@ -98,7 +98,7 @@ def test_a_mass_takes_it_over_and_follows_the_density(root):
     [
         ({"quads": QUADS[:, ::-1]}, "finds the volume -30: .* wound counter-clockwise"),
         ({"quads": np.empty((0, 4), int)}, "needs 'triangles' or 'quads'"),
-        ({"position": CORNERS[:5]}, "has triangles of vertex 7, but 5 vertices"),
+        ({"position": CORNERS[:5]}, "has 6, but there are 5 entries in 'position'"),
     ],
 )
 def test_a_surface_that_encloses_nothing_is_an_error(root, values, problem):
