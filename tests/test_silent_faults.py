@@ -558,6 +558,12 @@ FAULTS = {
         0,
     ),
     "no weight": ("finger", option(weight=[[0.0, 0.0, 0.0]]), "all entries of 'weight' are 0", 0),
+    "weight of the wrong axis": (
+        "finger",
+        option(weight=[[0.0, 1.0, 0.0]], goal=[4.0, 10.0, 90.0]),
+        "6 from it along those whose weight is 0, so that nothing need move",
+        0,
+    ),
     "limit in another unit": ("finger", option(effort_max=1e12), "limits nothing: already", 0),
     "no mapping of the cable": (
         "finger",

@@ -13,6 +13,11 @@ from sofa_softctl.scene.plausibility.goals import FAR, far_goal
 
 LED = 20.0
 """With a `goal_distance`, goals may be so many times `FAR` away: the robot travels."""
+LATER = 37
+"""Steps after which a goal is looked at again, to see whether it moves."""
+AT_GOAL, LEFT_OUT = 1e-3, 0.05
+"""Distances along axes that count, and that do not, by the size of the robot, with which a goal
+lies along the wrong ones [-]."""
 STEPS = 10
 """A period of a goal has at least so many steps."""
 
@@ -40,6 +45,7 @@ def goal_warnings(controller: Any) -> list[str]:
     try:
         time = float(controller.time.value) + dt
         goals = controller.goals_at(time)
+        is_constant = np.array_equal(goals, controller.goals_at(time + LATER * dt))
     except Exception:  # the user's own code, or a wrong shape: the first step says it
         return found
     far = FAR if controller.goal_distance == math.inf else LED * FAR
@@ -49,6 +55,15 @@ def goal_warnings(controller: Any) -> list[str]:
         node = rows[0].getContext()
         tip = np.array(node.getMechanicalState().position.value)[int(rows[0].indices.value[0]), :3]
         wanted = np.where(weight > 0.0, place, tip)
+        left_out = np.where(weight > 0.0, 0.0, place - tip)
+        size = body_size(node)
+        if is_constant and weight.any() and np.linalg.norm(wanted - tip) < AT_GOAL * size:
+            if np.linalg.norm(left_out) > LEFT_OUT * size:
+                found.append(
+                    f"effector '{node.getPathName()}' is at its goal along the axes that count, "
+                    f"and {np.linalg.norm(left_out):.4g} from it along those whose weight is 0, so "
+                    "that nothing need move. Give these a weight, or leave 'weight' out."
+                )
         text = far_goal(tip, wanted, body_size(node), far=far)
         if text is not None:
             found.append(f"effector '{node.getPathName()}' {text}")
