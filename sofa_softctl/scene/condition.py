@@ -237,10 +237,12 @@ class Condition:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
         self._cables = [_PushingCable(cable) for cable in _undriven_cables(self._root)]
+        entries = list(_objects(self._root))
+        is_inverse = any("driven" in _attributes(entry) for entry in entries)  # which solves itself
         self._solvers = [
             _WatchedSolver(entry)
-            for entry in _objects(self._root)
-            if entry.getClassName() == "GenericConstraintSolver"
+            for entry in entries
+            if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
         ]
         self._steps = 0
 
