@@ -138,6 +138,8 @@ def _reasons(controller: Any, end: _End, actual: float, unit: str) -> tuple[list
         unit: Unit of length.
     """
     last = controller.solution
+    if last is None:
+        return ["no step was solved: constraints have no effect in this scene"], False
     found = [f"{name} is lost" for name in controller.lost.left]
     found += last.relaxed
     closest = False
@@ -188,6 +190,12 @@ def _sentences(controller: Any, parts: Shortfall, end: _End, unit: str) -> tuple
     large = SHARE * parts.error
     limits = "; ".join(_gathered([limit.text for limit in parts.binding]))
     limited = parts.limits > large
+    active = set(controller.solution.active)
+    if limited and not active & {limit.text for limit in parts.binding}:  # another answer's limits
+        if np.any(controller.target != controller.wanted):
+            return [f"goal_distance={distance:g} holds it back: widen it"], False
+        if energy > 0.0:
+            return [f"energy={energy:g} holds it back: lower it"], False
     rates = limited and any(limit.kind == "rate" for limit in parts.binding)
     nearer = parts.nearer > large
     if (rates or nearer) and not end.goal_moves and end.approach > AT_REST * end.tolerance:

@@ -65,6 +65,21 @@ def test_an_energy_term_that_holds_back_is_named(beam):
     assert outcome(beam, energy=1e-3, **options)[1] is Verdict.REACHED
 
 
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ({"energy": 10.0}, "energy=10 holds it back: lower it"),
+        ({"goal_distance": 1e-5, "energy": 0.0}, "goal_distance=1e-05 holds it back: widen it"),
+    ],
+)
+def test_a_limit_that_only_another_answer_would_meet_is_no_reason(beam, option, reason):
+    """With a rate of 200 mN a step, which without the energy term would hold the step back."""
+    options = {"goal": [0.0, 0.0, 0.0], "weight": [[1.0, 0.0, 0.0]], "steps": 80}
+    goal, verdict = outcome(beam, effort_rate=200.0, **option, **options)
+    assert verdict is Verdict.NOT_REACHED
+    assert goal.reasons == [reason]
+
+
 def test_a_run_that_ended_too_early_says_so(beam):
     goal, verdict = outcome(beam, cables=1, goal=[-9.0, 0.0, 85.0], effort_rate=200.0, steps=15)
     assert verdict is Verdict.NOT_REACHED
@@ -214,3 +229,22 @@ def test_a_goal_that_was_moved_nearer_counts_from_where_it_was():
     assert (parts.error, parts.nearer) == (pytest.approx(9.0), pytest.approx(2.0))
     assert parts.limits == pytest.approx(7.0) and parts.energy == pytest.approx(0.0, abs=1e-6)
     assert [limit.text for limit in parts.binding] == ["a: effort at its maximum"]
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_a_scene_in_which_no_constraint_counts_says_so(beam):
+    def create(root):
+        body = beam(root, cables=1, loop="DefaultAnimationLoop")
+        tip = body.addChild("tip")
+        tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+        effector = add_effector(tip)
+        tip.addObject("BarycentricMapping")
+        actuator = body.getChild("cable_0").getObject("cable")
+        root.addObject(
+            InverseController(
+                root=root, actuators=[actuator], effectors=[effector], goal=[0.0, 0.0, 60.0]
+            )
+        )
+
+    summary, _ = run(Session(create), 3)
+    assert "no step was solved" in summary.inverse[0].goal.verdict
