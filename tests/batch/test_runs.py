@@ -271,3 +271,14 @@ def test_data_that_a_component_read_before_are_taken_over_or_refused(tmp_path, w
     text = text.replace("TetrahedronFEMForceField.youngModulus", "mesh.position")
     with pytest.raises(StudyError, match="'body/mesh.position' is read at the start alone"):
         done(written(tmp_path, text, "other"), workers, "other.study")
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_what_its_scene_warns_of_is_said_before_the_runs(tmp_path, workers, caplog):
+    path = written(tmp_path, GRID.replace("[parameters.young]", "[parameters.unread]"))
+    scene = tmp_path / "bar.py"
+    scene.write_text(scene.read_text().replace("pause=0.0", "pause=0.0, unread=1.0"))
+    assert done(path, workers).counts() == {"OK": 9}
+    text = "its scene warns: createScene of "
+    assert [text in r.getMessage() for r in caplog.records].count(True) == 1
+    assert "never reads its parameter 'unread'" in caplog.text

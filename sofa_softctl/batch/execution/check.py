@@ -21,6 +21,8 @@ from sofa_softctl.batch.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
 from sofa_softctl.runtime.helper import message
 
+WARNINGS_MAX = 10
+"""Warnings of a scene that are said before a study begins."""
 _WRITERS = (
     "VTKExporter", "MeshExporter", "STLExporter", "VisualModelOBJExporter", "Monitor", "WriteState",
 )  # fmt: skip
@@ -37,6 +39,8 @@ class Probe:
     """Why no run of it can succeed; empty: nothing is known against it."""
     writers: tuple[str, ...] = ()
     """Paths of exporters and monitors of its scene."""
+    warnings: tuple[str, ...] = ()
+    """Warnings of its first run's start and first step, which no row keeps."""
 
 
 def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
@@ -56,6 +60,8 @@ def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
         return _named_files(study.scenario)
     if found.problem:
         raise StudyError(f"The study '{study.name}': {found.problem}")
+    for text in found.warnings:
+        message.warning(study.name, f"its scene warns: {text}")
     if found.writers:
         message.warning(
             study.name,
@@ -76,20 +82,21 @@ def probe(scenario: Scenario, run: Run) -> Probe:
     """Load the scene of a run, do one step, and look for its measures."""
     problem = ""
     writers: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     file = scenario.scene or scenario.function.rpartition(":")[0]
     with isolated(), captured(), files_read(file) as sources:
         try:
             if scenario.function:
                 _check_function(scenario, run)
             else:
-                writers = _check_scene(scenario, run)
+                writers, warnings = _check_scene(scenario, run)
         except StudyError as error:
             problem = str(error)
-    return Probe(tuple(sorted(sources)), problem, writers)
+    return Probe(tuple(sorted(sources)), problem, writers, warnings)
 
 
-def _check_scene(scenario: Scenario, run: Run) -> tuple[str, ...]:
-    """Check the scene; paths of its exporters and monitors."""
+def _check_scene(scenario: Scenario, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Check the scene; paths of its exporters and monitors, and its warnings."""
     from sofa_softctl.scene.backend import find_backend
     from sofa_softctl.scene.loader import arguments_of, load_scene
 
@@ -114,14 +121,25 @@ def _check_scene(scenario: Scenario, run: Run) -> tuple[str, ...]:
     except StudyError:
         raise
     except (Exception, SystemExit):
-        return ()  # its row says so
+        return (), ()  # its row says so
 
 
-def _check_step(scenario: Scenario, own: dict[str, Any], data: dict[str, Any]) -> tuple[str, ...]:
+def _check_step(
+    scenario: Scenario, own: dict[str, Any], data: dict[str, Any]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    from sofa_softctl.scene.backend import find_backend
     from sofa_softctl.scene.run import run as run_steps
     from sofa_softctl.scene.run import step_count
 
-    with opened(scenario, own) as session:
+    texts: dict[str, None] = {}
+    Sofa: Any = find_backend(scenario.backend).Sofa
+
+    class Listener(Sofa.Helper.MessageHandler):  # type: ignore[misc]
+        def process(self, message: dict[str, Any]) -> None:
+            if message["type"] == "Warning":
+                texts[message["message"]] = None
+
+    with Listener(), opened(scenario, own) as session:
         try:
             step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
         except SoftctlError as error:
@@ -130,7 +148,8 @@ def _check_step(scenario: Scenario, own: dict[str, Any], data: dict[str, Any]) -
         summary, _ = run_steps(session, 1)
         check_measures(scenario.measures, summary)
         entries = [entry for node in session.nodes() for entry in node.objects]
-        return tuple(e.getPathName() for e in entries if e.getClassName() in _WRITERS)
+        writers = tuple(e.getPathName() for e in entries if e.getClassName() in _WRITERS)
+        return writers, tuple(texts)[:WARNINGS_MAX]
 
 
 def _check_function(scenario: Scenario, run: Run) -> None:
