@@ -313,7 +313,7 @@ FAULTS = {
     "distances in mm": (
         "cube",
         changed("", "LocalMinDistance", alarmDistance=50.0, contactDistance=10.0),
-        "touches all, wherever they are. Are the distances in another unit",
+        "it hovers. Are the distances in another unit",
         0,
     ),
     "distances in km": (
@@ -381,6 +381,30 @@ FAULTS = {
         ),
         "stopped at maxIterations=1 in",
         60,
+    ),
+    "friction in percent": (
+        "cube",
+        changed("", "CollisionResponse", responseParams="mu=60"),
+        "has mu=60: coefficients of friction are 0.1 to 2",
+        0,
+    ),
+    "hovering": (
+        "cube",
+        changed("", "LocalMinDistance", alarmDistance=0.2, contactDistance=0.15),
+        "is 0.4 long: it hovers",
+        0,
+    ),
+    "pressure beyond its limit": (
+        "chamber",
+        changed("body/chamber", "SurfacePressureConstraint", maxPressure=0.01),
+        "its value was cut at maxPressure=0.01 in 5 of 5 steps",
+        5,
+    ),
+    "everything is reached": (
+        "finger",
+        option(goal_tolerance=90.0),
+        "nearly everything counts as reached",
+        0,
     ),
     "any error will do": (
         "cube",

@@ -54,25 +54,46 @@ class Finding(NamedTuple):
 
 @dataclass
 class _Drive:
-    """An actuator that imposes a displacement or a growth of volume."""
+    """An actuator that imposes an effort, a displacement or a growth of volume."""
 
     component: Any
     quantity: str
     """'displacement' or 'volumeGrowth': its valueType, and the Data that measures it."""
     least_effort: str
-    """Data that says whether it pulls only, or blows only."""
+    """Limit of its effort; it says whether it pulls only, or blows only."""
+    largest_effort: str
+    """The other limit."""
     scale: float
     """A tenth of the length or volume at rest [length or length^3]."""
     imposed: float = np.nan
     """Value after the last step."""
     imposed_before: float = np.nan
     """Value after the step before, which is what SOFA's measurement shows."""
+    steps: int = 0
+    cut: dict[str, int] = field(default_factory=dict)
+    """Steps in which a limit cut an effort that was imposed, by the name of the limit."""
 
     def step(self) -> None:
         """Note the value of a step."""
         self.imposed_before = self.imposed
         values = np.ravel(self.component.value.value)
         self.imposed = float(values[0]) if len(values) else np.nan
+        self.steps += 1
+        if self.component.valueType.value != self.quantity:
+            for name, sign in ((self.least_effort, -1.0), (self.largest_effort, 1.0)):
+                limit = self.component.findData(name)
+                if limit.isSet() and sign * (self.imposed - float(limit.value)) > 0.0:
+                    self.cut[name] = self.cut.get(name, 0) + 1
+
+    def texts(self, tolerance: float) -> Iterator[str]:
+        """Return sentences on what is imposed and does not come."""
+        yield self.shortfall(tolerance)
+        for name, steps in self.cut.items():
+            yield (
+                f"{self.component.getClassName()} '{self.component.getPathName()}': its value was "
+                f"cut at {name}={float(self.component.findData(name).value):.4g} in {steps} of "
+                f"{self.steps} steps."
+            )
 
     def shortfall(self, tolerance: float) -> str:
         """Return a sentence if what is imposed was not reached, else ''."""
@@ -230,12 +251,12 @@ class Condition:
         self._gravity = np.asarray(root.gravity.value, dtype=float)
         self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
         self._box = box_of(root)
-        self._drives = [drive for entry in _objects(root) if (drive := _drive_of(entry))]
         self.restart(time)
 
     def restart(self, time: float) -> None:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
+        self._drives = [drive for entry in _objects(self._root) if (drive := _drive_of(entry))]
         self._cables = [_PushingCable(cable) for cable in _undriven_cables(self._root)]
         entries = list(_objects(self._root))
         is_inverse = any("driven" in _attributes(entry) for entry in entries)  # which solves itself
@@ -291,7 +312,7 @@ class Condition:
         """Return what is wrong with bodies, imposed displacements and cables so far."""
         tolerance = self._settings.displacement_tolerance
         texts = [
-            *(drive.shortfall(tolerance) for drive in self._drives),
+            *(text for drive in self._drives for text in drive.texts(tolerance)),
             *(cable.text(self._root, self._units) for cable in self._cables),
             *(solver.text() for solver in self._solvers),
         ]
@@ -413,14 +434,14 @@ def _undriven_cables(root: Any) -> list[Any]:
 
 
 def _drive_of(entry: Any) -> _Drive | None:
-    for kind, quantity, least_effort, at_rest in (
-        ("Cable", "displacement", "minForce", "cableInitialLength"),
-        ("SurfacePressure", "volumeGrowth", "minPressure", "initialCavityVolume"),
+    for kind, quantity, least_effort, largest_effort, at_rest in (
+        ("Cable", "displacement", "minForce", "maxForce", "cableInitialLength"),
+        ("SurfacePressure", "volumeGrowth", "minPressure", "maxPressure", "initialCavityVolume"),
     ):
         names = ("value", "valueType", quantity, at_rest)
         if entry.getClassName().startswith(kind) and all(map(entry.findData, names)):
             scale = 0.1 * float(entry.findData(at_rest).value)
-            return _Drive(entry, quantity, least_effort, scale)
+            return _Drive(entry, quantity, least_effort, largest_effort, scale)
     return None
 
 

@@ -13,6 +13,8 @@ from sofa_softctl.scene.plausibility.goals import FAR, far_goal
 
 LED = 20.0
 """With a `goal_distance`, goals may be so many times `FAR` away: the robot travels."""
+TOLERANCE_MAX = 0.2
+"""Tolerance of goals by the size of the robot, above which it judges nothing [-]."""
 LATER = 37
 """Steps after which a goal is looked at again, to see whether it moves."""
 AT_GOAL, LEFT_OUT = 1e-3, 0.05
@@ -64,6 +66,12 @@ def goal_warnings(controller: Any) -> list[str]:
                     f"and {np.linalg.norm(left_out):.4g} from it along those whose weight is 0, so "
                     "that nothing need move. Give these a weight, or leave 'weight' out."
                 )
+        given: Any = [] if controller.goal_tolerance is None else np.ravel(controller.goal_tolerance)
+        for tolerance in (value for value in given if TOLERANCE_MAX * size < value < math.inf):
+            found.append(
+                f"goal_tolerance={tolerance:g}, and the robot is {size:.4g} long: nearly "
+                "everything counts as reached. Give 1 % of its size, say."
+            )
         text = far_goal(tip, wanted, body_size(node), far=far)
         if text is not None:
             found.append(f"effector '{node.getPathName()}' {text}")

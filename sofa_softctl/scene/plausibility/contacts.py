@@ -14,6 +14,8 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 ALARM_RATIO_MAX = 2.0
 """Distance at which contacts are looked for by the size of the smallest moving body, above which
 everything touches everything [-]."""
+CONTACT_RATIO_MAX = 0.2
+"""Distance that contacts keep by the size of the smallest moving body, above which it hovers."""
 ALARM_RATIO_MIN = 5e-4
 """The same ratio below which a body is through a surface before it is seen [-]."""
 
@@ -94,6 +96,16 @@ def _distances(parts: dict[str, Any], models: list[Any]) -> list[StartWarning]:
         return []
     thickness = max(float(model.proximity.value) for model in moving)
     alarm, size = float(method.alarmDistance.value) + thickness, min(sizes)
+    kept = float(method.contactDistance.value) + thickness
+    if kept > CONTACT_RATIO_MAX * size:
+        return [
+            StartWarning(
+                method,
+                f"{at(method)} keeps bodies contactDistance={kept:.3g} apart, and the smallest one "
+                f"that can touch is {size:.3g} long: it hovers. Are the distances in another unit "
+                "than the meshes?",
+            )
+        ]
     if ALARM_RATIO_MIN * size <= alarm <= ALARM_RATIO_MAX * size:
         return []
     consequence = (

@@ -14,6 +14,8 @@ from sofa_softctl.runtime.helper.strictness import complain
 
 DEFAULT_FRICTION = 0.8
 """mu of SOFA's FrictionContactConstraint when the scene gives none."""
+FRICTION_MAX = 10.0
+"""Coefficient of friction that no pair of materials has [-]."""
 PARAMETERS = {"mu", "tol"}
 """Parameters of SOFA's contacts; tol has no effect here."""
 Contact = UnilateralLagrangianConstraint | PenalityContactForceField
@@ -57,6 +59,12 @@ class CollisionResponse(Component):
             problem = (
                 f"has responseParams='{self.responseParams.get()}', and no contact reads '{name}'. "
                 "Write 'mu=0.6' for a coefficient of friction of 0.6."
+            )
+            complain(self, self.fault(problem))
+        if "mu" in parameters and self._friction(parameters) > FRICTION_MAX:
+            problem = (
+                f"has mu={parameters['mu']}: coefficients of friction are 0.1 to 2. Is it in "
+                "percent, or an angle?"
             )
             complain(self, self.fault(problem))
 
