@@ -66,8 +66,9 @@ def goal_warnings(controller: Any) -> list[str]:
                     f"and {np.linalg.norm(left_out):.4g} from it along those whose weight is 0, so "
                     "that nothing need move. Give these a weight, or leave 'weight' out."
                 )
-        given: Any = [] if controller.goal_tolerance is None else np.ravel(controller.goal_tolerance)
-        for tolerance in (value for value in given if TOLERANCE_MAX * size < value < math.inf):
+        tolerances: Any = controller.goal_tolerance
+        tolerances = [] if tolerances is None else np.ravel(tolerances)
+        for tolerance in (t for t in tolerances if TOLERANCE_MAX * size < t < math.inf):
             found.append(
                 f"goal_tolerance={tolerance:g}, and the robot is {size:.4g} long: nearly "
                 "everything counts as reached. Give 1 % of its size, say."
