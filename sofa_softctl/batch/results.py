@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,17 @@ class Results:
                 longest = max((len(v) for v in self.rows[name].to_pylist() if v), default=0)
                 found += [f"{name}[{k}]" for k in range(min(longest, ENTRIES))]
         return tuple(found)
+
+    def idle_parameters(self) -> list[str]:
+        """Return parameters that change nothing: runs that differ in them alone have equal rows."""
+        ended = [k for k, s in enumerate(self.rows["status"].to_pylist()) if s == OK]
+        columns = [self.numbers(name)[ended] for name in self.number_columns]
+        if not columns or not ended:
+            return []
+        results = [row.tobytes() for row in np.column_stack(columns)]
+        every = {name: self.rows[name].to_pylist() for name in self.parameters}
+        values = {name: [repr(column[k]) for k in ended] for name, column in every.items()}
+        return [name for name in values if _is_idle(name, values, results)]
 
     @property
     def logarithmic(self) -> frozenset[str]:
@@ -226,3 +237,13 @@ def read_results(path: Path) -> Results:
 
 def _without_numbers(text: str) -> str:
     return re.sub(r"\d[\d.e+-]*", "#", text)
+
+
+def _is_idle(name: str, values: Mapping[str, list[str]], results: Sequence[bytes]) -> bool:
+    """Return True if results of runs that differ in one parameter alone are the same in all."""
+    others = [column for other, column in values.items() if other != name]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for k in range(len(results)):
+        groups.setdefault(tuple(column[k] for column in others), []).append(k)
+    compared = [group for group in groups.values() if len({values[name][k] for k in group}) > 1]
+    return bool(compared) and all(len({results[k] for k in group}) == 1 for group in compared)

@@ -9,6 +9,7 @@ from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.measures import check_measures, measured
 from sofa_softctl.batch.study_file import read_study
 from sofa_softctl.errors import StudyError
+from sofa_softctl.view.terminal.batch import show_results
 from tests.batch.studies import GRID, done, written
 
 SUMMARY = {
@@ -126,3 +127,21 @@ def test_what_no_table_has_is_a_row_that_failed(tmp_path, workers, value):
     found = done(path, workers)
     assert found.counts() == {"OK": 1, "FAILED": 1}
     assert "the measure 'y' gave" in found.rows["reason"].to_pylist()[1]
+
+
+def test_a_parameter_that_changes_nothing_is_named(tmp_path, workers, capsys):
+    """Others may change much."""
+    (tmp_path / "f.py").write_text("def f(x, idle):\n    return {'y': x * x}\n")
+    path = tmp_path / "f.toml"
+    parameters = "parameters.x.values = [1, 2]\nparameters.idle.values = [3, 4, 5]\n"
+    path.write_text('function = "f.py:f"\n' + parameters)
+    found = done(path, workers)
+    assert found.idle_parameters() == ["idle"]
+    show_results(found)
+    assert (
+        "Runs that differ in 'idle' alone are equal: it changes nothing." in capsys.readouterr().out
+    )
+    path.write_text(
+        'function = "f.py:f"\nparameters.x.values = [1]\nparameters.idle.values = [3]\n'
+    )
+    assert done(path, workers, "single.study").idle_parameters() == []  # nothing to compare

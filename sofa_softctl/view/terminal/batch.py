@@ -49,6 +49,8 @@ def show_results(found: Results, *, worst: str = "") -> None:
     measures = found.number_columns
     if done and measures:
         console.print(_measures(found, measures))
+    for name in found.idle_parameters():
+        _line(console, f"Runs that differ in '{name}' alone are equal: it changes nothing.")
     column = worst or next(iter(measures), "")
     if done and column:
         console.print(_worst(found, column))
