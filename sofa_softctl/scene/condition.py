@@ -35,6 +35,8 @@ class ConditionSettings:
     or volume at rest, up to which it counts as reached [-]."""
     solver_error_max: float = 100.0
     """Error of a constraint solver by its tolerance, above which it has not converged [-]."""
+    visible_error_min: float = 1e-4
+    """The same error by the size of the smallest body, below which nobody would see it [-]."""
     pushing_ratio_min: float = 1e-3
     """Pushing force of a cable, by its largest force so far, from which on it counts [-]."""
     travel_max: float = 0.5
@@ -160,6 +162,8 @@ class _WatchedSolver:
     """A constraint solver, and how often it stopped far from its tolerance."""
 
     component: Any
+    error_min: float
+    """Error below which nobody would see it [length]."""
     checks: int = 0
     stopped_checks: int = 0
     error: float = 0.0
@@ -174,7 +178,7 @@ class _WatchedSolver:
         tolerance, error = rows * float(solver.tolerance.value), float(solver.currentError.value)
         self.checks += 1
         if solver.currentIterations.value >= solver.maxIterations.value > 0:
-            if error > error_max * tolerance:
+            if error > max(error_max * tolerance, self.error_min):
                 self.stopped_checks += 1
                 self.error, self.tolerance = error, tolerance
 
@@ -260,8 +264,9 @@ class Condition:
         self._cables = [_PushingCable(cable) for cable in _undriven_cables(self._root)]
         entries = list(_objects(self._root))
         is_inverse = any("driven" in _attributes(entry) for entry in entries)  # which solves itself
+        size = min((watched.size for watched in self._start), default=0.0)
         self._solvers = [
-            _WatchedSolver(entry)
+            _WatchedSolver(entry, self._settings.visible_error_min * size)
             for entry in entries
             if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
         ]

@@ -92,6 +92,8 @@ def point_warnings(root: Any) -> list[StartWarning]:
     found: list[StartWarning] = []
     carriers: dict[str, CarrierMesh] = {}
     for node in nodes_of(root):
+        for entry in node.objects:
+            found += _distant_pairs(entry, node)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
@@ -105,7 +107,6 @@ def point_warnings(root: Any) -> list[StartWarning]:
         for cable in cable_components([node]):
             found += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
         for entry in node.objects:
-            found += _distant_pairs(entry, node)
             if entry.getClassName().startswith(_PRESSED):
                 found += _open_chamber(entry, x)
                 if carrier is not None and not found:
