@@ -1,4 +1,4 @@
-"""What lies in place of a file: pointers of Git LFS, pages of the web, archives, pictures."""
+"""Recognise files that are not what their names say: Git LFS pointers, web pages, archives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SERVER = re.compile(rb"<(Error|Code)>\s*(<Code>)?(AccessDenied|NoSuchKey)")
 
 
 def wrong_file(start: bytes) -> str:
-    """What a file is in place of what its name says, with what to do; empty: nothing known.
+    """Return what a file is instead of what its name says, and what to do; "" if it is not known.
 
     Args:
         start: Its first bytes, some hundred.

@@ -176,7 +176,7 @@ class Device(ABC):
         """
 
     def dropped(self) -> dict[str, int]:
-        """How many messages arrived from it and could not be used, by the reason in words.
+        """Return the number of messages that arrived and could not be used, by reason.
 
         Such as {'with a wrong checksum': 12}: where it stops as nothing usable comes, the message
         says so, and does not send people to look for a loose cable.
@@ -197,7 +197,7 @@ class Device(ABC):
 
 
 def explain_silence(dropped: Mapping[str, int], otherwise: str) -> str:
-    """What to look at where nothing comes that can be used.
+    """Return advice for a device from which nothing usable comes.
 
     Args:
         dropped: See `Device.dropped`.

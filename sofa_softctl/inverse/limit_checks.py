@@ -68,7 +68,7 @@ def limit_warnings(controller: Any) -> list[str]:
 
 def _beyond_material(controller: Any) -> list[str]:
     """Finite limits far above what the material bears limit nothing."""
-    found = []
+    texts = []
     limits = np.broadcast_to(controller.driven.given["effort_max"], controller.driven.count)
     for component, kind, name, limit in zip(
         controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
@@ -80,12 +80,12 @@ def _beyond_material(controller: Any) -> list[str]:
         by_quantity = {"force": stiffness * size**2, "pressure": stiffness}
         bearable = by_quantity.get(quantities_of(component).effort, math.inf)
         if limit > bearable:
-            found.append(
+            texts.append(
                 f"effort_max={limit:g} of '{name}' limits nothing: already {bearable:.2g} is "
                 f"{STRENGTH_RATIO_MAX:g} times what doubles the length of a body of this size and "
                 "modulus. Is it in another unit?"
             )
-    return found
+    return texts
 
 
 def _stiffness(component: Any) -> float:

@@ -32,7 +32,7 @@ class Sheet:
     line: int = 1
     """Line of the header."""
     notes: list[str] = field(default_factory=list)
-    """What the user should know of how it was read."""
+    """Sentences for the user on how it was read."""
 
 
 def read_sheet(text: str, where: str) -> Sheet:
@@ -91,7 +91,7 @@ _NAMES = {";": ";", "\t": "tab", ",": ","}
 
 
 def _fits(delimiter: str, lines: list[tuple[int, str]]) -> bool:
-    """Whether a header and the lines below have the same number of cells."""
+    """Return True if a header and the lines below have the same number of cells."""
     counts = Counter(len(cells) for _, cells in _cells(lines[:50], delimiter)[1:])
     if not counts:
         return False
@@ -106,16 +106,16 @@ def _fits(delimiter: str, lines: list[tuple[int, str]]) -> bool:
 def _cells(lines: Iterable[tuple[int, str]], delimiter: str) -> Rows:
     """Cells of lines; decimal commas become points where cells are divided by something else."""
     numbers, texts = zip(*lines, strict=True) if lines else ((), ())
-    found = []
+    rows = []
     reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
     for row in reader:
         cells = [cell.strip().replace("\u2212", "-") for cell in row]
         if delimiter != ",":
             cells = [c.replace(",", ".") if _DECIMAL_COMMA.fullmatch(c) else c for c in cells]
         if any(cells):
-            found.append((numbers[reader.line_num - 1], cells))
-    width = max((k + 1 for _, cells in found for k, cell in enumerate(cells) if cell), default=0)
-    return [(number, cells[:width]) for number, cells in found]  # without delimiters at the ends
+            rows.append((numbers[reader.line_num - 1], cells))
+    width = max((k + 1 for _, cells in rows for k, cell in enumerate(cells) if cell), default=0)
+    return [(number, cells[:width]) for number, cells in rows]  # without delimiters at the ends
 
 
 def _is_comment(line: str) -> bool:

@@ -139,20 +139,20 @@ def _check_rate(
 ) -> None:
     """Refuse another rate; `usual`: that of most intervals [Hz], which uneven ones do not move."""
     step, scatter = fit_step(time, numbers)
-    found = 1.0 / step
-    is_other = abs(found / rate - 1.0) > max(RATE_OFF, 3.0 * scatter)
+    measured_rate = 1.0 / step
+    is_other = abs(measured_rate / rate - 1.0) > max(RATE_OFF, 3.0 * scatter)
     ragged = np.abs(np.diff(time) * usual - np.diff(numbers)) > JITTER  # so that counts are wrong
     near = RATE_OFF if ragged.mean() < RAGGED else RATE_NEAR
     if not is_other or abs(usual / rate - 1.0) <= near:
         return
-    unit = nearest(rate / found, "s")
+    unit = nearest(rate / measured_rate, "s")
     hint = (
         f" Is its time in {unit}?"
         if unit
-        else f" Resample it, or give the problem a step of {1.0 / found:.4g} s."
+        else f" Resample it, or give the problem a step of {1.0 / measured_rate:.4g} s."
     )
     raise IdentificationError(
-        f"{where}: is sampled at {found:.5g} Hz; the model steps at {rate:g} Hz.{hint}"
+        f"{where}: is sampled at {measured_rate:.5g} Hz; the model steps at {rate:g} Hz.{hint}"
     )
 
 

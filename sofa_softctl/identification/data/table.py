@@ -148,11 +148,11 @@ def with_time(table: Table) -> Table:
                 notes.append(f"times are '{seconds}' and '{rest}', from {first:.0f} s on")
                 break
         else:
-            found = next((n for n in columns if n.lower().strip() in _TIMES), None)
-            if found is not None:
-                columns[TIME] = columns[found]
-                units[TIME] = units[found] or _TIMES[found.lower().strip()]
-                notes.append(f"times are those of '{found}'")
+            time_column = next((n for n in columns if n.lower().strip() in _TIMES), None)
+            if time_column is not None:
+                columns[TIME] = columns[time_column]
+                units[TIME] = units[time_column] or _TIMES[time_column.lower().strip()]
+                notes.append(f"times are those of '{time_column}'")
     if TIME in columns and np.isfinite(columns[TIME]).any():
         first = float(columns[TIME][np.isfinite(columns[TIME])][0])
         unit = next((unit for least, unit in _EPOCHS if first > least), "")
@@ -233,12 +233,12 @@ def _units(header: list[str], where: str) -> tuple[list[str], dict[str, str], di
     for cell in header:
         if ";" in cell or "\t" in cell:
             raise IdentificationError(f"{where}: expected commas between cells. Got: '{cell}'.")
-        found = _HEADER.match(cell) or _ROUND.match(cell)
-        name = found["name"] if found else cell
+        match = _HEADER.match(cell) or _ROUND.match(cell)
+        name = match["name"] if match else cell
         if name in units:
             faults[name] = f"{where}: there are two columns '{name}'."
         names.append(name)
-        units[name] = spelled(found["unit"].strip()) or "-" if found else ""
+        units[name] = spelled(match["unit"].strip()) or "-" if match else ""
     return names, units, faults
 
 

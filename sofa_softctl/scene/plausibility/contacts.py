@@ -123,7 +123,7 @@ def _distances(parts: dict[str, Any], models: list[Any]) -> list[StartWarning]:
 
 def _inside_out(models: list[Any]) -> list[StartWarning]:
     """Closed surfaces whose triangles face inwards, with nothing inside that they could hold."""
-    found = []
+    warnings = []
     for model in models:
         if model.getClassName() != "TriangleCollisionModel":
             continue
@@ -134,7 +134,7 @@ def _inside_out(models: list[Any]) -> list[StartWarning]:
             continue
         x = np.asarray(state.position.value, dtype=float)[:, :3]
         if _turned_volume(x, triangles) < 0.0 and not _holds_others(model, x, models):
-            found.append(
+            warnings.append(
                 StartWarning(
                     model,
                     f"{at(model)} is turned inside out: its closed surface encloses a negative "
@@ -142,7 +142,7 @@ def _inside_out(models: list[Any]) -> list[StartWarning]:
                     "swapped), or export the mesh with outward normals.",
                 )
             )
-    return found
+    return warnings
 
 
 def _turned_volume(x: np.ndarray, triangles: np.ndarray) -> float:

@@ -19,10 +19,12 @@ MODULI = (100.0, 1e12)
 
 def material_warnings(bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
     """Young's moduli and total masses that are not positive, or in another unit than UNITS."""
-    found = [one for body in bodies for one in (*_moduli(body), *_masses(body))]
+    warnings = [warning for body in bodies for warning in (*_moduli(body), *_masses(body))]
     if units is not None:
-        found += [one for body in bodies if body.elastic for one in _of_no_material(body, units)]
-    return found
+        warnings += [
+            warning for body in bodies if body.elastic for warning in _of_no_material(body, units)
+        ]
+    return warnings
 
 
 def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
@@ -58,13 +60,13 @@ def _beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_
 
 
 def _moduli(body: Body) -> list[StartWarning]:
-    found = []
+    warnings = []
     for field in body.having("youngModulus"):
         values = np.ravel(np.asarray(field.youngModulus.value, dtype=float))
         bad = np.flatnonzero(~(values > 0.0))
         if len(bad):
             count = f" in {len(bad)} of {len(values)} entries, first {bad[0]}"
-            found.append(
+            warnings.append(
                 StartWarning(
                     field,
                     f"{at(field)} has youngModulus={values[bad[0]]:g}"
@@ -72,23 +74,23 @@ def _moduli(body: Body) -> list[StartWarning]:
                     "elements in shape. Give a positive modulus, in force/length^2 of the scene.",
                 )
             )
-    return found
+    return warnings
 
 
 def _masses(body: Body) -> list[StartWarning]:
     """The embedded runtime refuses them; SOFA goes on."""
-    found = []
+    warnings = []
     for mass in body.masses:
         total = mass.findData("totalMass")
         if total is not None and not float(total.value) > 0.0:
-            found.append(
+            warnings.append(
                 StartWarning(
                     mass,
                     f"{at(mass)} has totalMass={float(total.value):g}: a body needs a positive "
                     "mass. Give totalMass, or massDensity in mass/length^3 of the scene.",
                 )
             )
-    return found
+    return warnings
 
 
 def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:

@@ -89,29 +89,33 @@ class CarrierMesh:
 
 def point_warnings(root: Any) -> list[StartWarning]:
     """Mapped points outside their mesh, open or misplaced chambers, distant pull points."""
-    found: list[StartWarning] = []
+    warnings: list[StartWarning] = []
     carriers: dict[str, CarrierMesh] = {}
     for node in nodes_of(root):
         for entry in node.objects:
-            found += _distant_pairs(entry, node)
+            warnings += _distant_pairs(entry, node)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
         x = np.asarray(state.position.value, dtype=float)[:, :3]
         mapping, carrier = _barycentric_of(node), None
+        misplaced: list[StartWarning] = []
         if mapping is not None:
             carrier = _carrier_of(mapping, carriers)
             if carrier is not None:
                 about = _user_of(node) or mapping
-                found += list(_outside(about, x, carrier)) or _collapsed(node, about, x, carrier)
+                misplaced = [*_outside(about, x, carrier)]
+                misplaced += [] if misplaced else _collapsed(node, about, x, carrier)
+                warnings += misplaced
         for cable in cable_components([node]):
-            found += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
+            warnings += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
         for entry in node.objects:
             if entry.getClassName().startswith(_PRESSED):
-                found += _open_chamber(entry, x)
-                if carrier is not None and not found:
-                    found += _off_boundary(entry, x, carrier)
-    return found
+                faults = _open_chamber(entry, x)
+                if carrier is not None and not (misplaced or faults):
+                    faults = _off_boundary(entry, x, carrier)
+                warnings += faults
+    return warnings
 
 
 def _nearest(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

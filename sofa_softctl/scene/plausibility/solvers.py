@@ -22,13 +22,13 @@ SINGLE = ("CollisionPipeline", "CollisionResponse", "AnimationLoop", "Constraint
 
 def solver_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
     """Iterations, tolerances and damping that cancel the problem; doubled masses and materials."""
-    found: list[StartWarning] = []
+    warnings: list[StartWarning] = []
     for node in nodes_of(root):
-        found += _several(node)
+        warnings += _several(node)
         for entry in node.objects:
             if text := "; ".join(_numbers(root, entry)):
-                found.append(StartWarning(entry, f"{at(entry)} {text}."))
-    return found + [warning for body in bodies for warning in _doubled(body)]
+                warnings.append(StartWarning(entry, f"{at(entry)} {text}."))
+    return warnings + [warning for body in bodies for warning in _doubled(body)]
 
 
 def _several(node: Any) -> Iterator[StartWarning]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,14 +34,14 @@ class TopologyQueries(Component):
     An element or vertex that does not exist is a SceneError.
     """
 
-    def elements(self, kind: str) -> np.ndarray:
-        """Elements of a kind."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # of the topologies that derive from it
 
-    @property
-    def count(self) -> int:
-        """Number of vertices."""
-        raise NotImplementedError
+        def elements(self, kind: str) -> np.ndarray:
+            """Elements of a kind."""
+
+        @property
+        def count(self) -> int:
+            """Number of vertices."""
 
     def make_ready(self) -> None:
         """Make vertices and elements, where the scene did not give them; once."""
