@@ -250,6 +250,7 @@ def _assign(node: Any, element: Element) -> None:
     values = _values(element)
     if isinstance(node, Node):
         node.assign(values)
+        node.inherit()
         return
     for name, value in values.items():  # of a real SOFA
         if (data := node.findData(name)) is not None:
@@ -272,7 +273,6 @@ def _fill(node: Any, element: Element) -> None:
                 if child.kind == "Node":
                     below = node.addChild(child.name or "Node")
                     _assign(below, child)
-                    below.inherit()
                 else:
                     name = child.name
                     if not name:

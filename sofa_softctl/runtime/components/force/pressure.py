@@ -63,6 +63,8 @@ class ElementPressure(ForceWithoutStiffness):
 class TrianglePressureForceField(ElementPressure):
     """`pressure` times area at rest on the triangles of `triangleList`.
 
+    A list that is linked, to a region for example, is read once, as in SOFA: triangles that leave
+    the region keep their pressure.
     With useConstantForce=False instead cauchyStress times the area vector of the present positions;
     the step's matrix does not know of it, as in SOFA.
     """
@@ -79,12 +81,6 @@ class TrianglePressureForceField(ElementPressure):
 
     def init(self) -> None:
         """Find the triangles and their areas."""
-        self._list_seen = -1
-        self._find()
-
-    def _find(self) -> None:
-        if self.triangleList.getCounter() == self._list_seen:
-            return
         self._triangles = self.chosen("triangles", self.triangleList.get(), "triangleList")
         a, b, c = (self.rest()[self._triangles[:, i]] for i in range(3))
         self._areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2.0
@@ -92,7 +88,9 @@ class TrianglePressureForceField(ElementPressure):
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
-        self._find()
+        given = self.triangleList
+        if not given.hasParent() and given.getCounter() != self._list_seen:
+            self.init()
         if self.useConstantForce.get():
             self.share(force, self._triangles, self.pressure.get() * self._areas[:, None])
             return

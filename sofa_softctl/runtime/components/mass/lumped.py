@@ -10,6 +10,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class LumpedMass(Mass):
@@ -68,6 +69,15 @@ class LumpedMass(Mass):
             slots = slots[::2]
         for i in range(3):
             values[slots, i, i] += diagonal
+
+
+def given_by(mass: Mass, *names: str) -> str:
+    """The first of these Data that the scene gives, which counts; the first one if it gives none."""
+    known = [name for name in names if name in mass._data and mass._data[name].isSet()]
+    if len(known) > 1:
+        problem = mass.fault(f"has both '{known[0]}' and '{known[1]}': only '{known[0]}' counts.")
+        complain(mass, problem, " Leave one of them out.")
+    return known[0] if known else names[0]
 
 
 def overruled(mass: Mass, data: Data, given: Any) -> SceneError:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass, overruled
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass, given_by, overruled
 from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
 from sofa_softctl.runtime.components.topology.mappings import PARTS as HEXAHEDRON
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_HEXAHEDRON, EDGES_OF_QUAD
@@ -61,7 +61,7 @@ class TopologicalMass(Mass):
         points = state["rest_position" if self.on_rest else "position"].get()
         sizes = element_sizes(points, found, kind)
         density, total = self.massDensity, self.totalMass
-        by_density = density.isSet() and not total.isSet()
+        by_density = given_by(self, *_GIVE) == "massDensity"
         if by_density:
             rho = density.get()[0]
         else:
@@ -116,6 +116,8 @@ class TopologicalMass(Mass):
         self.totalMass.set(rho * self._size)
 
 
+_GIVE = ("totalMass", "massDensity", "vertexMass")
+"""Data that give a mass: of several the first counts."""
 _QUAD = [(0, 1, 2), (0, 2, 3)]
 _SIMPLICES: dict[str, Sequence[tuple[int, ...]]] = {"hexahedra": HEXAHEDRON, "quads": _QUAD}
 """Into what SOFA cuts an element to find its size."""
@@ -232,30 +234,51 @@ def element_matrix(kind: str, width: int) -> np.ndarray:
 
 
 class DiagonalMass(TopologicalMass, LumpedMass):
-    """Each element gives equal shares of its mass to its nodes; sizes are those at rest."""
+    """Each element gives equal shares of its mass to its nodes; sizes are those at rest.
 
-    vertexMass = Reals(
-        [], "Mass of each node.", unit="mass", aliases=("mass",), per="node", shared=False
-    )
+    `vertexMass` gives the nodes' masses instead; the last entry is that of all further nodes. Of
+    totalMass, massDensity and vertexMass the first that is given counts.
+    """
+
+    vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",), per="node")
     computeMassOnRest = Bool(True, "Take the elements' sizes from the rest position.")
 
     on_rest: ClassVar[bool] = True
 
     def init(self) -> None:
         """Distribute the mass."""
-        count = self.state.count
-        given = self.vertexMass
-        if given.isSet() and len(given.get()) == count:
-            self.masses = given.get()[:, None].copy()
+        if given_by(self, *_GIVE) == "vertexMass" and self._fits(self.vertexMass.get()):
+            self._take(self.vertexMass.get())
             return
         elements, masses, _ = self.elements()
-        self.masses = np.zeros((count, 1))
+        self.masses = np.zeros((self.state.count, 1))
         for i in range(elements.shape[1]):
             np.add.at(self.masses[:, 0], elements[:, i], masses / elements.shape[1])
-        given.set(self.masses[:, 0].copy())
+        self.vertexMass.set(self.masses[:, 0].copy())
+
+    def _fits(self, masses: np.ndarray) -> bool:
+        """Whether they can be the nodes' masses; says why not."""
+        if not masses.size:
+            return False
+        if len(masses) > self.state.count:
+            problem = f"has {len(masses)} entries in 'vertexMass' for {self.state.count} nodes."
+        elif (masses < 0.0).any():
+            problem = f"has a negative 'vertexMass', {masses.min():g}."
+        else:
+            return True
+        complain(self, self.fault(problem), " totalMass counts instead, as in SOFA.")
+        return False
+
+    def _take(self, masses: np.ndarray) -> None:
+        """Give the nodes these masses; the last is that of all further nodes."""
+        missing = self.state.count - len(masses)
+        full = np.concatenate([masses, np.full(missing, masses[-1])])
+        self.masses = full[:, None].copy()
+        self.vertexMass.set(full)
+        self.totalMass.set(float(full.sum()))
 
     def data_changed(self, data: Data) -> None:
         """See TopologicalMass; masses of nodes that change in a run count at once too."""
         super().data_changed(data)
         if self._initialised and data is self.vertexMass and len(data.get()) == self.state.count:
-            self.masses = data.get()[:, None].copy()
+            self._take(data.get())

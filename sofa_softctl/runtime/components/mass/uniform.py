@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass, overruled
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass, given_by, overruled
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
@@ -61,14 +61,16 @@ class UniformMass(LumpedMass):
         if self.filename.get() not in ("", "unused"):
             self._read_file(self.filename.get())
         first, last = self.localRange.get()
-        if first >= 0:
+        if first >= 0 and 0 < last < count - 1:
             nodes = np.arange(int(first), int(last) + 1)
         if nodes.size and (nodes.min() < 0 or nodes.max() >= count):
             raise self.fault(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
         total, vertex = self.totalMass, self.vertexMass
         if not (total.isSet() or vertex.isSet()):
             raise self.fault("has no mass: give totalMass or vertexMass.")
-        self._by_total = total.isSet()
+        with_inertia = isinstance(vertex.get(), str)  # which counts beside a totalMass
+        names = ("totalMass",) if with_inertia and total.isSet() else ("totalMass", "vertexMass")
+        self._by_total = given_by(self, *names) == "totalMass"
         self._distribute(nodes)
 
     def _distribute(self, nodes: np.ndarray) -> None:

@@ -53,13 +53,14 @@ def test_the_density_times_the_size_is_the_total(shape, kind, massive):
 
 @both_masses
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_total_fixes_the_density(shape, kind, massive):
-    """The weight is the given one, also beside a density: the total wins."""
+def test_the_total_fixes_the_density(shape, kind, massive, tolerant, caplog):
+    """The weight is the given one, also beside a density: the total wins, and that is said."""
     positions, elements, _ = SHAPES[shape]
     mass = massive(kind, positions, shape, elements, totalMass=3.0, massDensity=77.0)
     force = np.zeros((len(positions), 3))
     mass.add_gravity(force, GRAVITY)
     assert force.sum(axis=0) == pytest.approx(3.0 * GRAVITY)
+    assert "has both 'totalMass' and 'massDensity': only 'totalMass' counts" in caplog.text
 
 
 @both_masses

@@ -38,8 +38,14 @@ def test_the_mass_of_a_node_adds_up_to_the_total(four_nodes):
     assert weight(mass).sum(axis=0) == pytest.approx(2.0 * GRAVITY)
 
 
-def test_the_total_mass_wins_over_that_of_a_node(four_nodes):
+def test_the_total_mass_wins_over_that_of_a_node_with_a_warning(four_nodes, tolerant, caplog):
     assert four_nodes(totalMass=6.0, vertexMass=100.0).vertexMass.value == 1.5
+    assert "has both 'totalMass' and 'vertexMass': only 'totalMass' counts" in caplog.text
+
+
+@pytest.mark.parametrize("span", [[1, 3], [0, 0]])
+def test_a_range_up_to_the_last_node_or_of_the_first_alone_is_none_as_in_sofa(span, four_nodes):
+    assert four_nodes(totalMass=6.0, localRange=span).vertexMass.value == 1.5
 
 
 @pytest.mark.parametrize("where", [{"indices": [1, 3]}, {"localRange": [1, 2]}])

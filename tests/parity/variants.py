@@ -1,0 +1,507 @@
+"""Every Data of every component, varied one at a time, in SOFA and in the embedded runtime.
+
+    python tests/parity/variants.py record [components]    with the real SOFA v25.06
+    python tests/parity/variants.py compare [components]   without it
+
+A component is tried in small scenes of this folder. For each Data that *SOFA's* component has, with
+SOFA's type and default, its scene runs again: the Data left out where the scene gives it, flags
+flipped, numbers doubled, zero and negative, each choice, lists too short, too long and empty, and
+pairs of Data that exclude each other. What is compared after one and after STEPS steps: positions
+and velocities of all states, and every Data of the component itself.
+
+records/variants.json.gz holds SOFA's results, each array as a digest: its size, its largest entry,
+and its products with random directions. Only what differs from the unchanged scene is kept.
+"""
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE))
+RECORD = HERE / "records" / "variants.json.gz"
+STEPS = 10
+SCENES = 2
+"""In which a component is tried."""
+SECONDS = 60
+"""After which a variant counts as one that does not end."""
+DIRECTIONS = 3
+"""Of a digest. Two arrays that differ have the same products with probability zero."""
+OF_ALL = frozenset("name tags printLog listening src template bbox componentState".split())
+DRAWN = re.compile("^(show|draw|color|display|is[A-Z].*Visible)|[cC]olor$|^(scale|handleDynamic)$")
+"""Data that only pictures show."""
+EXCLUDE = (
+    ("totalMass", "massDensity", "vertexMass"),
+    ("indices", "fixAll"),
+    ("rayleighMass", "firstOrder"),
+    ("position", "filename"),
+    ("stiffness", "angularStiffness"),
+)
+"""Data of which SOFA takes one when both are given, or which work on one another."""
+
+
+def modules():
+    import importlib
+
+    kinds = "mechanics solids examples topologies engines parity_scenes changed_scenes".split()
+    return {kind: importlib.import_module(kind) for kind in kinds}
+
+
+def build(Sofa, name):
+    """Root of a scene 'module/case' that is not initialised."""
+    kind, case = name.split("/")
+    cases, root = modules()[kind].CASES, Sofa.Core.Node("root")
+    if kind == "parity_scenes":
+        create, options = cases[case]
+        create(root, **options)
+    elif kind in ("topologies", "engines"):
+        root.gravity = [3.0, -98.1, 20.0]
+        root.addObject("DefaultAnimationLoop")
+        cases[case](root.addChild("node"))
+    else:
+        if kind == "solids" and case.endswith("_held"):
+            first = case.startswith("velocities")
+            root.addObject("FreeMotionAnimationLoop", solveVelocityConstraintFirst=first)
+        elif kind not in ("examples", "changed_scenes") and not case.startswith("constraint"):
+            root.addObject("DefaultAnimationLoop")
+        cases[case](root)
+    return root
+
+
+class Changed:
+    """While it is entered, the first component of a class gets other Data than its scene says."""
+
+    def __init__(self, Sofa, kind, values):
+        self.node, self.kind, self.values = Sofa.Core.Node, kind, values
+        self.component, self.given = None, {}
+
+    def __enter__(self):
+        self.plain = plain = self.node.addObject
+
+        def add(node, kind, *parts, **given):
+            if self.component is not None or kind != self.kind:
+                return plain(node, kind, *parts, **given)
+            self.given = given
+            values = {**given, **self.values}
+            kept = {name: value for name, value in values.items() if value is not None}
+            self.component = plain(node, kind, *parts, **kept)
+            return self.component
+
+        self.node.addObject = add
+        return self
+
+    def __exit__(self, *error):
+        self.node.addObject = self.plain
+
+
+@cache
+def directions(size):
+    return np.random.default_rng(size).normal(size=(DIRECTIONS, size)) / np.sqrt(max(size, 1))
+
+
+def digest(value):
+    """Of numbers: size, largest entry, products with random directions; texts as they are."""
+    if isinstance(value, str):
+        return value[:60]
+    try:
+        numbers = np.asarray(value, float).ravel()
+    except (TypeError, ValueError):
+        return None
+    if not numbers.size:
+        return [0]
+    if not np.isfinite(numbers).all():
+        return "not finite"
+    products = directions(numbers.size) @ numbers
+    return [numbers.size, float(np.abs(numbers).max()), *map(float, products)]
+
+
+def nodes_below(root):
+    yield root
+    for child in root.children:
+        yield from nodes_below(child)
+
+
+def data_of(component):
+    return {data.getName(): data for data in component.getDataFields()}
+
+
+def read(data):
+    try:
+        return digest(data.value)
+    except Exception:  # a type that Python cannot see
+        return None
+
+
+def motion(root):
+    """Digests of all states."""
+    seen = {}
+    for node in nodes_below(root):
+        for component in node.objects:
+            if component.getClassName() == "MechanicalObject":
+                path = component.getPathName()
+                for name in ("position", "velocity"):
+                    seen[f"{path}.{name}"] = digest(component.findData(name).value)
+    return seen
+
+
+def results(Sofa, kind, scene, values):
+    """What one variant does: digests by name."""
+    with Changed(Sofa, kind, values) as changed:
+        root = build(Sofa, scene)
+        if changed.component is None:
+            raise LookupError(f"{scene} has no {kind}")
+    Sofa.Simulation.init(root)
+    seen = {}
+    for step in range(STEPS):
+        Sofa.Simulation.animate(root, root.dt.value)
+        if step in (0, STEPS - 1):
+            seen |= {f"{step + 1} {name}": entry for name, entry in motion(root).items()}
+    own = {name: read(data) for name, data in data_of(changed.component).items()}
+    skip = lambda name: name in OF_ALL or DRAWN.search(name)  # noqa: E731
+    seen |= {f"own {name}": entry for name, entry in own.items() if entry and not skip(name)}
+    unload(Sofa, root)
+    return seen
+
+
+def unload(Sofa, root):
+    if hasattr(Sofa.Simulation, "unload"):
+        Sofa.Simulation.unload(root)
+
+
+# What SOFA's components have.
+
+
+def described(Sofa, kind, scene):
+    """Data of a component as SOFA declares them, and what the scene gives."""
+    with Changed(Sofa, kind, {}) as changed:
+        root = build(Sofa, scene)
+    rows = {}
+    for name, data in data_of(changed.component).items():
+        rows[name] = {
+            "type": data.getValueTypeString(),
+            "help": data.getHelp(),
+            "read_only": bool(data.isReadOnly()),
+            "value": plain_value(data),
+        }
+    given = {name: jsonable(value) for name, value in changed.given.items()}
+    unload(Sofa, root)
+    return {"data": rows, "given": given}
+
+
+def plain_value(data):
+    try:
+        return jsonable(data.value)
+    except Exception:  # a type that Python cannot see
+        return None
+
+
+def jsonable(value):
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [jsonable(entry) for entry in value]
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+def variants_of(row, given):
+    """Other values of a Data, by SOFA's type and value; None leaves it out."""
+    value = given if given is not None else row["value"]
+    others = [] if given is None else [None]
+    if isinstance(value, str) and isinstance(row["value"], list | float | int):
+        value = row["value"]
+    if row["type"] in ("bool", "b"):
+        return [*others, not value]
+    if isinstance(value, bool):
+        return [*others, not value]
+    if isinstance(value, int | float):
+        return [*others, *{2 * value or 1, 0, -value or -1} - {value}]
+    if isinstance(value, list):
+        return [*others, *lists(value)]
+    return others
+
+
+def lists(value):
+    if not value:
+        return []
+    numbers = np.asarray(value, float) if not isinstance(value[0], str) else None
+    if numbers is None or numbers.dtype == object:
+        return []
+    whole = all(isinstance(entry, int) for entry in np.ravel(np.array(value, object)))
+    again = numbers.astype(int) if whole else numbers
+    changed = [] if whole else [(2 * again).tolist(), (0 * again).tolist()]
+    return [*changed, value[:-1], [*value, value[-1]], []]
+
+
+def pairs(described):
+    """Two Data at once of those that exclude each other."""
+    rows, given = described["data"], described["given"]
+    for names in EXCLUDE:
+        known = [name for name in names if name in rows]
+        for i, first in enumerate(known):
+            for second in known[i + 1 :]:
+                yield {name: given.get(name, nonzero(rows[name])) for name in (first, second)}
+
+
+def nonzero(row):
+    value = row["value"]
+    if isinstance(value, bool):
+        return True
+    if isinstance(value, int | float):
+        return value or 0.3
+    return value or [0.3]
+
+
+def variants(described):
+    """All changes of a component in a scene, each as Data by name."""
+    rows, given = described["data"], described["given"]
+    for name, row in rows.items():
+        if name in OF_ALL or DRAWN.search(name) or row["read_only"]:
+            continue
+        for choice in row.get("choices", []):
+            yield {name: choice}
+        if not row.get("choices"):
+            yield from ({name: value} for value in variants_of(row, given.get(name)))
+    yield from pairs(described)
+
+
+# A process of its own for each component, since a value can end SOFA's process.
+
+
+def worker():
+    """Answer jobs, a line of JSON each, until the input ends."""
+    out = os.fdopen(os.dup(1), "w")
+    Sofa = start_sofa()
+    capture = tempfile.TemporaryFile()  # noqa: SIM115, as long as the process
+    os.dup2(capture.fileno(), 1)
+    os.dup2(capture.fileno(), 2)
+    for line in sys.stdin:
+        job = json.loads(line)
+        capture.seek(0)
+        capture.truncate()
+        try:
+            if job["do"] == "describe":
+                answer = described(Sofa, job["kind"], job["scene"])
+            else:
+                answer = results(Sofa, job["kind"], job["scene"], job["values"])
+        except Exception as error:
+            answer = {"raised": f"{type(error).__name__}: {error}"[:200]}
+        sys.stdout.flush()
+        capture.seek(0)
+        said = capture.read().decode(errors="replace")
+        out.write(json.dumps({"answer": answer, "said": messages(said)}) + "\n")
+        out.flush()
+    os._exit(0)
+
+
+def start_sofa():
+    import Sofa
+    import Sofa.Core
+    import Sofa.Simulation
+    import SofaRuntime
+
+    for plugin in ("Sofa.Component", "MultiThreading", "SoftRobots", "SoftRobots.Inverse"):
+        SofaRuntime.importPlugin(plugin)
+    return Sofa
+
+
+def messages(text):
+    """Warnings and errors that SOFA printed, shortened."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    rows = re.findall(r"\[(WARNING|ERROR|FATAL)\]\s*(.*)", plain)
+    return [f"{kind}: {text[:160]}" for kind, text in dict.fromkeys(rows)][:6]
+
+
+class Worker:
+    """A process with SOFA that answers jobs; one that died or hangs is started anew."""
+
+    def __init__(self):
+        self.process = None
+
+    def ask(self, **job):
+        if self.process is None or self.process.poll() is not None:
+            command = [sys.executable, __file__, "worker"]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        self.process.stdin.write(json.dumps(job).encode() + b"\n")
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
+        line = self.process.stdout.readline() if ready else b""
+        if line:
+            return json.loads(line)
+        self.process.kill()
+        self.process = None
+        reason = "ended SOFA's process" if ready else f"did not end within {SECONDS} s"
+        return {"answer": {"raised": reason}, "said": []}
+
+
+def record_component(worker, kind, scenes):
+    """SOFA's results of one component: for each scene the unchanged one, and what differs."""
+    rows = {}
+    for scene in scenes:
+        description = worker.ask(do="describe", kind=kind, scene=scene)["answer"]
+        if "raised" in description:
+            rows[scene] = {"raised": description["raised"]}
+            continue
+        choose(worker, kind, scene, description)
+        plain = worker.ask(do="run", kind=kind, scene=scene, values={})
+        tried = []
+        for values in variants(description):
+            reply = worker.ask(do="run", kind=kind, scene=scene, values=values)
+            answer = reply["answer"]
+            if "raised" not in answer:
+                base = plain["answer"]
+                changed = {key: entry for key, entry in answer.items() if entry != base.get(key)}
+                gone = [key for key in base if key not in answer]
+                answer = changed | dict.fromkeys(gone)
+            new = [text for text in reply["said"] if text not in plain["said"]]
+            tried.append([values, answer, new])
+        rows[scene] = {"data": description["data"], "plain": plain, "variants": tried}
+    return rows
+
+
+def choose(worker, kind, scene, description):
+    """Add SOFA's choices to the Data that have some: a wrong one makes SOFA name them."""
+    for name, row in description["data"].items():
+        if "OptionsGroup" in row["type"] or "SelectableItem" in row["type"]:
+            values = {name: "no such choice"}
+            said = worker.ask(do="run", kind=kind, scene=scene, values=values)["said"]
+            row["choices"] = sorted(choices_in(" ".join(said)))
+            row["said"] = said
+
+
+def choices_in(text):
+    return set(re.findall(r"[\"'\[,] ?([A-Za-z][\w ]*?)(?=[\"'\],])", text)) - {"no such choice"}
+
+
+def load():
+    if not RECORD.exists():
+        return {}
+    with gzip.open(RECORD, "rt") as file:
+        return json.load(file)
+
+
+def save(record):
+    text = json.dumps(record, sort_keys=True)
+    with open(RECORD, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as file:
+        file.write(text.encode())
+
+
+def record(kinds):
+    from changed_data import classes, scenes_with
+
+    worker, known = Worker(), load()
+    for kind in kinds or [cls.__name__ for cls in classes()]:
+        scenes = scenes_with().get(kind, [])
+        places = sorted({0, len(scenes) // 2}) if scenes else []
+        known[kind] = record_component(worker, kind, [scenes[place] for place in places][:SCENES])
+        counts = [len(row.get("variants", [])) for row in known[kind].values()]
+        print(kind, counts, flush=True)
+        save(known)
+
+
+# The comparison.
+
+
+def embedded(kind, scene, values):
+    """Results of a variant here, and what was said."""
+    import logging
+
+    from sofa_softctl.scene.backend import find_backend
+
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    try:
+        with contextlib.redirect_stderr(said):
+            answer = results(find_backend("embedded").Sofa, kind, scene, values)
+    except Exception as error:
+        answer = {"raised": f"{type(error).__name__}: {error}"[:300]}
+    finally:
+        logging.getLogger().removeHandler(handler)
+    return answer, said.getvalue().splitlines()
+
+
+def difference(theirs, ours, scales, key):
+    """Of two digests, relative; infinite where their sizes or texts differ."""
+    if not isinstance(theirs, list) or not isinstance(ours, list):
+        return 0.0 if theirs == ours else np.inf
+    if theirs[0] != ours[0]:
+        return np.inf
+    if theirs[0] == 0:
+        return 0.0
+    scale = max(theirs[1], ours[1], scales.get(key.rsplit(".")[-1], 0.0)) or 1.0
+    return float(np.abs(np.subtract(theirs[1:], ours[1:])).max()) / scale
+
+
+def scales_of(answer):
+    """Largest coordinates and velocities of all states together."""
+    scales = {}
+    for key, entry in answer.items():
+        name = key.rsplit(".")[-1]
+        if name in ("position", "velocity") and isinstance(entry, list) and entry[0]:
+            scales[name] = max(scales.get(name, 0.0), entry[1])
+    return scales
+
+
+def compare_variant(kind, scene, values, theirs):
+    """Verdict, largest relative difference, where, and what was said here."""
+    ours, said = embedded(kind, scene, values)
+    if "raised" in theirs or "raised" in ours:
+        both = "raised" in theirs and "raised" in ours
+        where = ours.get("raised", "") or theirs.get("raised", "")
+        verdict = "refused in both" if both else "refused here" if "raised" in ours else "not in SOFA"
+        return verdict, np.inf, where, said
+    scales = scales_of(theirs)
+    differences = {
+        key: difference(entry, ours.get(key), scales, key)
+        for key, entry in theirs.items()
+        if entry is not None and (key in ours or key[0].isdigit())
+    }
+    key = max(differences, key=differences.get, default="")
+    largest = differences.get(key, 0.0)
+    return "equal" if largest <= 1e-9 else "different", largest, key, said
+
+
+def compare(kinds):
+    record, counts = load(), Counter()
+    for kind, rows in record.items():
+        if kinds and kind not in kinds:
+            continue
+        for scene, row in rows.items():
+            if "plain" not in row or "raised" in row["plain"]["answer"]:
+                print(f"{kind} {scene}: {row.get('raised') or row['plain']['answer']['raised']}")
+                continue
+            base = row["plain"]["answer"]
+            _, plainly_said = embedded(kind, scene, {})
+            every = [({}, {}, []), *row["variants"]]
+            for values, changed, said in every:
+                theirs = changed if "raised" in changed else {**base, **changed}
+                verdict, size, where, words = compare_variant(kind, scene, values, theirs)
+                new = [line for line in words if line not in plainly_said]
+                spoken = "" if not new else ", said"
+                counts[verdict + spoken] += 1
+                if verdict != "equal":
+                    print(f"{verdict}{spoken} | {kind} | {scene} | {values} | {size:.1e} {where}"
+                          f" | SOFA: {said[:1]} | here: {new[:1]}"[:700], flush=True)
+    print(counts)
+
+
+if __name__ == "__main__":
+    command, *rest = sys.argv[1:] or ["compare"]
+    {"record": record, "compare": compare, "worker": lambda _: worker()}[command](rest)
