@@ -420,6 +420,12 @@ FAULTS = {
         "takes nearly all velocity away",
         0,
     ),
+    "damping that drives": (
+        "cube",
+        changed("body", "EulerImplicitSolver", rayleighMass=-0.1),
+        "has rayleighMass=-0.1, which drives the motion",
+        0,
+    ),
     "thrown through the floor": ("cube", thrown, "'/body' has left the scene: since t = 0.1", 30),
     "gravity upwards": ("cube", gravity(0.0, 9.81, 0.0), "'/body' has left the scene", 100),
     # Materials, masses, meshes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.scene.body import box_size
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
@@ -16,6 +18,8 @@ TOLERANCE_RATIO_MAX = 0.1
 DAMPING_MAX = 10.0
 """rayleighMass times dt above which nine tenths of a velocity are lost in a step [-]."""
 
+NOT_NEGATIVE = ("amping", "tiffness", "rayleighMass")
+"""Endings of Data that put energy into the motion where they are negative."""
 SINGLE = ("CollisionPipeline", "CollisionResponse", "AnimationLoop", "ConstraintSolver")
 """Endings of components of which a node has one."""
 
@@ -61,6 +65,15 @@ def _numbers(root: Any, entry: Any) -> Iterator[str]:
             yield (
                 f"accepts an error of tolerance={entry.tolerance.value:g}, and the scene is "
                 f"{size:.3g} long: constraints need not hold. Give {1e-6 * size:.0e}, say"
+            )
+    for data in entry.getDataFields():
+        if not data.getName().endswith(NOT_NEGATIVE):
+            continue
+        numbers = np.asarray(data.value)
+        if numbers.dtype.kind in "if" and np.min(numbers, initial=0.0) < 0.0:
+            yield (
+                f"has {data.getName()}={numbers.min():g}, which drives the motion in place of "
+                "resisting it: give 0 or more"
             )
     damping = entry.findData("rayleighMass")
     if damping is not None and float(damping.value) * float(root.dt.value) > DAMPING_MAX:
