@@ -11,7 +11,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.actuator_quantities import quantities_of
-from sofa_softctl.scene.body import body_of, body_size
+from sofa_softctl.scene.body import body_size, stiffness_of
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 STRENGTH_RATIO_MAX = 1000.0
@@ -73,7 +73,7 @@ def _beyond_material(controller: Any) -> list[str]:
     for component, kind, name, limit in zip(
         controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
     ):
-        stiffness = _stiffness(component) * STRENGTH_RATIO_MAX
+        stiffness = stiffness_of(component) * STRENGTH_RATIO_MAX
         if kind is None or not stiffness or not math.isfinite(limit):
             continue
         size = body_size(component.getContext())
@@ -86,13 +86,6 @@ def _beyond_material(controller: Any) -> list[str]:
                 "modulus. Is it in another unit?"
             )
     return texts
-
-
-def _stiffness(component: Any) -> float:
-    """Return the largest Young's modulus of the body of a component [pressure], 0 without one."""
-    body = body_of(component.getContext())
-    fields = [] if body is None else [e for e in body.objects if e.findData("youngModulus")]
-    return max((float(np.max(e.youngModulus.value, initial=0.0)) for e in fields), default=0.0)
 
 
 def _limit(controller: Any, name: str, i: int, factor: float) -> Source:

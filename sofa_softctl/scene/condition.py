@@ -15,14 +15,15 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
-from sofa_softctl.scene.watched_actuators import (
+from sofa_softctl.scene.watch.actuators import (
     PushingCable,
     WatchedSolver,
     attributes_of,
-    drive_of,
     objects_of,
     undriven_cables,
 )
+from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
+from sofa_softctl.scene.watch.drives import drives_of
 from sofa_softctl.units import Units
 
 
@@ -47,6 +48,8 @@ class ConditionSettings:
     """Pushing force of a cable, by its largest force so far, from which on it counts [-]."""
     travel_max: float = 0.5
     """Motion in a step by the size of a body, above which it passes other bodies unseen [-]."""
+    diverging_effort_min: float = 0.1
+    """Effort by what the material bears, from which on it is named when a run diverges [-]."""
     distance_max: float = 10.0
     """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
 
@@ -125,7 +128,7 @@ class Condition:
     def restart(self, time: float) -> None:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
-        self._drives = [drive for entry in objects_of(self._root) if (drive := drive_of(entry))]
+        self._drives = drives_of(self._root, self._units)
         self._cables = [PushingCable(cable) for cable in undriven_cables(self._root)]
         entries = list(objects_of(self._root))
         # An inverse controller solves the constraints itself.
@@ -168,6 +171,11 @@ class Condition:
             _count_inverted(watched, x, time)
             self._check_place(watched, x, time)
 
+    def cause(self) -> str:
+        """Return a sentence on efforts beyond what the material bears, for a run that diverged."""
+        ratio = self._settings.diverging_effort_min
+        return next(filter(None, (beyond_material(drive, ratio) for drive in self._drives)), "")
+
     def raise_if_inverted(self, time: float) -> None:
         """Check the bodies now; episodes of learning end where they are not fit to learn from.
 
@@ -183,9 +191,10 @@ class Condition:
         """Return what is wrong with bodies, imposed displacements and cables so far."""
         tolerance = self._settings.displacement_tolerance
         texts = [
-            *(text for drive in self._drives for text in drive.texts(tolerance)),
+            *(text for drive in self._drives for text in drive_faults(drive, tolerance)),
             *(cable.text(self._root, self._units) for cable in self._cables),
             *(solver.text() for solver in self._solvers),
+            unused_drives(self._drives),
         ]
         return [
             *(finding for watched in self._bodies for finding in self._findings(watched)),

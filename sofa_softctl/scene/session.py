@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
-from sofa_softctl.errors import RecordError, SceneError, SoftctlError
+from sofa_softctl.errors import DivergedError, RecordError, SceneError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.runtime.helper.source_line import describe
@@ -168,6 +168,8 @@ class Session:
             self._animate(self.dt)
             self.condition.step(self.time)
         except Exception as error:
+            if isinstance(error, DivergedError) and (cause := self.condition.cause()):
+                error.args = (f"{error} {cause}",)
             number, end = self.step_count + 1, start + self.dt
             error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
             self._fail_recording(error)
