@@ -9,6 +9,7 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.core.late_changes import Handling
 from sofa_softctl.runtime.helper.source_line import Line
 
 
@@ -71,12 +72,13 @@ class Controller(Scripted):
         own = self.__dict__.get(event.handler)
         method = getattr(type(self), event.handler, None)
         try:
-            if callable(own):
-                own(event)
-            elif callable(method):
-                method(self, event)
-            else:
-                self.onEvent(event)
+            with Handling(self, event.handler):
+                if callable(own):
+                    own(event)
+                elif callable(method):
+                    method(self, event)
+                else:
+                    self.onEvent(event)
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:  # raised within the method
