@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import Sofa
 
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.scene.constraints.system import ComplianceSystem
@@ -22,6 +23,7 @@ class ControlRows:
     """
 
     def __init__(self, root: Any, driven: Actuators, effectors: Sequence[Sequence[Any]]) -> None:
+        self._root, self._driven = root, driven
         self.system = ComplianceSystem(root)
         self.factor = np.array([self.system.effort_factor(each) for each in driven.components])
         """Multiplier of one unit of effort of each actuator, shape (n_a,)."""
@@ -36,6 +38,13 @@ class ControlRows:
 
     def now(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows of actuators and effectors in this step, and all other rows."""
+        for component in self._driven.newly_set(self._root.time.value / self._root.dt.value):
+            Sofa.msg_warning(
+                component,
+                f"'value' of {component.getPathName()} was set, but the InverseController that "
+                "drives it computes its effort: what is set has no effect. Leave it out of "
+                "'actuators', or do not set it.",
+            )
         return self._owned.now()
 
     def tip(self) -> np.ndarray:

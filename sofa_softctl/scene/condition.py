@@ -15,15 +15,7 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
-from sofa_softctl.scene.watch.actuators import (
-    PushingCable,
-    WatchedSolver,
-    attributes_of,
-    objects_of,
-    undriven_cables,
-)
-from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
-from sofa_softctl.scene.watch.drives import drives_of
+from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
 
 
@@ -128,17 +120,8 @@ class Condition:
     def restart(self, time: float) -> None:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
-        self._drives = drives_of(self._root, self._units)
-        self._cables = [PushingCable(cable) for cable in undriven_cables(self._root)]
-        entries = list(objects_of(self._root))
-        # An inverse controller solves the constraints itself.
-        is_inverse = any("driven" in attributes_of(entry) for entry in entries)
         size = min((watched.size for watched in self._start), default=0.0)
-        self._solvers = [
-            WatchedSolver(entry, self._settings.visible_error_min * size)
-            for entry in entries
-            if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
-        ]
+        self.watched = Watched(self._root, self._units, self._settings, size)
         self._steps = 0
 
     def step(self, time: float) -> None:
@@ -148,13 +131,8 @@ class Condition:
             DivergedError: See `check`.
         """
         self._steps += 1
-        for drive in self._drives:
-            drive.step()
-        for cable in self._cables:
-            cable.step(time, self._settings.pushing_ratio_min)
+        self.watched.step(self._steps, time)
         if self._steps % self._settings.steps_between_checks == 0:
-            for solver in self._solvers:
-                solver.check(self._settings.solver_error_max)
             self.check(time)
 
     def check(self, time: float) -> None:
@@ -171,11 +149,6 @@ class Condition:
             _count_inverted(watched, x, time)
             self._check_place(watched, x, time)
 
-    def cause(self) -> str:
-        """Return a sentence on efforts beyond what the material bears, for a run that diverged."""
-        ratio = self._settings.diverging_effort_min
-        return next(filter(None, (beyond_material(drive, ratio) for drive in self._drives)), "")
-
     def raise_if_inverted(self, time: float) -> None:
         """Check the bodies now; episodes of learning end where they are not fit to learn from.
 
@@ -189,16 +162,9 @@ class Condition:
 
     def findings(self) -> list[Finding]:
         """Return what is wrong with bodies, imposed displacements and cables so far."""
-        tolerance = self._settings.displacement_tolerance
-        texts = [
-            *(text for drive in self._drives for text in drive_faults(drive, tolerance)),
-            *(cable.text(self._root, self._units) for cable in self._cables),
-            *(solver.text() for solver in self._solvers),
-            unused_drives(self._drives),
-        ]
         return [
             *(finding for watched in self._bodies for finding in self._findings(watched)),
-            *(Finding(text, False) for text in texts if text),
+            *(Finding(text, False) for text in self.watched.texts()),
         ]
 
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:

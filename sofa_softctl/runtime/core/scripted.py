@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from sofa_softctl.runtime.core import attributes
@@ -11,6 +13,16 @@ from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.late_changes import Handling
 from sofa_softctl.runtime.helper.source_line import Line
+
+
+@contextmanager
+def noted_controllers() -> Iterator[list[Controller]]:
+    """Within it, controllers that are made come into the list that it gives."""
+    before, Controller.made = Controller.made, []
+    try:
+        yield Controller.made
+    finally:
+        Controller.made = before
 
 
 class Scripted(Component):
@@ -45,6 +57,17 @@ class Controller(Scripted):
     """Attributes of its own at the end of the initialisation, where no `reset` of it knows them."""
     stepping: ClassVar[bool] = False
     """Whether a step is made now, of any scene."""
+
+    made: ClassVar[list[Controller] | None] = None
+    """Those that a scene makes while it is loaded; None if nobody asks."""
+
+    def __new__(cls, *args: Any, **values: Any) -> Any:
+        """Note it: one that nobody adds to a node gets no event."""
+        del args, values
+        controller = super().__new__(cls)
+        if Controller.made is not None:
+            Controller.made.append(controller)
+        return controller
 
     def _remember_attributes(self) -> None:
         """Make the present attributes those to which `reset` returns."""

@@ -58,6 +58,24 @@ def unread_parameters(create: Callable[..., Any], names: Iterable[str]) -> list[
     return [name for name in names if name in own and name not in read]
 
 
+def unadded_controllers(root: Any, made: Iterable[Any]) -> list[StartWarning]:
+    """Warn of controllers that a scene made and added to no node, so that they get no event."""
+    plain = find_backend().Sofa.Core.Controller
+    return [
+        StartWarning(
+            root,
+            f"createScene makes a {type(controller).__name__} and adds it to no node, so that none "
+            "of its methods is ever called. Add it: "
+            f"root.addObject({type(controller).__name__}(...)).",
+        )
+        for controller in made
+        if getattr(controller, "_context", None) is None
+        and any(
+            getattr(type(controller), n, None) is not getattr(plain, n, None) for n in _HANDLERS
+        )
+    ]
+
+
 def hears_keys(controller: Any) -> bool:
     """Return True if a controller does something when a key is pressed."""
     plain = find_backend().Sofa.Core.Controller
