@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.inverse.goals.function import has_state
-from sofa_softctl.scene.body import body_size
+from sofa_softctl.scene.body import body_of, body_size
+from sofa_softctl.scene.plausibility.bodies import point
 from sofa_softctl.scene.plausibility.goals import FAR, far_goal
+from sofa_softctl.scene.plausibility.holding import fixed_nodes
 
 LED = 20.0
 """With a `goal_distance`, goals may be so many times `FAR` away: the robot travels."""
@@ -22,6 +24,57 @@ AT_GOAL, LEFT_OUT = 1e-3, 0.05
 lies along the wrong ones [-]."""
 STEPS = 10
 """A period of a goal has at least so many steps."""
+
+
+RELATIVE_RATIO_MAX = 0.25
+"""Distance of a goal from the origin by that from its effector, below which it may be meant
+relative to the effector [-]."""
+UNIT_RATIO_MAX = 0.02
+"""The same, below which it is rather in another unit [-]."""
+OTHER_NODE_RATIO_MAX = 0.15
+"""Distance of the body from a goal by that of the effector, below which another node is meant."""
+FAR_FROM_TIP = 0.5
+"""Distance of a goal from its effector by the robot's size, from which on these are asked [-]."""
+HELD_FRACTION_MAX = 0.5
+"""Fraction of a body's nodes that are fixed, above which that is a reason [-]."""
+
+
+def misplaced(controller: Any, effector: int, start: np.ndarray, goal: np.ndarray) -> list[str]:
+    """Return reasons why a goal was not reached that lie in the scene, not in the motion.
+
+    Args:
+        controller: The InverseController.
+        effector: Its effector.
+        start: Where that was after the first step [length], shape (3,).
+        goal: Its goal at the end [length], shape (3,).
+    """
+    node = controller.effectors[effector][0].getContext()
+    body, size = body_of(node), body_size(node)
+    if body is None:
+        return []
+    reasons = []
+    distance, from_origin = float(np.linalg.norm(goal - start)), float(np.linalg.norm(goal))
+    x = np.asarray(body.getMechanicalState().rest_position.value)[:, :3]
+    nearest = float(np.linalg.norm(x - goal, axis=1).min(initial=np.inf))
+    if distance > FAR_FROM_TIP * size:
+        if UNIT_RATIO_MAX * distance < from_origin < RELATIVE_RATIO_MAX * distance:
+            reasons.append(
+                f"goal {point(goal)} is {distance:.3g} from where effector '{node.getPathName()}' "
+                f"began, {point(start)}, and {from_origin:.3g} from the origin: is it given "
+                "relative to the effector"
+            )
+        elif nearest < OTHER_NODE_RATIO_MAX * distance:
+            reasons.append(
+                f"goal {point(goal)} is {nearest:.3g} from another part of '{body.getPathName()}', "
+                f"and {distance:.3g} from where effector '{node.getPathName()}' began: is it the "
+                "effector that is meant"
+            )
+    held, of = fixed_nodes(body), len(x)
+    if len(held) > HELD_FRACTION_MAX * of:
+        reasons.append(
+            f"{len(held)} of {of} nodes of '{body.getPathName()}' are fixed: is the clamp too large"
+        )
+    return reasons
 
 
 def goal_warnings(controller: Any) -> list[str]:
