@@ -70,7 +70,7 @@ def misplaced(controller: Any, effector: int, start: np.ndarray, goal: np.ndarra
                 "effector that is meant"
             )
     held, of = fixed_nodes(body), len(x)
-    if len(held) > HELD_FRACTION_MAX * of:
+    if HELD_FRACTION_MAX * of < len(held) < of:  # all of them are warned of at the start
         reasons.append(
             f"{len(held)} of {of} nodes of '{body.getPathName()}' are fixed: is the clamp too large"
         )
