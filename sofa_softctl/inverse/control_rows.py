@@ -12,6 +12,9 @@ import Sofa
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 
+ALIKE_MIN = 0.999
+"""Cosine of the angle between the effects of two actuators, by energy, above which they are one."""
+
 
 class ControlRows:
     """Rows of a controller's actuators and effectors in the scene's constraint system.
@@ -34,6 +37,7 @@ class ControlRows:
         self._nodes = [int(rows[0].indices.value[0]) for rows in effectors]
         self._position = [state.findData("position") for state in self.states]
         self._free = [state.findData("free_position") for state in self.states]
+        self._compared = False
         self._owned = self.system.rows_of([*driven.components, *itertools.chain(*effectors)])
 
     def now(self) -> tuple[np.ndarray, np.ndarray]:
@@ -62,6 +66,9 @@ class ControlRows:
             target: Where each effector shall be [length], shape (n_e, 3).
         """
         W = self.system.compliance(rows, rows[self.a], self.factor)
+        if not self._compared:
+            self._compared = True
+            self._warn_of_pairs(W[self.a])
         delta_free = self.system.delta_free(rows)
         # Effector rows measure from where their node was when SOFA initialised it, which need not
         # be where it starts.
@@ -74,6 +81,18 @@ class ControlRows:
             "delta_e_free": delta_free[self.e],
             "delta_a_free": delta_free[self.a],
         }
+
+    def _warn_of_pairs(self, W: np.ndarray) -> None:
+        """Warn of actuators with the same effect on the whole robot, by W, shape (n_a, n_a)."""
+        size = np.sqrt(np.maximum(W.diagonal(), 0.0))
+        alike = np.triu(W > ALIKE_MIN * np.outer(size, size), 1)  # antagonists are opposite
+        for i, j in np.argwhere(alike & (np.outer(size, size) > 0.0)):
+            Sofa.msg_warning(
+                self._driven.components[j],
+                f"{self._driven.names[j]} and {self._driven.names[i]} do the same to the "
+                f"whole robot (their effects are parallel to {ALIKE_MIN:g}): only the energy term "
+                "chooses between them. Leave one out, or correct where one of them acts.",
+            )
 
     def owners(self, rows: np.ndarray) -> list[str]:
         """Path and class of each component that owns one of these rows."""

@@ -134,9 +134,9 @@ def _swing(drive: Drive) -> str:
         return ""
     lags = range(1, drive.settings.period_max + 1)
     correlations = np.array([np.corrcoef(x[:-lag], x[lag:])[0, 1] for lag in lags])
-    turned = int(np.argmin(correlations))  # half a period
+    turned = int(np.argmax(correlations < 0.0))  # a quarter of a period
     period = turned + 1 + int(np.argmax(correlations[turned:]))
-    if correlations[turned] > 0.0 or correlations[period - 1] < drive.settings.repetition_min:
+    if correlations.min() > 0.0 or correlations[period - 1] < drive.settings.repetition_min:
         return ""
     factor = drive.factor() if drive.is_effort else 1.0
     times = (
