@@ -14,6 +14,8 @@ from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 ALIKE_MIN = 0.999
 """Cosine of the angle between the effects of two actuators, by energy, above which they are one."""
+NO_EFFECT = 1e-9
+"""Effect of an actuator, by that of the strongest, below which it has none [-]."""
 
 
 class ControlRows:
@@ -83,8 +85,14 @@ class ControlRows:
         }
 
     def _warn_of_pairs(self, W: np.ndarray) -> None:
-        """Warn of actuators with the same effect on the whole robot, by W, shape (n_a, n_a)."""
+        """Warn of actuators without an effect, or with the same one, by W, shape (n_a, n_a)."""
         size = np.sqrt(np.maximum(W.diagonal(), 0.0))
+        for i in np.flatnonzero(size <= NO_EFFECT * size.max(initial=0.0)):
+            Sofa.msg_warning(
+                self._driven.components[i],
+                f"{self._driven.names[i]} moves nothing: all that it acts on is fixed. Does it lie "
+                "in the clamp?",
+            )
         alike = np.triu(W > ALIKE_MIN * np.outer(size, size), 1)  # antagonists are opposite
         for i, j in np.argwhere(alike & (np.outer(size, size) > 0.0)):
             Sofa.msg_warning(

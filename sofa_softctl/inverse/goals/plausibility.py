@@ -35,19 +35,23 @@ OTHER_NODE_RATIO_MAX = 0.15
 """Distance of the body from a goal by that of the effector, below which another node is meant."""
 FAR_FROM_TIP = 0.5
 """Distance of a goal from its effector by the robot's size, from which on these are asked [-]."""
+EXCHANGED_RATIO_MAX = 0.5
+"""Distances of two effectors from each other's goals by those from their own, below which the goals
+may be exchanged [-]."""
 HELD_FRACTION_MAX = 0.5
 """Fraction of a body's nodes that are fixed, above which that is a reason [-]."""
 
 
-def misplaced(controller: Any, effector: int, start: np.ndarray, goal: np.ndarray) -> list[str]:
+def misplaced(controller: Any, effector: int, starts: np.ndarray, goals: np.ndarray) -> list[str]:
     """Return reasons why a goal was not reached that lie in the scene, not in the motion.
 
     Args:
         controller: The InverseController.
         effector: Its effector.
-        start: Where that was after the first step [length], shape (3,).
-        goal: Its goal at the end [length], shape (3,).
+        starts: Where the effectors were after the first step [length], shape (n_e, 3).
+        goals: Their goals at the end [length], shape (n_e, 3).
     """
+    start, goal = starts[effector], goals[effector]
     node = controller.effectors[effector][0].getContext()
     body, size = body_of(node), body_size(node)
     if body is None:
@@ -56,7 +60,10 @@ def misplaced(controller: Any, effector: int, start: np.ndarray, goal: np.ndarra
     distance, from_origin = float(np.linalg.norm(goal - start)), float(np.linalg.norm(goal))
     x = np.asarray(body.getMechanicalState().rest_position.value)[:, :3]
     nearest = float(np.linalg.norm(x - goal, axis=1).min(initial=np.inf))
-    if distance > FAR_FROM_TIP * size:
+    unit = far_goal(start, goal, size)
+    if unit is not None:
+        reasons.append(f"effector '{node.getPathName()}' {unit}".rstrip("?"))
+    elif distance > FAR_FROM_TIP * size:
         if UNIT_RATIO_MAX * distance < from_origin < RELATIVE_RATIO_MAX * distance:
             reasons.append(
                 f"goal {point(goal)} is {distance:.3g} from where effector '{node.getPathName()}' "
@@ -69,6 +76,14 @@ def misplaced(controller: Any, effector: int, start: np.ndarray, goal: np.ndarra
                 f"and {distance:.3g} from where effector '{node.getPathName()}' began: is it the "
                 "effector that is meant"
             )
+    apart = np.linalg.norm(starts[:, None] - goals, axis=2)  # effector, goal
+    for other in range(len(starts)):
+        exchanged = apart[effector, other] + apart[other, effector]
+        if exchanged < EXCHANGED_RATIO_MAX * (apart[effector, effector] + apart[other, other]):
+            reasons = [
+                f"effectors {effector} and {other} began {exchanged:.3g} in sum from each other's "
+                "goals, much nearer than from their own: are the goals exchanged"
+            ]
     held, of = fixed_nodes(body), len(x)
     if HELD_FRACTION_MAX * of < len(held) < of:  # all of them are warned of at the start
         reasons.append(

@@ -112,7 +112,7 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     reasons, closest = _reasons(controller, end, float(np.linalg.norm(actual)), unit)
     began = float(np.linalg.norm(tip[0, worst] - goal[0, worst]))
     if end.distance > PROGRESS_MAX * began and counts[worst].all():
-        causes = misplaced(controller, worst, tip[0, worst], goal[-1, worst])
+        causes = misplaced(controller, worst, tip[0], goal[-1])
         reasons, closest = [*causes, *reasons], closest and not causes
     sentence = f"not reached: {outcome}; {'; '.join(reasons)}"
     return GoalSummary(end.tolerance, False, reasons, sentence, closest)

@@ -32,48 +32,62 @@ def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarnin
     """
     warnings: list[StartWarning] = []
     for cable, x in cables:
-        warnings += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
+        warnings += [*_pulled_from_afar(cable, x), *(_to_and_fro(cable, x) or _folds(cable, x))]
     lines = [(cable, line) for cable, x in cables if (line := _line_of(cable, x)) is not None]
     return [*warnings, *_same_lines(lines)]
 
 
-def _to_and_fro(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
-    """A cable that runs back over itself, turns back again and again, or stays at a place."""
+def _to_and_fro(cable: Any, x: np.ndarray) -> list[StartWarning]:
+    """A cable that turns back again and again, or stays at a place."""
     indices = np.asarray(cable.indices.value, dtype=int)
     if len(indices) < 2 or indices.max() >= len(x):
-        return
-    segments = np.diff(x[indices], axis=0)
-    lengths = np.linalg.norm(segments, axis=1)
+        return []
+    lengths, cosines = _pieces(x[indices])
     if (lengths == 0.0).any():
         k = int(np.argmin(lengths))
-        yield StartWarning(
-            cable,
-            f"{at(cable)}: entries {k} and {k + 1} of its 'indices' are points at the same place, "
-            f"{point(x[indices[k]])}. Leave one of them out.",
+        fault = (
+            f"entries {k} and {k + 1} of its 'indices' are points at the same place, "
+            f"{point(x[indices[k]])}. Leave one of them out."
         )
-        return
-    along = segments / lengths[:, None]
-    cosines = np.einsum("ki,ki->k", along[1:], along[:-1])
+        return [StartWarning(cable, f"{at(cable)}: {fault}")]
     turns = int((cosines < REVERSED).sum())
-    if turns > max(2, len(indices) // 4):
-        yield StartWarning(
-            cable,
-            f"{at(cable)}: it turns back on itself at {turns} of its {len(indices)} points. Are "
-            "its 'indices' in the order along the cable?",
-        )
-        return
-    shorter = np.minimum(lengths[1:], lengths[:-1])
-    longer = np.maximum(lengths[1:], lengths[:-1])
+    if turns <= max(2, len(indices) // 4):
+        return []
+    fault = (
+        f"it turns back on itself at {turns} of its {len(indices)} points. Are its 'indices' in "
+        "the order along the cable?"
+    )
+    return [StartWarning(cable, f"{at(cable)}: {fault}")]
+
+
+def _folds(cable: Any, x: np.ndarray) -> list[StartWarning]:
+    """A cable that runs back over itself, on the way from its pull point, too."""
+    line = _line_of(cable, x)
+    if line is None:
+        return []
+    lengths, cosines = _pieces(line)
+    shorter, longer = np.minimum(lengths[1:], lengths[:-1]), np.maximum(lengths[1:], lengths[:-1])
     is_on_line = np.sqrt(np.maximum(1.0 - cosines**2, 0.0)) < FOLD_OFFSET_MAX
-    folds = (cosines < 0.0) & is_on_line & (shorter < FOLD_LENGTH_RATIO_MAX * longer)
-    if folds.any():
-        k = int(np.argmax(folds))
-        yield StartWarning(
+    is_fold = (cosines < 0.0) & is_on_line & (shorter < FOLD_LENGTH_RATIO_MAX * longer)
+    if not is_fold.any():
+        return []
+    k = int(np.argmax(is_fold))
+    return [
+        StartWarning(
             cable,
-            f"{at(cable)}: at entry {k + 1} of its 'indices', {point(x[indices[k + 1]])}, it turns "
-            f"and runs back over itself for {shorter[k]:.3g}. Are its 'indices' in the order along "
-            "the cable?",
+            f"{at(cable)}: at {point(line[k + 1])} it turns and runs back over itself for "
+            f"{shorter[k]:.3g}. Are its 'indices' in the order along the cable, from the pull "
+            "point on?",
         )
+    ]
+
+
+def _pieces(line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return lengths of the pieces of a line, and cosines of the angles between them."""
+    pieces = np.diff(line, axis=0)
+    lengths = np.linalg.norm(pieces, axis=1)
+    along = pieces / np.maximum(lengths, 1e-300)[:, None]
+    return lengths, np.einsum("ki,ki->k", along[1:], along[:-1])
 
 
 def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarning]:

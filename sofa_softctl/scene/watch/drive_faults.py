@@ -29,6 +29,7 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
         )
     yield beyond_material(drive) or _faint(drive) or _runaway(drive) or _swing(drive)
     yield _suction(drive)
+    yield _loose_limit(drive)
 
 
 def unused_drives(drives: Sequence[Drive]) -> str:
@@ -53,11 +54,8 @@ def beyond_material(drive: Drive, ratio: float = 1.0) -> str:
         ratio: Fraction of modulus, or modulus times cross-section, above which it is.
     """
     value = max((drive.value, drive.value_min, drive.value_max), key=abs)
-    is_force = drive.kind.quantity == "force"
-    modulus = stiffness_of(drive.component)
-    area = section_of(drive.component) if is_force else 1.0
-    factor = drive.factor()
-    if not drive.is_effort or not factor or not abs(value) / factor > ratio * modulus * area > 0.0:
+    factor, bearable = drive.factor(), _bearable(drive)
+    if not drive.is_effort or not factor or not abs(value) / factor > ratio * bearable > 0.0:
         return ""
     times = (
         f"SOFA's value is the {drive.kind.quantity} times {factor:g} with this integrator and dt: "
@@ -65,10 +63,10 @@ def beyond_material(drive: Drive, ratio: float = 1.0) -> str:
         if factor != 1.0
         else ""
     )
-    of_area = f" times its cross-section of {area:.3g}" if is_force else ""
+    of_area = " times its cross-section" if drive.kind.quantity == "force" else ""
     return (
         f"{drive.name}: its {drive.kind.quantity} came to {drive.effort_text(value)}, and the "
-        f"modulus of the material{of_area} is {modulus * area:.4g}: no body bears that. {times}Is "
+        f"modulus of the material{of_area} is {bearable:.4g}: no body bears that. {times}Is "
         "it in another unit?"
     )
 
@@ -150,6 +148,26 @@ def _swing(drive: Drive) -> str:
         f"steps at the end. A feedback that is too strong does so, or a motion that dt is too "
         f"large for.{times}"
     )
+
+
+def _loose_limit(drive: Drive) -> str:
+    """Return a sentence if the largest effort of a component is beyond its material, else ''."""
+    name, limit = drive.kind.limits[1], drive.component.findData(drive.kind.limits[1])
+    factor, bearable = drive.factor(), _bearable(drive)
+    effort = float(limit.value) / factor if factor and limit.isSet() else 0.0
+    if not drive.settings.unlimited_ratio * bearable > effort > bearable:
+        return ""
+    times = f", which is SOFA's multiplier, {factor:g} times it," if factor != 1.0 else ""
+    return (
+        f"{drive.name}: {name}={float(limit.value):g}{times} allows a {drive.kind.quantity} of "
+        f"{effort:.4g}, more than its material bears ({bearable:.4g}): it limits nothing."
+    )
+
+
+def _bearable(drive: Drive) -> float:
+    """Return Young's modulus, or for a force that times the cross-section; 0 without a modulus."""
+    area = section_of(drive.component) if drive.kind.quantity == "force" else 1.0
+    return stiffness_of(drive.component) * area
 
 
 def _suction(drive: Drive) -> str:

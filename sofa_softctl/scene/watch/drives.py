@@ -68,6 +68,8 @@ class DriveSettings:
     """Swing by the largest value, from which on it counts [-]."""
     repetition_min: float = 0.9
     """Correlation of a swing with itself a period later [-]."""
+    unlimited_ratio: float = 100.0
+    """Limit of an effort by what the material bears, from which on none is meant [-]."""
     levels_min: int = 5
     """Values within a swing; a valve that opens and shuts has two [-]."""
 
