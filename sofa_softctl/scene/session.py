@@ -127,7 +127,7 @@ class Session:
                 f"createScene of '{self.name}' never reads its parameter '{name}', so that "
                 f"{name}={self.parameters[name]} changes nothing.",
             )
-        unadded = unadded_controllers(self.root, self._made)
+        unadded = unadded_controllers(self.root, self._create, self._made)
         self._made = []
         for component, text in (*unadded, *implausible(self.root, self.units)):
             Sofa.msg_warning(component, text)
