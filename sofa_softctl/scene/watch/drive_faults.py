@@ -20,6 +20,9 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
     """
     if not drive.steps:
         return
+    if not drive.kind.displacement:
+        yield beyond_material(drive) or _swing(drive)
+        return
     yield drive.shortfall(tolerance)
     for limit, steps in drive.cut.items():
         value = float(drive.component.findData(limit).value)

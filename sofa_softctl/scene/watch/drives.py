@@ -38,6 +38,10 @@ class DriveKind(NamedTuple):
     """Effort by that of the material, below which nobody sees what it does [-]."""
 
 
+PRESSURE_FIELD = DriveKind(
+    "SurfacePressureForceField", "pressure", "", "", "", ("", "", "", ""), np.inf, 0.0
+)
+"""Forces of a pressure, which they take as it is; they measure no growth and have no limits."""
 DRIVE_KINDS = (
     DriveKind(
         "Cable", "force", "displacement", "length", "cableInitialLength",
@@ -109,7 +113,9 @@ class Drive:
     @property
     def is_effort(self) -> bool:
         """Return True if its value is an effort."""
-        return bool(self.component.valueType.value != self.kind.displacement)
+        return not self.kind.displacement or bool(
+            self.component.valueType.value != self.kind.displacement
+        )
 
     @property
     def measured(self) -> float:
@@ -119,19 +125,24 @@ class Drive:
     @property
     def value(self) -> float:
         """Present value; NaN if there is none."""
-        values, index = np.ravel(self.component.value.value), int(self.component.valueIndex.value)
+        data = self.component.findData("valueIndex")
+        values, index = np.ravel(self._data.value), 0 if data is None else int(data.value)
         return float(values[index]) if 0 <= index < len(values) else np.nan
+
+    @property
+    def _data(self) -> Any:
+        return self.component.findData("value" if self.kind.displacement else self.kind.quantity)
 
     def step(self) -> None:
         """Note the value of a step."""
-        data, value = self.component.value, self.value
+        data, value = self._data, self.value
         self.rising_steps += bool(self.recent) and abs(value) > abs(self.recent[-1])
         self.set_steps += data.getCounter() != self.counter
         self.counter = data.getCounter()
         self.recent.append(value)
         self.value_min, self.value_max = min(self.value_min, value), max(self.value_max, value)
         self.steps += 1
-        if self.is_effort and (limit := self._cutting_limit(value)):
+        if self.is_effort and self.kind.displacement and (limit := self._cutting_limit(value)):
             self.cut[limit] = self.cut.get(limit, 0) + 1
 
     def _cutting_limit(self, value: float) -> str:
@@ -167,6 +178,8 @@ class Drive:
 
     def factor(self) -> float:
         """Return SOFA's multiplier of one unit of effort, 0 if nothing moves what it acts on."""
+        if not self.kind.displacement:
+            return 1.0
         try:
             return effort_factor(self.root, self.component)
         except SceneError:
@@ -180,12 +193,14 @@ class Drive:
 
 def drives_of(root: Any, units: Units | None) -> list[Drive]:
     """Watches on what imposes an effort or displacement; inverse control judges its own."""
-    driven = driven_components(root)
-    return [
-        Drive(entry, kind, root, units, counter=entry.value.getCounter())
-        for entry in objects_of(root)
-        for kind in DRIVE_KINDS
-        if entry.getClassName().startswith(kind.prefix)
-        and all(map(entry.findData, ("value", "valueType", kind.displacement, kind.at_rest)))
-        and entry not in driven
-    ]
+    driven, drives = driven_components(root), []
+    for entry in objects_of(root):
+        if entry.getClassName() == PRESSURE_FIELD.prefix:
+            drives.append(Drive(entry, PRESSURE_FIELD, root, units))
+        for kind in DRIVE_KINDS:
+            names = ("value", "valueType", kind.displacement, kind.at_rest)
+            if entry.getClassName().startswith(kind.prefix) and all(map(entry.findData, names)):
+                if entry not in driven:
+                    counter = entry.value.getCounter()
+                    drives.append(Drive(entry, kind, root, units, counter=counter))
+    return drives
