@@ -78,13 +78,17 @@ def parameters(texts: list[str] | None, option: str = "--set") -> dict[str, str]
     """Names and values of --set, or of another option of its kind.
 
     Raises:
-        UsageError: One is not NAME=VALUE.
+        UsageError: One is not NAME=VALUE, or a name is there twice.
     """
-    found = {}
+    found: dict[str, str] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"{option} needs NAME=VALUE, got '{text}'.")
+        if name in found:
+            raise UsageError(
+                f"{option} {name} is given twice, as '{found[name]}' and '{value}': give it once."
+            )
         found[name] = value
     return found
 

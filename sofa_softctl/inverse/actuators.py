@@ -83,10 +83,30 @@ class Actuators:
         self.changes = np.array([kind is None for kind in self.kinds])
         """Which efforts are changes in one step, as of a Young's modulus."""
         self._first = [None if k is None else np.array(c.value.value) for c, k in self._both()]
+        self._seen: list[Any] = [0 if value is None else value for value in self._first]
+        self._step = -1.0
+        self._told: list[Any] = []
         self._data = {
             name: [_data(entry, getattr(kind, name, "")) for entry, kind in self._both()]
             for name in LIMITS
         }
+
+    def newly_set(self, step: float) -> list[Any]:
+        """Return components whose value somebody else has set, the first time it happens.
+
+        Args:
+            step: Number of the step, as time by dt: a snapshot that returns sets values, too.
+        """
+        values = [np.array(entry.value.value if kind else 0) for entry, kind in self._both()]
+        new = [
+            entry
+            for entry, now, before in zip(self.components, values, self._seen, strict=False)
+            if not np.array_equal(now, before) and entry not in self._told
+        ]
+        new = new if abs(step - self._step - 1.0) < 0.01 else []
+        self._seen, self._step = values, step
+        self._told += new
+        return new
 
     def _both(self) -> list[tuple[Any, ActuatorType | None]]:
         return list(zip(self.components, self.kinds, strict=True))
@@ -150,12 +170,14 @@ class Actuators:
         for (entry, kind), value in zip(self._both(), multiplier, strict=True):
             if kind is not None:
                 entry.value.value = [value]
+        self._seen = []
 
     def release(self) -> None:
         """Restore the values of the scene."""
         for entry, first in zip(self.components, self._first, strict=True):
             if first is not None:
                 entry.value.value = first
+        self._seen = []
 
 
 def _kind(component: Any) -> ActuatorType | None:

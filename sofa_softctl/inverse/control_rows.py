@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import Sofa
 
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.scene.constraints.system import ComplianceSystem
+
+ALIKE_MIN = 0.999
+"""Cosine of the angle between the effects of two actuators, by energy, above which they are one."""
+NO_EFFECT = 1e-9
+"""Effect of an actuator, by that of the strongest, below which it has none [-]."""
 
 
 class ControlRows:
@@ -22,6 +28,7 @@ class ControlRows:
     """
 
     def __init__(self, root: Any, driven: Actuators, effectors: Sequence[Sequence[Any]]) -> None:
+        self._root, self._driven = root, driven
         self.system = ComplianceSystem(root)
         self.factor = np.array([self.system.effort_factor(each) for each in driven.components])
         """Multiplier of one unit of effort of each actuator, shape (n_a,)."""
@@ -32,10 +39,18 @@ class ControlRows:
         self._nodes = [int(rows[0].indices.value[0]) for rows in effectors]
         self._position = [state.findData("position") for state in self.states]
         self._free = [state.findData("free_position") for state in self.states]
+        self._compared = False
         self._owned = self.system.rows_of([*driven.components, *itertools.chain(*effectors)])
 
     def now(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows of actuators and effectors in this step, and all other rows."""
+        for component in self._driven.newly_set(self._root.time.value / self._root.dt.value):
+            Sofa.msg_warning(
+                component,
+                f"'value' of {component.getPathName()} was set, but the InverseController that "
+                "drives it computes its effort: what is set has no effect. Leave it out of "
+                "'actuators', or do not set it.",
+            )
         return self._owned.now()
 
     def tip(self) -> np.ndarray:
@@ -53,6 +68,9 @@ class ControlRows:
             target: Where each effector shall be [length], shape (n_e, 3).
         """
         W = self.system.compliance(rows, rows[self.a], self.factor)
+        if not self._compared:
+            self._compared = True
+            self._warn_of_pairs(W[self.a])
         delta_free = self.system.delta_free(rows)
         # Effector rows measure from where their node was when SOFA initialised it, which need not
         # be where it starts.
@@ -65,6 +83,24 @@ class ControlRows:
             "delta_e_free": delta_free[self.e],
             "delta_a_free": delta_free[self.a],
         }
+
+    def _warn_of_pairs(self, W: np.ndarray) -> None:
+        """Warn of actuators without an effect, or with the same one, by W, shape (n_a, n_a)."""
+        size = np.sqrt(np.maximum(W.diagonal(), 0.0))
+        for i in np.flatnonzero(size <= NO_EFFECT * size.max(initial=0.0)):
+            Sofa.msg_warning(
+                self._driven.components[i],
+                f"{self._driven.names[i]} moves nothing: all that it acts on is fixed. Does it lie "
+                "in the clamp?",
+            )
+        alike = np.triu(W > ALIKE_MIN * np.outer(size, size), 1)  # antagonists are opposite
+        for i, j in np.argwhere(alike & (np.outer(size, size) > 0.0)):
+            Sofa.msg_warning(
+                self._driven.components[j],
+                f"{self._driven.names[j]} and {self._driven.names[i]} do the same to the "
+                f"whole robot (their effects are parallel to {ALIKE_MIN:g}): only the energy term "
+                "chooses between them. Leave one out, or correct where one of them acts.",
+            )
 
     def owners(self, rows: np.ndarray) -> list[str]:
         """Path and class of each component that owns one of these rows."""

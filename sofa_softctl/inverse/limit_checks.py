@@ -11,8 +11,9 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.actuators import Actuators
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.actuator_quantities import quantities_of
-from sofa_softctl.scene.body import body_of, body_size
+from sofa_softctl.scene.body import body_size, stiffness_of
 from sofa_softctl.scene.constraints.system import ComplianceSystem
+from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 
 STRENGTH_RATIO_MAX = 1000.0
 """Largest effort by that which doubles the body's length, above which a limit limits nothing."""
@@ -63,7 +64,25 @@ def limit_warnings(controller: Any) -> list[str]:
         *_multipliers(controller, factor),
         *_pushing(controller, factor),
         *_beyond_material(controller),
+        *_driven_twice(controller),
     ]
+
+
+def _driven_twice(controller: Any) -> list[str]:
+    """Actuators that an inverse controller before this one drives, too."""
+    texts = []
+    for entry in objects_of(controller.root):
+        driven = attributes_of(entry).get("driven")
+        if entry.getPathName() == controller.getPathName():
+            break
+        paths = [component.getPathName() for component in getattr(driven, "components", ())]
+        twice = [c.getPathName() for c in controller.driven.components if c.getPathName() in paths]
+        if twice:
+            texts.append(
+                f"{', '.join(twice)} is driven by '{entry.getPathName()}', too: of two efforts in "
+                "a step only the last acts. Leave it out of one of them."
+            )
+    return texts
 
 
 def _beyond_material(controller: Any) -> list[str]:
@@ -73,7 +92,7 @@ def _beyond_material(controller: Any) -> list[str]:
     for component, kind, name, limit in zip(
         controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
     ):
-        stiffness = _stiffness(component) * STRENGTH_RATIO_MAX
+        stiffness = stiffness_of(component) * STRENGTH_RATIO_MAX
         if kind is None or not stiffness or not math.isfinite(limit):
             continue
         size = body_size(component.getContext())
@@ -86,13 +105,6 @@ def _beyond_material(controller: Any) -> list[str]:
                 "modulus. Is it in another unit?"
             )
     return texts
-
-
-def _stiffness(component: Any) -> float:
-    """Return the largest Young's modulus of the body of a component [pressure], 0 without one."""
-    body = body_of(component.getContext())
-    fields = [] if body is None else [e for e in body.objects if e.findData("youngModulus")]
-    return max((float(np.max(e.youngModulus.value, initial=0.0)) for e in fields), default=0.0)
 
 
 def _limit(controller: Any, name: str, i: int, factor: float) -> Source:

@@ -117,7 +117,7 @@ def row_weights(controller: Any, weight: Any, effectors: int) -> np.ndarray:
         SceneError: it has another shape, or is negative or infinite.
     """
     found = options.as_floats(weight)
-    shapes = ((), (1,), (effectors,), (effectors, 3))
+    shapes = ((), (effectors,), (effectors, 3))
     if found is None or found.shape not in shapes or not ((found >= 0) & np.isfinite(found)).all():
         expected = (
             f"finite numbers >= 0: one, or shape ({effectors},) by effector, or ({effectors}, 3) "

@@ -76,3 +76,17 @@ def cable_components(nodes: list[Any]) -> list[Any]:
         if entry.getClassName().startswith("Cable")
         and all(map(entry.findData, ("indices", "pullPoint", "hasPullPoint")))
     ]
+
+
+def stiffness_of(component: Any) -> float:
+    """Return the largest Young's modulus of the body of a component [pressure], 0 without one."""
+    body = body_of(component.getContext())
+    fields = [] if body is None else [e for e in body.objects if e.findData("youngModulus")]
+    return max((float(np.max(e.youngModulus.value, initial=0.0)) for e in fields), default=0.0)
+
+
+def section_of(component: Any) -> float:
+    """Return the mean cross-section of the body of a component [length^2], of its box at most."""
+    body = body_of(component.getContext())
+    sides = np.sort(np.ptp(box_of(body), axis=0)) if body is not None else np.zeros(3)
+    return float(sides[0] * sides[1])

@@ -15,14 +15,7 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
-from sofa_softctl.scene.watched_actuators import (
-    PushingCable,
-    WatchedSolver,
-    attributes_of,
-    drive_of,
-    objects_of,
-    undriven_cables,
-)
+from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
 
 
@@ -47,6 +40,8 @@ class ConditionSettings:
     """Pushing force of a cable, by its largest force so far, from which on it counts [-]."""
     travel_max: float = 0.5
     """Motion in a step by the size of a body, above which it passes other bodies unseen [-]."""
+    diverging_effort_min: float = 0.1
+    """Effort by what the material bears, from which on it is named when a run diverges [-]."""
     distance_max: float = 10.0
     """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
 
@@ -125,17 +120,8 @@ class Condition:
     def restart(self, time: float) -> None:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
-        self._drives = [drive for entry in objects_of(self._root) if (drive := drive_of(entry))]
-        self._cables = [PushingCable(cable) for cable in undriven_cables(self._root)]
-        entries = list(objects_of(self._root))
-        # An inverse controller solves the constraints itself.
-        is_inverse = any("driven" in attributes_of(entry) for entry in entries)
         size = min((watched.size for watched in self._start), default=0.0)
-        self._solvers = [
-            WatchedSolver(entry, self._settings.visible_error_min * size)
-            for entry in entries
-            if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
-        ]
+        self.watched = Watched(self._root, self._units, self._settings, size)
         self._steps = 0
 
     def step(self, time: float) -> None:
@@ -145,13 +131,8 @@ class Condition:
             DivergedError: See `check`.
         """
         self._steps += 1
-        for drive in self._drives:
-            drive.step()
-        for cable in self._cables:
-            cable.step(time, self._settings.pushing_ratio_min)
+        self.watched.step(self._steps, time)
         if self._steps % self._settings.steps_between_checks == 0:
-            for solver in self._solvers:
-                solver.check(self._settings.solver_error_max)
             self.check(time)
 
     def check(self, time: float) -> None:
@@ -181,15 +162,9 @@ class Condition:
 
     def findings(self) -> list[Finding]:
         """Return what is wrong with bodies, imposed displacements and cables so far."""
-        tolerance = self._settings.displacement_tolerance
-        texts = [
-            *(text for drive in self._drives for text in drive.texts(tolerance)),
-            *(cable.text(self._root, self._units) for cable in self._cables),
-            *(solver.text() for solver in self._solvers),
-        ]
         return [
             *(finding for watched in self._bodies for finding in self._findings(watched)),
-            *(Finding(text, False) for text in texts if text),
+            *(Finding(text, False) for text in self.watched.texts()),
         ]
 
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:

@@ -104,6 +104,16 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
             "onKeypressedEvent(self, event).",
         )
 
+    def cleanup(self) -> None:
+        """Warn of keys whose time never came."""
+        if left := self.keys[self.pressed :]:
+            Sofa.msg_warning(
+                self,
+                f"{len(left)} of {len(self.keys)} keys were never pressed: the run ended at "
+                f"t = {float(self.root.time.value):.4g}, before t = {left[0].time:g}. Run longer, "
+                "or press them earlier.",
+            )
+
     def reset(self) -> None:
         """From the first key again."""
         self.pressed = 0

@@ -148,7 +148,7 @@ def numbers(
         SceneError: there are more or fewer, or one is not allowed.
     """
     found = as_floats(value)
-    if found is None or found.shape not in ((), (1,), (count,)) or not allowed.holds(found).all():
+    if found is None or found.shape not in ((), (count,)) or not allowed.holds(found).all():
         one = f"a number {allowed.words}".strip()
         several = f"each of the {count} {of}s" if count > 1 else f"the only {of}"
         wrong(controller, option, f"{one}, one for all or one for {several}", value)

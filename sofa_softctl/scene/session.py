@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
-from sofa_softctl.errors import RecordError, SceneError, SoftctlError
+from sofa_softctl.errors import DivergedError, RecordError, SceneError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
+from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
@@ -23,7 +24,7 @@ from sofa_softctl.scene.cleanup import clean_up, is_interrupt
 from sofa_softctl.scene.condition import Condition
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
-from sofa_softctl.scene.plausibility.names import unread_parameters
+from sofa_softctl.scene.plausibility.names import unadded_controllers, unread_parameters
 from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
@@ -110,7 +111,8 @@ class Session:
         self._create = create
         self.duration = None if file is None else file.duration
         self.units = None if file is None else file.units
-        self.root = build_scene(create, self.parameters)
+        with noted_controllers() as self._made:
+            self.root = build_scene(create, self.parameters)
 
     def _start(self) -> None:
         """Initialise the graph, and warn of what is implausible."""
@@ -125,7 +127,9 @@ class Session:
                 f"createScene of '{self.name}' never reads its parameter '{name}', so that "
                 f"{name}={self.parameters[name]} changes nothing.",
             )
-        for component, text in implausible(self.root, self.units):
+        unadded = unadded_controllers(self.root, self._create, self._made)
+        self._made = []
+        for component, text in (*unadded, *implausible(self.root, self.units)):
             Sofa.msg_warning(component, text)
         from sofa_softctl.scene.controller import SceneController  # it imports Sofa
 
@@ -168,6 +172,8 @@ class Session:
             self._animate(self.dt)
             self.condition.step(self.time)
         except Exception as error:
+            if isinstance(error, DivergedError) and (cause := self.condition.watched.cause()):
+                error.args = (f"{error} {cause}",)
             number, end = self.step_count + 1, start + self.dt
             error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
             self._fail_recording(error)

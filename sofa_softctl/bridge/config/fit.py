@@ -15,10 +15,13 @@ from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
 from sofa_softctl.bridge.quantities import from_scene
 from sofa_softctl.errors import ConfigError
+from sofa_softctl.scene.body import box_size
 from sofa_softctl.units import Units
 
 TOLERANCE = 1e-9
 """Relative difference of limits that rounding may make."""
+UNIT_RATIO_MIN = 50.0
+"""A robot's limit by the scene's, above which it is in another unit [-]."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,11 @@ def _match(
     low, high = (limit * factor for limit in of_scene.limits(quantity))
     source = "effort" if quantity == of_scene.effort else "displacement"
     found.matches.append(Match(actuator, number, source, factor, low, high))
+    pulls_only = (
+        quantity == "length" == of_scene.displacement and of_scene.limits("force")[0] >= 0.0
+    )
+    if low == -math.inf and pulls_only and actuator.position_min < 0.0:
+        low = actuator.position_min  # it yields to the body's motion, for which that is meant
     _compare_limits(found, actuator, low, high)
     change = of_scene.step(quantity) * factor
     if math.isfinite(change):
@@ -183,6 +191,13 @@ def _compare_limits(found: Fit, actuator: ActuatorConfig, low: float, high: floa
             "robot. Change one of them."
         )
         return
+    if greatest > UNIT_RATIO_MIN * high > 0.0:
+        found.warn(
+            actuator.name,
+            f"the robot's limits, {least:g} to {greatest:g} {unit}, are {greatest / high:.3g} "
+            f"times those of the scene, {limits_text(low, high, unit)}: they stop nothing. Are "
+            f"they in {unit}?",
+        )
     slack = TOLERANCE * (greatest - least)
     if low < least - slack or high > greatest + slack:
         found.warn(
@@ -234,6 +249,15 @@ def fit_scene(robot: RobotConfig, session: Any, *, steps: int = 20) -> tuple[Fit
         How it fits, and the real-time factor: seconds of the scene in a second; NaN: not measured.
     """
     found = fit(robot, actuators_of(session.root), session.units, session.dt)
+    size = box_size(session.root)
+    for match in found.matches:
+        actuator, far = match.actuator, UNIT_RATIO_MIN * size * match.factor
+        if actuator.quantity == "length" and match.high == math.inf and actuator.position_max > far:
+            found.warn(
+                actuator.name,
+                f"it may move to {actuator.position_max:g} {actuator.unit}, and the scene is "
+                f"{size * match.factor:.3g} {actuator.unit} long: is that the unit of its limits?",
+            )
     if not steps or found.errors:
         return found, math.nan
     session.step(2)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.inverse.goals.function import has_state
-from sofa_softctl.scene.body import body_size
+from sofa_softctl.scene.body import body_of, body_size
+from sofa_softctl.scene.plausibility.bodies import point
 from sofa_softctl.scene.plausibility.goals import FAR, far_goal
+from sofa_softctl.scene.plausibility.holding import fixed_nodes
 
 LED = 20.0
 """With a `goal_distance`, goals may be so many times `FAR` away: the robot travels."""
@@ -22,6 +24,72 @@ AT_GOAL, LEFT_OUT = 1e-3, 0.05
 lies along the wrong ones [-]."""
 STEPS = 10
 """A period of a goal has at least so many steps."""
+
+
+RELATIVE_RATIO_MAX = 0.25
+"""Distance of a goal from the origin by that from its effector, below which it may be meant
+relative to the effector [-]."""
+UNIT_RATIO_MAX = 0.02
+"""The same, below which it is rather in another unit [-]."""
+OTHER_NODE_RATIO_MAX = 0.15
+"""Distance of the body from a goal by that of the effector, below which another node is meant."""
+FAR_FROM_TIP = 0.5
+"""Distance of a goal from its effector by the robot's size, from which on these are asked [-]."""
+EXCHANGED_RATIO_MAX = 0.5
+"""Distances of two effectors from each other's goals by those from their own, below which the goals
+may be exchanged [-]."""
+HELD_FRACTION_MAX = 0.5
+"""Fraction of a body's nodes that are fixed, above which that is a reason [-]."""
+
+
+def misplaced(controller: Any, effector: int, starts: np.ndarray, goals: np.ndarray) -> list[str]:
+    """Return reasons why a goal was not reached that lie in the scene, not in the motion.
+
+    Args:
+        controller: The InverseController.
+        effector: Its effector.
+        starts: Where the effectors were after the first step [length], shape (n_e, 3).
+        goals: Their goals at the end [length], shape (n_e, 3).
+    """
+    start, goal = starts[effector], goals[effector]
+    node = controller.effectors[effector][0].getContext()
+    body, size = body_of(node), body_size(node)
+    if body is None:
+        return []
+    reasons = []
+    distance, from_origin = float(np.linalg.norm(goal - start)), float(np.linalg.norm(goal))
+    x = np.asarray(body.getMechanicalState().rest_position.value)[:, :3]
+    nearest = float(np.linalg.norm(x - goal, axis=1).min(initial=np.inf))
+    unit = far_goal(start, goal, size)
+    if unit is not None:
+        reasons.append(f"effector '{node.getPathName()}' {unit}".rstrip("?"))
+    elif distance > FAR_FROM_TIP * size:
+        if UNIT_RATIO_MAX * distance < from_origin < RELATIVE_RATIO_MAX * distance:
+            reasons.append(
+                f"goal {point(goal)} is {distance:.3g} from where effector '{node.getPathName()}' "
+                f"began, {point(start)}, and {from_origin:.3g} from the origin: is it given "
+                "relative to the effector"
+            )
+        elif nearest < OTHER_NODE_RATIO_MAX * distance:
+            reasons.append(
+                f"goal {point(goal)} is {nearest:.3g} from another part of '{body.getPathName()}', "
+                f"and {distance:.3g} from where effector '{node.getPathName()}' began: is it the "
+                "effector that is meant"
+            )
+    apart = np.linalg.norm(starts[:, None] - goals, axis=2)  # effector, goal
+    for other in range(len(starts)):
+        exchanged = apart[effector, other] + apart[other, effector]
+        if exchanged < EXCHANGED_RATIO_MAX * (apart[effector, effector] + apart[other, other]):
+            reasons = [
+                f"effectors {effector} and {other} began {exchanged:.3g} in sum from each other's "
+                "goals, much nearer than from their own: are the goals exchanged"
+            ]
+    held, of = fixed_nodes(body), len(x)
+    if HELD_FRACTION_MAX * of < len(held) < of:  # all of them are warned of at the start
+        reasons.append(
+            f"{len(held)} of {of} nodes of '{body.getPathName()}' are fixed: is the clamp too large"
+        )
+    return reasons
 
 
 def goal_warnings(controller: Any) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.inverse.goals.plausibility import misplaced
 from sofa_softctl.inverse.goals.shortfall import Shortfall, shortfall
 from sofa_softctl.scene.report import History
 from sofa_softctl.status import Status, Verdict
@@ -19,6 +20,8 @@ WINDOW = 10
 """Steps at the end of a run from which motion is judged."""
 AT_REST = 0.05
 """Motion of goal or effector in a step, as a fraction of the tolerance, that counts as none."""
+PROGRESS_MAX = 0.25
+"""Distance to a goal at the end by that at the start, above which the scene itself is doubted."""
 SHARE = 0.2
 """A cause is named if this fraction of the error is its."""
 
@@ -107,6 +110,10 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
         return GoalSummary(end.tolerance, True, [], f"reached: {outcome}")
     actual = controller.weight.reshape(-1, 3) * (tip[-1] - goal[-1])
     reasons, closest = _reasons(controller, end, float(np.linalg.norm(actual)), unit)
+    began = float(np.linalg.norm(tip[0, worst] - goal[0, worst]))
+    if end.distance > PROGRESS_MAX * began and counts[worst].all():
+        causes = misplaced(controller, worst, tip[0], goal[-1])
+        reasons, closest = [*causes, *reasons], closest and not causes
     sentence = f"not reached: {outcome}; {'; '.join(reasons)}"
     return GoalSummary(end.tolerance, False, reasons, sentence, closest)
 

@@ -1,8 +1,10 @@
-"""Values that are set after the start: where nothing follows them, it is warned of, once."""
+"""Values set after the start, which nothing follows or two controllers set: warned of, once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import Line, describe
@@ -12,6 +14,36 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.data.data import Data
 
 
+CONFLICT_STEPS_MIN = 3
+"""Steps in which two controllers set a Data, from which on it is warned of [-]."""
+
+
+class Handling:
+    """Controller whose method runs now, in any scene."""
+
+    controller: Any = None
+    event: str = ""
+    read: ClassVar[set[Data]] = set()
+    """Data whose value was read within it."""
+
+    def __init__(self, controller: Any, event: str) -> None:
+        read: set[Data] = set()
+        self._new = (controller, event, read)
+
+    @staticmethod
+    def note_read(data: Data) -> None:
+        """A script reads it."""
+        if Handling.controller is not None:
+            Handling.read.add(data)
+
+    def __enter__(self) -> None:
+        self._old = (Handling.controller, Handling.event, Handling.read)
+        Handling.controller, Handling.event, Handling.read = self._new
+
+    def __exit__(self, *exception: object) -> None:
+        Handling.controller, Handling.event, Handling.read = self._old
+
+
 class LateChanges:
     """Of one graph: what was set since the last step."""
 
@@ -19,6 +51,10 @@ class LateChanges:
         self._stale: dict[Data, Line | None] = {}
         self._lists: dict[Data, None] = {}
         self._told: set[Data] = set()
+        self.setters: dict[Data, tuple[Any, str]] = {}
+        """Controllers that set Data in the present step, each with its event."""
+        self._conflicts: dict[Data, tuple[int, Any, Any]] = {}
+        """Steps in which a second controller set a Data, with both."""
 
     def note_stale(self, data: Data, where: Line | None) -> None:
         """A script set it, and its component goes on with the old value until `reinit`, or on."""
@@ -30,6 +66,19 @@ class LateChanges:
         if data not in self._told:
             self._lists[data] = None
 
+    def note_setter(self, data: Data, value: Any) -> None:
+        """A controller sets it: what another one set in the same event is lost if nobody read it.
+
+        One that reads the value may add to it, or limit it.
+        """
+        last, event = self.setters.get(data, (None, ""))
+        controller = Handling.controller
+        if last is not None and last is not controller and event == Handling.event:
+            if data not in Handling.read and not np.array_equal(data.get(), value):
+                steps = self._conflicts.get(data, (0, None, None))[0]
+                self._conflicts[data] = (steps + 1, last, controller)
+        self.setters[data] = (controller, Handling.event)
+
     def forget(self, owner: Component, *, everything: bool) -> None:
         """The component took over what `reinit` reads, or everything."""
         for data in [data for data in self._stale if data.owner is owner]:
@@ -38,6 +87,18 @@ class LateChanges:
 
     def warn(self) -> None:
         """Warn of what is not taken over, and of lengths that do not fit, after a step."""
+        if self.setters:
+            self.setters = {}
+        for data, (steps, first, second) in self._conflicts.items():
+            if steps == CONFLICT_STEPS_MIN and data not in self._told:
+                self._told.add(data)
+                message.warning(
+                    data.owner,
+                    f"'{data.getName()}' of {data.owner.describe()} is set by "
+                    f"{first.getClassName()} '{first.getPathName()}', and in the same event by "
+                    f"{second.getClassName()} '{second.getPathName()}', which does not read it: "
+                    "only the last counts. Set it in one controller.",
+                )
         if not self._stale and not self._lists:
             return
         for data in self._lists:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from sofa_softctl.runtime.core import attributes
@@ -9,7 +11,18 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.core.late_changes import Handling
 from sofa_softctl.runtime.helper.source_line import Line
+
+
+@contextmanager
+def noted_controllers() -> Iterator[list[Controller]]:
+    """Within it, controllers that are made come into the list that it gives."""
+    before, Controller.made = Controller.made, []
+    try:
+        yield Controller.made
+    finally:
+        Controller.made = before
 
 
 class Scripted(Component):
@@ -45,6 +58,17 @@ class Controller(Scripted):
     stepping: ClassVar[bool] = False
     """Whether a step is made now, of any scene."""
 
+    made: ClassVar[list[Controller] | None] = None
+    """Those that a scene makes while it is loaded; None if nobody asks."""
+
+    def __new__(cls, *args: Any, **values: Any) -> Any:
+        """Note it: one that nobody adds to a node gets no event."""
+        del args, values
+        controller = super().__new__(cls)
+        if Controller.made is not None:
+            Controller.made.append(controller)
+        return controller
+
     def _remember_attributes(self) -> None:
         """Make the present attributes those to which `reset` returns."""
         if not attributes.holds_own_state(self, "reset"):
@@ -71,12 +95,13 @@ class Controller(Scripted):
         own = self.__dict__.get(event.handler)
         method = getattr(type(self), event.handler, None)
         try:
-            if callable(own):
-                own(event)
-            elif callable(method):
-                method(self, event)
-            else:
-                self.onEvent(event)
+            with Handling(self, event.handler):
+                if callable(own):
+                    own(event)
+                elif callable(method):
+                    method(self, event)
+                else:
+                    self.onEvent(event)
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:  # raised within the method

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
 from sofa_softctl.scene.sofa.animate import controllers_of
 
@@ -38,17 +38,24 @@ def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
     return found
 
 
+def fixed_nodes(node: Any) -> set[int]:
+    """Numbers of the nodes that components of a node fix."""
+    fixed: set[int] = set()
+    for entry in node.objects:
+        if entry.getClassName() in FIXED:
+            every = entry.findData("fixAll")
+            whole = every is not None and every.value
+            count = len(own_state(node).position.value)
+            fixed |= set(range(count) if whole else map(int, entry.indices.value))
+    return fixed
+
+
 def _everywhere(body: Body) -> list[StartWarning]:
     if not body.elastic:
         return []
-    fixed: set[int] = set()
-    last = None
-    for entry in body.node.objects:
-        if entry.getClassName() in FIXED:
-            last = entry
-            every = entry.findData("fixAll")
-            whole = every is not None and every.value
-            fixed |= set(range(body.count) if whole else map(int, entry.indices.value))
+    fixed = fixed_nodes(body.node)
+    fixing = [entry for entry in body.node.objects if entry.getClassName() in FIXED]
+    last = fixing[-1] if fixing else None
     if last is not None and not fixed:
         return [
             StartWarning(

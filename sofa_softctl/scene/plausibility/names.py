@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from sofa_softctl._internal.suggestions import nearest
@@ -56,6 +57,40 @@ def unread_parameters(create: Callable[..., Any], names: Iterable[str]) -> list[
             read.update(value if isinstance(value, tuple) else [value])
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return [name for name in names if name in own and name not in read]
+
+
+def unadded_controllers(
+    root: Any, create: Callable[..., Any], made: Iterable[Any]
+) -> list[StartWarning]:
+    """Warn of controllers that a scene made and added to no node, so that they get no event.
+
+    Args:
+        root: Root of the scene.
+        create: Its createScene: classes of libraries elsewhere are their own matter.
+        made: Controllers that were made meanwhile.
+    """
+    plain = find_backend().Sofa.Core.Controller
+    folder = Path(getattr(inspect.unwrap(create), "__globals__", {}).get("__file__", ".")).parent
+    return [
+        StartWarning(
+            root,
+            f"createScene makes a {type(controller).__name__} and adds it to no node, so that none "
+            "of its methods is ever called. Add it: "
+            f"root.addObject({type(controller).__name__}(...)).",
+        )
+        for controller in made
+        if getattr(controller, "_context", None) is None
+        and (hasattr(controller, "made_at") or _is_within(type(controller), folder))
+        and any(
+            getattr(type(controller), n, None) is not getattr(plain, n, None) for n in _HANDLERS
+        )
+    ]
+
+
+def _is_within(kind: type, folder: Path) -> bool:
+    """Return True if a class is of a file in a folder or below."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is None or Path(file).resolve().is_relative_to(folder.resolve())
 
 
 def hears_keys(controller: Any) -> bool:

@@ -15,9 +15,8 @@ from sofa_softctl.runtime.mesh.skin import Skin, measured, skin_of
 from sofa_softctl.scene.body import body_size, cable_components, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
+from sofa_softctl.scene.plausibility.cables import cable_warnings
 
-PULL_DISTANCE_MAX = 5.0
-"""Distance of a pull point from its cable by the size of the body, above which it is warned of."""
 PAIR_DISTANCE_MAX = 0.1
 """Distance of two nodes that are joined, by the size of the body, above which it is warned of."""
 PAIRS = {
@@ -31,13 +30,14 @@ UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
 COLLAPSED_RATIO = 0.1
 """Size of a surface or cable by the edge of the element around it, below which it is no size."""
 BOUNDARY_DISTANCE_MAX = 0.2
-"""Median distance of a chamber's wall from the boundary of its mesh, by the edges there [-].
+"""Distance of a chamber's triangle from the boundary of its mesh, by the longer of its own edges
+and those there [-].
 
-Walls that were meshed separately come to 0.1 by their coarseness."""
+Triangles of walls that were meshed separately come to 0.18 by their coarseness."""
+OFF_BOUNDARY_FRACTION_MAX = 0.1
+"""Fraction of a chamber's triangles further than that, above which it is warned of [-]."""
 _LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]) / 4.0
 """Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
-REVERSED = -0.8
-"""Cosine of the angle between two pieces of a cable below which it turns back on itself [-]."""
 BLOCK = 256
 """Points that are compared with all others at once, which bounds the memory that it takes."""
 _PRESSED = "SurfacePressure"
@@ -91,6 +91,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
     """Mapped points outside their mesh, open or misplaced chambers, distant pull points."""
     warnings: list[StartWarning] = []
     carriers: dict[str, CarrierMesh] = {}
+    cables: list[tuple[Any, np.ndarray]] = []
     for node in nodes_of(root):
         for entry in node.objects:
             warnings += _distant_pairs(entry, node)
@@ -107,15 +108,14 @@ def point_warnings(root: Any) -> list[StartWarning]:
                 misplaced = [*_outside(about, x, carrier)]
                 misplaced += [] if misplaced else _collapsed(node, about, x, carrier)
                 warnings += misplaced
-        for cable in cable_components([node]):
-            warnings += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
+        cables += [(cable, x) for cable in cable_components([node])]
         for entry in node.objects:
             if entry.getClassName().startswith(_PRESSED):
                 faults = _open_chamber(entry, x)
                 if carrier is not None and not (misplaced or faults):
                     faults = _off_boundary(entry, x, carrier)
                 warnings += faults
-    return warnings
+    return [*warnings, *cable_warnings(cables)]
 
 
 def _nearest(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -234,26 +234,31 @@ def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
 
 
 def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
-    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on."""
+    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on.
+
+    By the centres of its triangles: corners of a chamber that is turned may lie on it, too.
+    """
     skin = _surface_of(entry, x)
     if carrier.elements.shape[1] != 4 or not len(skin.triangles):
         return []
-    walls = x[np.unique(skin.triangles)]
+    walls = x[skin.triangles]
     corners = carrier.x[carrier.skin.triangles]
     boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
-    distance, nearest = _nearest(boundary, walls)
-    lengths = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).mean(axis=1)
+    distance, nearest = _nearest(boundary, walls.mean(axis=1))
+    lengths, own = (
+        np.linalg.norm(t - t[:, [1, 2, 0]], axis=2).mean(axis=1) for t in (corners, walls)
+    )
     edge = lengths[nearest // len(_LATTICE)]
-    ratio = float(np.median(distance / edge))
-    if ratio <= BOUNDARY_DISTANCE_MAX:
+    is_off = distance > BOUNDARY_DISTANCE_MAX * np.maximum(edge, own)
+    if is_off.mean() <= OFF_BOUNDARY_FRACTION_MAX:
         return []
     return [
         StartWarning(
             entry,
-            f"{at(entry)}: its surface is {np.median(distance):.3g} (median) from the boundary of "
-            f"the mesh of '{carrier.path}', whose elements there are {np.median(edge):.3g} long: "
-            "the pressure acts within the material, or in the void. Was one of the two moved or "
-            "scaled?",
+            f"{at(entry)}: {is_off.sum()} of its {len(walls)} triangles are off the boundary of "
+            f"the mesh of '{carrier.path}', by {np.median(distance[is_off]):.3g} (median), and its "
+            f"elements there are {np.median(edge[is_off]):.3g} long: the pressure acts within the "
+            "material, or in the void. Was one of the two moved, turned or scaled?",
         )
     ]
 
@@ -325,46 +330,5 @@ def _distant_pairs(entry: Any, node: Any) -> list[StartWarning]:
             f"to {point(points[1][k])}, and the body is {size:.4g} long: the first steps tear them "
             f"together. Are '{names[1]}' and '{names[3]}' in the same order, and of the right "
             "bodies?",
-        )
-    ]
-
-
-def _to_and_fro(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
-    """A cable that turns back on itself more than once, or stays at a place."""
-    indices = np.asarray(cable.indices.value, dtype=int)
-    if len(indices) < 2 or indices.max() >= len(x):
-        return
-    segments = np.diff(x[indices], axis=0)
-    lengths = np.linalg.norm(segments, axis=1)
-    if (lengths == 0.0).any():
-        k = int(np.argmin(lengths))
-        yield StartWarning(
-            cable,
-            f"{at(cable)}: entries {k} and {k + 1} of its 'indices' are points at the same place, "
-            f"{point(x[indices[k]])}. Leave one of them out.",
-        )
-        return
-    along = segments / lengths[:, None]
-    turns = int((np.einsum("ki,ki->k", along[1:], along[:-1]) < REVERSED).sum())
-    if turns > max(2, len(indices) // 4):
-        yield StartWarning(
-            cable,
-            f"{at(cable)}: it turns back on itself at {turns} of its {len(indices)} points. Are "
-            "its 'indices' in the order along the cable?",
-        )
-
-
-def _pulled_from_afar(user: Any, x: np.ndarray) -> list[StartWarning]:
-    if not user.hasPullPoint.value:
-        return []
-    pull = np.ravel(user.pullPoint.value)
-    size, distance = body_size(user.getContext()), float(np.linalg.norm(pull - x[0]))
-    if not distance > PULL_DISTANCE_MAX * size > 0.0:
-        return []
-    return [
-        StartWarning(
-            user,
-            f"{at(user)}: its pullPoint {point(pull)} is {distance:.4g} from the cable's first "
-            f"point, and the body is {size:.4g} long. Is it in other units?",
         )
     ]

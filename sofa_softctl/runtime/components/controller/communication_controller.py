@@ -10,6 +10,8 @@ from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Text
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 
+FIELDS_MAX = 1000
+"""Data that are made at most [-]."""
 _FIELD = re.compile(r"data\d+")
 
 
@@ -35,7 +37,10 @@ class CommunicationController(Inert):
         kind = {"string": "vector<string>", "int": "vector<int>"}.get(
             str(self._data["template"].get()), "vector<double>"
         )
-        for number in range(1, self.nbDataField.get() + 1):
+        count = self.nbDataField.get()
+        if not 0 <= count <= FIELDS_MAX:
+            raise self.fault(f"needs nbDataField from 0 to {FIELDS_MAX}, got {count}.")
+        for number in range(1, count + 1):
             name = f"data{number}"
             self.addData(name, value=fields.pop(name, None), type=kind, help="Data to exchange.")
         self.assign(fields)

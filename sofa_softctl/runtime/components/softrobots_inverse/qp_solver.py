@@ -76,7 +76,7 @@ class QPInverseProblemSolver(ConstraintSolver):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
         self.solution: InverseSolution | None = None
-        self._told_friction = False
+        self._told_friction = self._told_idle = False
 
     def attach(self, problem: ConstraintSystem) -> None:
         """Sort the constraints of the scene.
@@ -103,11 +103,17 @@ class QPInverseProblemSolver(ConstraintSolver):
 
     def solve(self, problem: ConstraintSystem) -> None:
         """See ConstraintSolver."""
-        variables = _in_roles(problem, *_SOUGHT)
+        variables = [entry for entry in _in_roles(problem, *_SOUGHT) if entry.row_count]
+        e = _rows(_in_roles(problem, InverseRole.EFFECTOR))
         if not variables:
+            if len(e) and not self._told_idle:
+                self._told_idle = True
+                text = (
+                    "has effectors, but no actuator that acts: nothing brings them to their goals."
+                )
+                message.warning(self, f"{self.describe()} {text} Add a CableActuator, for example.")
             return
         a = _rows(variables)
-        e = _rows(_in_roles(problem, InverseRole.EFFECTOR))
         touching = [
             entry for entry in problem.active if isinstance(entry, UnilateralLagrangianConstraint)
         ]

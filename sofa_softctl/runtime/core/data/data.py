@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import LinkError, SceneError, UnreadableValueError
+from sofa_softctl.runtime.core.late_changes import Handling
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
@@ -76,6 +77,7 @@ class Data(metaclass=DataClass):
     @property
     def value(self) -> Any:
         """The value; arrays come as read-only views."""
+        Handling.note_read(self)
         value = self.get()
         if isinstance(value, np.ndarray):
             value = value.view()
@@ -110,6 +112,7 @@ class Data(metaclass=DataClass):
 
     def array(self) -> np.ndarray:
         """A read-only view of the value as an array."""
+        Handling.note_read(self)
         value = np.asarray(self.get()).view()
         value.setflags(write=False)
         return value
@@ -447,6 +450,7 @@ class WriteAccess:
 
     def __enter__(self) -> np.ndarray:
         self._data.check_settable()
+        Handling.note_read(self._data)
         value = self._data.get()
         if not isinstance(value, np.ndarray):
             raise SceneError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.core.data.data import Data, is_shared
+from sofa_softctl.runtime.core.late_changes import Handling
 
 
 class _Sized(Data):
@@ -57,8 +58,7 @@ class Part(np.ndarray):
             array[self._index] = self
             self._data.written(array)
         elif self._data is not None:
-            self._data.touch()
-            self._data.owner.data_changed(self._data)
+            self._data.written(self._data.get())
 
 
 class DataContainer(_Sized):
@@ -68,6 +68,7 @@ class DataContainer(_Sized):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
+        Handling.note_read(self)
         value = self.get()
         found = value[index]
         if not isinstance(found, np.ndarray):

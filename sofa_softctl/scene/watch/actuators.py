@@ -1,79 +1,15 @@
-"""Actuators and constraint solvers in a run: what does not come, what pushes, what stops early."""
+"""Actuators and constraint solvers in a run: what pushes, what stops early."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.units import Units, symbol
-
-
-@dataclass
-class Drive:
-    """An actuator that imposes an effort, a displacement or a growth of volume."""
-
-    component: Any
-    quantity: str
-    """'displacement' or 'volumeGrowth': its valueType, and the Data that measures it."""
-    least_effort: str
-    """Limit of its effort; it says whether it pulls only, or blows only."""
-    largest_effort: str
-    """The other limit."""
-    scale: float
-    """A tenth of the length or volume at rest [length or length^3]."""
-    imposed: float = np.nan
-    """Value after the last step."""
-    imposed_before: float = np.nan
-    """Value after the step before, which is what SOFA's measurement shows."""
-    steps: int = 0
-    cut: dict[str, int] = field(default_factory=dict)
-    """Steps in which a limit cut an effort that was imposed, by the name of the limit."""
-
-    def step(self) -> None:
-        """Note the value of a step."""
-        self.imposed_before = self.imposed
-        values = np.ravel(self.component.value.value)
-        self.imposed = float(values[0]) if len(values) else np.nan
-        self.steps += 1
-        if self.component.valueType.value != self.quantity:
-            for name, sign in ((self.least_effort, -1.0), (self.largest_effort, 1.0)):
-                limit = self.component.findData(name)
-                if limit.isSet() and sign * (self.imposed - float(limit.value)) > 0.0:
-                    self.cut[name] = self.cut.get(name, 0) + 1
-
-    def texts(self, tolerance: float) -> Iterator[str]:
-        """Return sentences on what is imposed and does not come."""
-        yield self.shortfall(tolerance)
-        for name, steps in self.cut.items():
-            yield (
-                f"{self.component.getClassName()} '{self.component.getPathName()}': its value was "
-                f"cut at {name}={float(self.component.findData(name).value):.4g} in {steps} of "
-                f"{self.steps} steps."
-            )
-
-    def shortfall(self, tolerance: float) -> str:
-        """Return a sentence if what is imposed was not reached, else ''."""
-        if self.component.valueType.value != self.quantity:
-            return ""
-        measured = float(self.component.findData(self.quantity).value)
-        imposed = self.imposed
-        shortfall = min(imposed - measured, self.imposed_before - measured, key=abs)
-        least = self.component.findData(self.least_effort)
-        if not (least.isSet() and float(least.value) >= 0.0):  # it can push; others may be slack
-            shortfall = abs(shortfall)
-        if not shortfall > tolerance * max(abs(imposed), self.scale):
-            return ""
-        return (
-            f"{self.component.getClassName()} '{self.component.getPathName()}' imposes a "
-            f"{self.quantity} of {imposed:.4g}, and at the end there are {measured:.4g}: a limit "
-            "of its own, or the body, lets no more."
-        )
 
 
 @dataclass
@@ -165,28 +101,20 @@ def attributes_of(entry: Any) -> dict[str, Any]:
     return getattr(entry, "__dict__", {})
 
 
-def undriven_cables(root: Any) -> list[Any]:
-    """Cables of a scene but those that an inverse controller drives."""
-    driven = [
+def driven_components(root: Any) -> list[Any]:
+    """Actuators of a scene that inverse controllers drive."""
+    return [
         component
         for entry in objects_of(root)
         for component in getattr(attributes_of(entry).get("driven"), "components", ())
     ]
+
+
+def undriven_cables(root: Any) -> list[Any]:
+    """Cables of a scene but those that an inverse controller drives."""
+    driven = driven_components(root)
     return [
         entry
         for entry in objects_of(root)
         if entry.getClassName() == "CableConstraint" and entry not in driven
     ]
-
-
-def drive_of(entry: Any) -> Drive | None:
-    """Return the watch on a component that imposes an effort or displacement, or None."""
-    for kind, quantity, least_effort, largest_effort, at_rest in (
-        ("Cable", "displacement", "minForce", "maxForce", "cableInitialLength"),
-        ("SurfacePressure", "volumeGrowth", "minPressure", "maxPressure", "initialCavityVolume"),
-    ):
-        names = ("value", "valueType", quantity, at_rest)
-        if entry.getClassName().startswith(kind) and all(map(entry.findData, names)):
-            scale = 0.1 * float(entry.findData(at_rest).value)
-            return Drive(entry, quantity, least_effort, largest_effort, scale)
-    return None

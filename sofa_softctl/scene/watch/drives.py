@@ -1,0 +1,206 @@
+"""Components that impose efforts or displacements: what they are given in a run."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.constraints.system import effort_factor
+from sofa_softctl.scene.watch.actuators import driven_components, objects_of
+from sofa_softctl.units import Units, symbol
+
+CUT_TOLERANCE = 1e-6
+"""Difference of an effort from the one that is imposed, by it, up to which they are the same."""
+
+
+class DriveKind(NamedTuple):
+    """Names of Data of components that impose an effort or a displacement."""
+
+    prefix: str
+    """How the names of their classes begin."""
+    quantity: str
+    """Quantity of the effort, 'force' or 'pressure'; the Data that has SOFA's multiplier of it."""
+    displacement: str
+    """Data that measures the displacement; also a valueType."""
+    unit: str
+    """Quantity of the displacement."""
+    at_rest: str
+    """Length or volume at rest."""
+    limits: tuple[str, str, str, str]
+    """Limits: least and largest effort, greatest displacement, greatest change of the effort."""
+    growth_max: float
+    """Displacement by the length or volume at rest, above which one that rises on runs away [-]."""
+    faint_ratio: float
+    """Effort by that of the material, below which nobody sees what it does [-]."""
+
+
+PRESSURE_FIELD = DriveKind(
+    "SurfacePressureForceField", "pressure", "", "", "", ("", "", "", ""), np.inf, 0.0
+)
+"""Forces of a pressure, which they take as it is; they measure no growth and have no limits."""
+DRIVE_KINDS = (
+    DriveKind(
+        "Cable", "force", "displacement", "length", "cableInitialLength",
+        ("minForce", "maxForce", "maxPositiveDisp", ""), 0.3, 1e-7,
+    ),
+    DriveKind(
+        "SurfacePressure", "pressure", "volumeGrowth", "volume", "initialCavityVolume",
+        ("minPressure", "maxPressure", "maxVolumeGrowth", "maxPressureVariation"), 1.0, 1e-3,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DriveSettings:
+    """Numbers of `Drive`."""
+
+    steps_min: int = 50
+    """Steps after which it is judged by its course [-]."""
+    steps_at_end: int = 10
+    """Steps at the end that show whether it still changes [-]."""
+    rising_fraction_min: float = 0.95
+    """Fraction of steps in which a value that runs away rises [-]."""
+    faint_displacement_ratio: float = 1e-4
+    """Imposed displacement by the length or volume at rest, that nobody sees [-]."""
+    period_max: int = 12
+    """Steps of a period, up to which a swing is that of a feedback [-]."""
+    swing_min: float = 0.3
+    """Swing by the largest value, from which on it counts [-]."""
+    repetition_min: float = 0.9
+    """Correlation of a swing with itself a period later [-]."""
+    unlimited_ratio: float = 100.0
+    """Limit of an effort by what the material bears, from which on none is meant [-]."""
+    levels_min: int = 5
+    """Values within a swing; a valve that opens and shuts has two [-]."""
+
+
+@dataclass
+class Drive:
+    """An actuator that imposes an effort, a displacement or a growth of volume."""
+
+    component: Any
+    kind: DriveKind
+    root: Any
+    units: Units | None
+    settings: DriveSettings = field(default_factory=DriveSettings)
+    recent: deque[float] = field(default_factory=lambda: deque(maxlen=60))
+    """Values after the last steps: SOFA's measurement shows the one before the last."""
+    steps: int = 0
+    rising_steps: int = 0
+    """Steps in which its size rose."""
+    set_steps: int = 0
+    """Steps in which something set it."""
+    value_min: float = 0.0
+    value_max: float = 0.0
+    cut: dict[str, int] = field(default_factory=dict)
+    """Steps in which a limit cut an effort that was imposed, by the name of the limit."""
+    counter: int = 0
+
+    @property
+    def name(self) -> str:
+        """Class and path."""
+        return f"{self.component.getClassName()} '{self.component.getPathName()}'"
+
+    @property
+    def at_rest(self) -> float:
+        """Length or volume at rest [length or length^3]."""
+        return float(self.component.findData(self.kind.at_rest).value)
+
+    @property
+    def is_effort(self) -> bool:
+        """Return True if its value is an effort."""
+        return not self.kind.displacement or bool(
+            self.component.valueType.value != self.kind.displacement
+        )
+
+    @property
+    def measured(self) -> float:
+        """Displacement or growth at the start of the last step [length or length^3]."""
+        return float(self.component.findData(self.kind.displacement).value)
+
+    @property
+    def value(self) -> float:
+        """Present value; NaN if there is none."""
+        data = self.component.findData("valueIndex")
+        values, index = np.ravel(self._data.value), 0 if data is None else int(data.value)
+        return float(values[index]) if 0 <= index < len(values) else np.nan
+
+    @property
+    def _data(self) -> Any:
+        return self.component.findData("value" if self.kind.displacement else self.kind.quantity)
+
+    def step(self) -> None:
+        """Note the value of a step."""
+        data, value = self._data, self.value
+        self.rising_steps += bool(self.recent) and abs(value) > abs(self.recent[-1])
+        self.set_steps += data.getCounter() != self.counter
+        self.counter = data.getCounter()
+        self.recent.append(value)
+        self.value_min, self.value_max = min(self.value_min, value), max(self.value_max, value)
+        self.steps += 1
+        if self.is_effort and self.kind.displacement and (limit := self._cutting_limit(value)):
+            self.cut[limit] = self.cut.get(limit, 0) + 1
+
+    def _cutting_limit(self, value: float) -> str:
+        """Return the name of the limit that cut an effort in the last step, or ''."""
+        least, largest, displacement, rate = self.kind.limits
+        for name, sign in ((least, -1.0), (largest, 1.0)):
+            limit = self.component.findData(name)
+            if limit.isSet() and sign * (value - float(limit.value)) > 0.0:
+                return name
+        rates = self.component.findData(rate) if rate else None
+        if not self.component.findData(displacement).isSet() or (rates and rates.isSet()):
+            return ""
+        multiplier = float(self.component.findData(self.kind.quantity).value)
+        return displacement if value - multiplier > CUT_TOLERANCE * abs(value) else ""
+
+    def shortfall(self, tolerance: float) -> str:
+        """Return a sentence if what is imposed was not reached, else ''."""
+        if self.is_effort:
+            return ""
+        measured, imposed = self.measured, self.recent[-1]
+        last = list(self.recent)[-2:]
+        shortfall = min((value - measured for value in last), key=abs)
+        least = self.component.findData(self.kind.limits[0])
+        if not (least.isSet() and float(least.value) >= 0.0):  # it can push; others may be slack
+            shortfall = abs(shortfall)
+        if not shortfall > tolerance * max(abs(imposed), 0.1 * self.at_rest):
+            return ""
+        return (
+            f"{self.name} imposes a "
+            f"{self.kind.displacement} of {imposed:.4g}, and at the end there are {measured:.4g}: "
+            "a limit of its own, or the body, lets no more."
+        )
+
+    def factor(self) -> float:
+        """Return SOFA's multiplier of one unit of effort, 0 if nothing moves what it acts on."""
+        if not self.kind.displacement:
+            return 1.0
+        try:
+            return effort_factor(self.root, self.component)
+        except SceneError:
+            return 0.0
+
+    def effort_text(self, value: float) -> str:
+        """Return the effort of a value with its unit."""
+        unit = symbol(self.units, self.kind.quantity)
+        return f"{value / (self.factor() or 1.0):.4g} {unit}"
+
+
+def drives_of(root: Any, units: Units | None) -> list[Drive]:
+    """Watches on what imposes an effort or displacement; inverse control judges its own."""
+    driven, drives = driven_components(root), []
+    for entry in objects_of(root):
+        if entry.getClassName() == PRESSURE_FIELD.prefix:
+            drives.append(Drive(entry, PRESSURE_FIELD, root, units))
+        for kind in DRIVE_KINDS:
+            names = ("value", "valueType", kind.displacement, kind.at_rest)
+            if entry.getClassName().startswith(kind.prefix) and all(map(entry.findData, names)):
+                if entry not in driven:
+                    counter = entry.value.getCounter()
+                    drives.append(Drive(entry, kind, root, units, counter=counter))
+    return drives

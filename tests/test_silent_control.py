@@ -1,0 +1,305 @@
+"""One fault each in what drives a right scene: actuators, goals, controllers of the user's own."""
+
+import re
+
+import numpy as np
+import pytest
+
+from sofa_softctl.errors import SceneError
+from tests.test_silent_faults import CABLE, Scene, changed, moved, option
+
+pytestmark = pytest.mark.usefixtures("tolerant")
+MOTOR, PUMP = ("body/cable", "CableConstraint"), ("body/chamber", "SurfacePressureConstraint")
+DT = 0.01
+
+
+class Own:
+    """A controller of the user's own with a method for the start of a step.
+
+    Args:
+        begin: begin(self, root), called with the controller.
+        name: Its name.
+    """
+
+    def __init__(self, begin, name="mine"):
+        self.begin, self.name = begin, name
+
+    def make(self, root):
+        import Sofa
+
+        begin = self.begin
+
+        class Follow(Sofa.Core.Controller):
+            force = 0.0
+            old = 0.0
+
+            def onAnimateBeginEvent(self, event):
+                begin(self, root)
+
+        return Follow(name=self.name)
+
+    def __call__(self, scene):
+        scene.options = None
+        scene.controllers.append(self.make)
+
+
+def drive(values):
+    """A controller that gives the motor or the pump a value that is a function of time."""
+
+    def begin(self, root):
+        component = root.body.cable.motor if hasattr(root.body, "cable") else root.body.chamber.pump
+        component.value.value = [values(float(root.time.value))]
+
+    return Own(begin)
+
+
+def both(*changes):
+    return lambda scene: [change(scene) for change in changes]
+
+
+def never_added(scene):
+    scene.options = None
+
+    def make(root):
+        Own(print).make(root)
+        return Own(lambda self, root: None).make(root)
+
+    scene.controllers.append(make)
+
+
+def keeping(old):
+    """A controller that compares positions with those of the step before, as `old` keeps them."""
+    import Sofa
+
+    class Rate(Sofa.Core.Controller):
+        def __init__(self, *args, root, **kwargs):
+            Sofa.Core.Controller.__init__(self, *args, **kwargs)
+            self.root, self.old = root, 0.0
+
+        def onAnimateBeginEvent(self, event):
+            x = self.root.body.dofs.position.value
+            self.rate = (x - self.old) / 0.01
+            self.old = old(x)
+
+    def change(scene):
+        scene.options = None
+        scene.controllers.append(lambda root: Rate(name="rate", root=root))
+
+    return change
+
+
+def of_motor(scene):
+    """The motor of the inverse controller is set by another one, too."""
+    Own(lambda self, root: setattr(root.body.cable.motor.value, "value", [1.0]))(scene)
+    scene.options = {}
+
+
+def second_cable(scene):
+    scene.add("body/again", "MechanicalObject", position=CABLE[::2])
+    scene.add("body/again", "CableConstraint", name="motor", indices=[0, 1, 2])
+    scene.add("body/again", "BarycentricMapping")
+
+
+def sheared(x):
+    """The upper corners of a chamber on the other side: still corners of the hole."""
+    x = x.copy()
+    x[x[:, 2] > 15.0, 1] = 30.0 - x[x[:, 2] > 15.0, 1]
+    return x
+
+
+FAULTS = {
+    # Cables and chambers
+    "two points of a cable exchanged": (
+        "finger",
+        changed(*MOTOR, indices=[0, 2, 1, 3, 4]),
+        "at [4, 10, 55] it turns and runs back over itself for 25",
+        0,
+    ),
+    "a cable twice": (
+        "finger",
+        second_cable,
+        "along the same line as CableConstraint '/body/ca",
+        0,
+    ),
+    "a chamber sheared": (
+        "chamber",
+        moved("body/chamber", "MeshTopology", "position", sheared),
+        "triangles are off the boundary of the mesh of '/body'",
+        0,
+    ),
+    # What actuators are given
+    "growth is limited": (
+        "chamber",
+        changed(*PUMP, value=[0.05], maxVolumeGrowth=1.0),
+        "its value was cut at maxVolumeGrowth=1 in 2 of 2 steps",
+        2,
+    ),
+    "pressure of the wrong sign": (
+        "chamber",
+        changed(*PUMP, value=[-0.02]),
+        "its pressure was never positive, and down to -2 pressure",
+        3,
+    ),
+    "pressure in bar": (
+        "chamber",
+        changed(*PUMP, value=[2e-4]),
+        "its pressure of up to 0.02 pressure does nothing that one sees",
+        21,
+    ),
+    "pressure in Pa": (
+        "chamber",
+        changed(*PUMP, value=[20.0]),
+        "diverged.* its pressure came to 2000 pressure, and the modulus of the material is 100: no",
+        50,
+    ),
+    "pressure without dt": (
+        "chamber",
+        changed(*PUMP, value=[2.0]),
+        "SOFA's value is the pressure times 0.01 with this integrator and dt: was it mul",
+        1,
+    ),
+    "pressure where a growth is meant": (
+        "chamber",
+        changed(*PUMP, valueType="volumeGrowth", value=[0.02]),
+        "its volumeGrowth of up to 0.02 volume is 5e-06 of the volume at rest",
+        21,
+    ),
+    "force in kN": (
+        "finger",
+        both(drive(lambda t: 3e-6 * DT)),
+        "its force of up to 3e-06 force does nothing that one sees",
+        21,
+    ),
+    # Feedbacks
+    "a runaway": (
+        "finger",
+        drive(lambda t: 1e5 * t * DT),
+        "its value rose in 5. of 5. steps, to .* and rises still",
+        52,
+    ),
+    "a swing": (
+        "finger",
+        drive(lambda t: 50.0 * (1.0 + np.sin(2.0 * np.pi * t / 0.07)) * DT),
+        "its value swings between 0.0.* every 7 steps at the end",
+        62,
+    ),
+    "always zero": (
+        "finger",
+        drive(lambda t: 0.0),
+        "No actuator got anything but 0: '/body/cable/motor' was set in each of 50 steps",
+        50,
+    ),
+    # Controllers
+    "a controller not added": ("finger", never_added, "makes a Follow and adds it to no node", 0),
+    "two controllers": (
+        "finger",
+        both(
+            drive(lambda t: 1.0),
+            Own(lambda self, root: setattr(root.body.cable.motor.value, "value", [0.0]), "b"),
+        ),
+        "is set by Follow '/mine', and in the same event by Follow '/b', which does not read it",
+        3,
+    ),
+    "a view kept": ("finger", keeping(lambda x: x), "its attribute 'old' is a view of a Data", 3),
+    "a part of a mapped position": (
+        "finger",
+        Own(lambda self, root: root.body.tip.MechanicalObject.position[0].__setitem__(1, 3.0)),
+        "is computed by BarycentricMapping '/body/tip/BarycentricMapping' in every step",
+        1,
+    ),
+    "the inverse controller's motor": (
+        "finger",
+        of_motor,
+        "but the InverseController that drives it computes its effort: what is set has no effect",
+        2,
+    ),
+    # Goals
+    "a goal relative to the tip": (
+        "finger",
+        option(goal=[-2.0, 0.0, -2.0], effort_rate=1.0),
+        "2.83 from the origin: is it given relative to the effector",
+        2,
+    ),
+    "the effector in the foot": (
+        "finger",
+        moved("body/tip", "MechanicalObject", "position", lambda x: x - [0.0, 0.0, 85.0]),
+        "from where effector '/body/tip' began: is it the effector that is meant",
+        2,
+    ),
+    "a clamp too large": (
+        "finger",
+        both(changed("body", "BoxROI", box=[-1, -1, -1, 61, 31, 60]), option(goal=[0, 10, 88])),
+        "36 of 54 nodes of '/body' are fixed: is the clamp too large",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_named(name, caplog):
+    kind, change, expected, steps = FAULTS[name]
+    scene = Scene(kind)
+    change(scene)
+    expected = re.sub(r"([+(\[])", r"\\\1", expected)
+    assert re.search(expected, _all_said(scene, caplog, steps), re.DOTALL)
+
+
+def _all_said(scene, caplog, steps):
+    """Findings and reasons of verdicts, too."""
+    from sofa_softctl.inverse import summary
+
+    text = []
+    plain = summary.judge
+
+    def judge(*args):
+        verdict = plain(*args)
+        text.append(verdict.verdict)
+        return verdict
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summary, "judge", judge)
+        said = scene.said(caplog, steps)
+    return "\n".join([said, *text])
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "steps"),
+    [
+        ("chamber", changed(*PUMP, value=[-0.02], minPressure=-0.1), 30),  # suction is meant
+        ("finger", keeping(lambda x: x.copy()), 4),
+        ("finger", drive(lambda t: 100.0 * t * DT), 60),  # a ramp
+        ("finger", drive(lambda t: 50.0 * (1.0 + np.sin(2.0 * np.pi * t / 0.3)) * DT), 70),
+        ("finger", drive(lambda t: 50.0 * DT * (round(t / DT) % 6 < 3)), 70),  # a valve
+    ],
+)
+def test_what_is_meant_is_left_alone(kind, change, steps, caplog):
+    scene = Scene(kind)
+    change(scene)
+    assert _all_said(scene, caplog, steps) == ""
+
+
+def test_one_that_reads_before_it_sets_may_follow_another(caplog):
+    def limit(self, root):
+        value = root.body.cable.motor.value
+        value.value = [min(value.value[0], 0.5)]
+
+    scene = Scene("finger")
+    both(drive(lambda t: 1.0), Own(limit, "limit"))(scene)
+    assert _all_said(scene, caplog, 5) == ""
+
+
+@pytest.mark.parametrize("name", ["effort_min", "effort_max", "displacement_max", "effort_rate"])
+def test_a_list_has_an_entry_for_each_actuator(name, caplog):
+    scene = Scene("finger")
+    scene.options = {name: [1.0, 1.0]}
+    assert f"{name} must be a number" in scene.said(caplog, 0)
+
+
+def test_a_list_of_one_is_not_for_two(beam, Sofa):
+    from sofa_softctl.scene import options
+
+    controller = type("Mine", (), {"made_at": "scene.py:1"})()
+    assert options.numbers(controller, "lead", [1.0], 1, "actuator").tolist() == [1.0]
+    assert options.numbers(controller, "lead", 1.0, 2, "actuator").tolist() == [1.0, 1.0]
+    with pytest.raises(SceneError, match="one for all or one for each of the 2 actuators"):
+        options.numbers(controller, "lead", [1.0], 2, "actuator")
