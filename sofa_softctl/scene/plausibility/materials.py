@@ -31,9 +31,7 @@ def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
     """Density and modulus in SI units that no material has."""
     for field in body.having("youngModulus"):
         modulus = float(np.max(np.abs(field.youngModulus.value), initial=0.0))
-        if text := _beyond(
-            modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"
-        ):
+        if text := beyond(modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"):
             yield StartWarning(field, f"{at(field)} has youngModulus={modulus:g}: {text}")
     volume = body.volume
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
@@ -41,7 +39,7 @@ def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
         density = float(masses[0].totalMass.value) / volume
         si = units.in_si("mass") / units.in_si("length") ** 3
         unit = f"{units.mass}/{units.length}^3"
-        if density > 0.0 and (text := _beyond(density, si, DENSITIES, unit, "kg/m^3")):
+        if density > 0.0 and (text := beyond(density, si, DENSITIES, unit, "kg/m^3")):
             yield StartWarning(
                 masses[0],
                 f"{at(masses[0])} has totalMass={float(masses[0].totalMass.value):g}, a density of "
@@ -49,7 +47,7 @@ def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
             )
 
 
-def _beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_unit: str) -> str:
+def beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_unit: str) -> str:
     """Return a sentence if a positive value is beyond the limits in SI units, else ''."""
     if value <= 0.0 or limits[0] <= value * si <= limits[1]:
         return ""
@@ -100,8 +98,19 @@ def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
 
 def _of_body(body: Body) -> Iterator[StartWarning]:
     if body.elements.shape[1] == 4 and len(body.elements):
-        for text in _faults(body.rest, body.elements):
+        for text in (*_faults(body.rest, body.elements), *_left_out(body)):
             yield StartWarning(body.topology, f"{at(body.topology)}: {text}")
+
+
+def _left_out(body: Body) -> Iterator[str]:
+    """Points after the last one that an element uses, of which a state gets none, as in SOFA."""
+    data = body.topology.findData("position")
+    count = 0 if data is None else len(data.value)
+    if count > body.count > int(body.elements.max()):
+        yield (
+            f"the last {count - body.count} of its {count} points belong to no element, and the "
+            "state has none of them, as in SOFA. Leave them out, or was an element forgotten?"
+        )
 
 
 def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:

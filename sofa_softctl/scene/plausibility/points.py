@@ -3,88 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.skin import Skin, measured, skin_of
 from sofa_softctl.scene.body import body_size, cable_components, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
+from sofa_softctl.scene.plausibility.carriers import CarrierMesh, carrier_of
+from sofa_softctl.scene.plausibility.pairs import pair_warnings
+from sofa_softctl.scene.plausibility.surfaces import off_boundary, open_chamber, surface_beside
 
 PULL_DISTANCE_MAX = 5.0
 """Distance of a pull point from its cable by the size of the body, above which it is warned of."""
-PAIR_DISTANCE_MAX = 0.1
-"""Distance of two nodes that are joined, by the size of the body, above which it is warned of."""
-PAIRS = {
-    "BilateralLagrangianConstraint": ("object1", "first_point", "object2", "second_point"),
-    "AttachProjectiveConstraint": ("object1", "indices1", "object2", "indices2"),
-    "RestShapeSpringsForceField": ("mstate", "points", "external_rest_shape", "external_points"),
-}
-"""Components that join nodes in pairs: link and indices of the first, and of the second."""
 UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
 """Factors between units of length that are tried where points do not fit their mesh."""
 COLLAPSED_RATIO = 0.1
 """Size of a surface or cable by the edge of the element around it, below which it is no size."""
-BOUNDARY_DISTANCE_MAX = 0.2
-"""Median distance of a chamber's wall from the boundary of its mesh, by the edges there [-].
-
-Walls that were meshed separately come to 0.1 by their coarseness."""
-_LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]) / 4.0
-"""Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
 REVERSED = -0.8
 """Cosine of the angle between two pieces of a cable below which it turns back on itself [-]."""
-BLOCK = 256
-"""Points that are compared with all others at once, which bounds the memory that it takes."""
 _PRESSED = "SurfacePressure"
 """How the names of components begin that press on a surface."""
-
-
-@dataclass(frozen=True)
-class CarrierMesh:
-    """A volume mesh that carries points."""
-
-    path: str
-    """Path of its node."""
-    x: np.ndarray
-    """Positions of its nodes [length], shape (n, 3)."""
-    elements: np.ndarray
-    """Vertex numbers, shape (m, 4) or (m, 8)."""
-
-    @cached_property
-    def edges(self) -> np.ndarray:
-        """Longest edge of the elements at each node [length], shape (n,)."""
-        corners = self.x.T[:, self.elements.T]  # axis, corner, element
-        longest = np.zeros(len(self.elements))
-        for i, j in combinations(range(corners.shape[1]), 2):
-            longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=0))
-        order = np.argsort(longest)  # of several elements at a node the longest comes last
-        edges = np.zeros(len(self.x))
-        edges[self.elements[order]] = np.sqrt(longest[order])[:, None]
-        return edges
-
-    @cached_property
-    def skin(self) -> Skin:
-        """Its boundary."""
-        return skin_of(Mesh(self.x, tetrahedra=self.elements))
-
-    def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
-        distance, nearest = _nearest(self.x, x)
-        return distance, self.edges[nearest]
-
-    def is_outside(self, x: np.ndarray) -> np.ndarray:
-        """Return which points are farther than an element from the mesh, bool (p,)."""
-        distance, edge = self.distances(x)
-        return np.asarray((distance > edge) & (edge > 0.0))
-
-    def extents(self) -> str:
-        """Return the corners of the box around it, for messages."""
-        return f"from {point(self.x.min(axis=0))} to {point(self.x.max(axis=0))}"
 
 
 def point_warnings(root: Any) -> list[StartWarning]:
@@ -93,7 +32,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
     carriers: dict[str, CarrierMesh] = {}
     for node in nodes_of(root):
         for entry in node.objects:
-            warnings += _distant_pairs(entry, node)
+            warnings += pair_warnings(entry, node)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
@@ -101,7 +40,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
         mapping, carrier = _barycentric_of(node), None
         misplaced: list[StartWarning] = []
         if mapping is not None:
-            carrier = _carrier_of(mapping, carriers)
+            carrier = carrier_of(mapping, carriers)
             if carrier is not None:
                 about = _user_of(node) or mapping
                 misplaced = [*_outside(about, x, carrier)]
@@ -109,28 +48,15 @@ def point_warnings(root: Any) -> list[StartWarning]:
                 warnings += misplaced
         for cable in cable_components([node]):
             warnings += [*_pulled_from_afar(cable, x), *_to_and_fro(cable, x)]
-        for entry in node.objects:
-            if entry.getClassName().startswith(_PRESSED):
-                faults = _open_chamber(entry, x)
-                if carrier is not None and not (misplaced or faults):
-                    faults = _off_boundary(entry, x, carrier)
-                warnings += faults
+        pressed = [e for e in node.objects if e.getClassName().startswith(_PRESSED)]
+        if carrier is not None and not (misplaced or pressed):
+            warnings += surface_beside(about, node, x, carrier)
+        for entry in pressed:
+            faults = open_chamber(entry, x)
+            if carrier is not None and not (misplaced or faults):
+                faults = off_boundary(entry, x, carrier)
+            warnings += faults
     return warnings
-
-
-def _nearest(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance of each x to the nearest of some points, and its number, shapes (p,).
-
-    By matrix products, a block at a time: loading SciPy's trees takes longer.
-    """
-    centre = points.mean(axis=0)  # which keeps cancellation small
-    points, x = points - centre, x - centre
-    nearest = np.empty(len(x), dtype=int)
-    squares = (points**2).sum(axis=1)
-    for start in range(0, len(x), BLOCK):
-        block = x[start : start + BLOCK]
-        nearest[start : start + BLOCK] = (squares - 2.0 * block @ points.T).argmin(axis=1)
-    return np.asarray(np.linalg.norm(x - points[nearest], axis=1)), nearest
 
 
 def _visual_of(node: Any) -> Any:
@@ -194,139 +120,16 @@ def _collapsed(
 
 def _unit_guess(x: np.ndarray, carrier: CarrierMesh) -> str:
     """Return a question about the unit if the points times a factor lie in the mesh, else ''."""
-    size = float(np.ptp(carrier.x, axis=0).max())
+    ratio = float(np.ptp(x, axis=0).max() / np.ptp(carrier.x, axis=0).max())
     for factor in UNIT_FACTORS:
-        spread = factor * float(np.ptp(x, axis=0).max())
         if (
             len(x) > 1
-            and COLLAPSED_RATIO * size < spread
+            and COLLAPSED_RATIO < factor * ratio
+            and max(ratio, 1.0 / ratio) > max(factor * ratio, 1.0 / (factor * ratio))
             and not carrier.is_outside(factor * x).any()
         ):
             return f" Times {factor:g} they lie in it: are they in another unit?"
     return ""
-
-
-def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
-    """A surface under pressure whose triangles do not close, of those that have a volume."""
-    if entry.findData("volumeGrowth") is None:
-        return []
-    skin = _surface_of(entry, x)
-    if not len(skin.triangles) or skin.closed:
-        return []
-    if skin.crowded_edges:
-        fault = (
-            f"{skin.crowded_edges} edges of its surface belong to three triangles or more: it is "
-            "there twice, or has walls within. Leave the copies out, or give each chamber its own "
-            "component."
-        )
-    elif skin.open_edges:
-        fault = (
-            f"its surface is open: {skin.open_edges} edges belong to one of the "
-            f"{len(skin.triangles)} triangles only, so its volume is not that of a chamber, and "
-            "pressure pushes the body as a whole. Close the surface, or merge equal points."
-        )
-    else:
-        fault = (
-            f"its triangles are not turned alike: at {skin.twisted_edges} edges one faces in and "
-            "the other one out. Make normals consistent when exporting."
-        )
-    return [StartWarning(entry, f"{at(entry)}: {fault}")]
-
-
-def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
-    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on."""
-    skin = _surface_of(entry, x)
-    if carrier.elements.shape[1] != 4 or not len(skin.triangles):
-        return []
-    walls = x[np.unique(skin.triangles)]
-    corners = carrier.x[carrier.skin.triangles]
-    boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
-    distance, nearest = _nearest(boundary, walls)
-    lengths = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).mean(axis=1)
-    edge = lengths[nearest // len(_LATTICE)]
-    ratio = float(np.median(distance / edge))
-    if ratio <= BOUNDARY_DISTANCE_MAX:
-        return []
-    return [
-        StartWarning(
-            entry,
-            f"{at(entry)}: its surface is {np.median(distance):.3g} (median) from the boundary of "
-            f"the mesh of '{carrier.path}', whose elements there are {np.median(edge):.3g} long: "
-            "the pressure acts within the material, or in the void. Was one of the two moved or "
-            "scaled?",
-        )
-    ]
-
-
-def _surface_of(entry: Any, x: np.ndarray) -> Skin:
-    """The surface of a component, points at the same place merged."""
-    cells = [elements_of(entry, "triangles")]
-    quads = elements_of(entry, "quads")
-    cells += [quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
-    triangles = np.concatenate(cells)
-    size = float(np.ptp(x, axis=0).max()) or 1.0
-    _, first, merged = np.unique(
-        np.round(x / (1e-6 * size)), axis=0, return_index=True, return_inverse=True
-    )
-    return measured(x, first[merged.ravel()][triangles])
-
-
-def _carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh | None:
-    """The volume mesh that carries a mapping; None if there is none."""
-    link = mapping.findLink("input_topology")
-    linked = link.getLinkedBase() if link is not None else None
-    parents = list(mapping.getContext().parents)
-    if linked is None and not parents:
-        return None
-    for entry in [linked] if linked is not None else list(parents[0].objects):
-        for kind in ("tetrahedra", "hexahedra"):
-            elements = elements_of(entry, kind)
-            if not len(elements):
-                continue
-            node = entry.getContext()
-            path = node.getPathName()
-            if path not in carriers:
-                holder = own_state(node) or entry
-                x = np.asarray(holder.position.value, dtype=float)[:, :3]
-                if not len(x) or elements.max() >= len(x):
-                    continue
-                carriers[path] = CarrierMesh(path, x, elements)
-            return carriers[path]
-    return None
-
-
-def _distant_pairs(entry: Any, node: Any) -> list[StartWarning]:
-    """Nodes that are joined in pairs, and start far from each other."""
-    names = PAIRS.get(entry.getClassName())
-    if names is None:
-        return []
-    points = []
-    for link, indices in (names[:2], names[2:]):
-        target = entry.findLink(link)
-        linked = target.getLinkedBase() if target is not None else None
-        state = linked if linked is not None else own_state(node)
-        if state is None:
-            return []
-        x = np.asarray(state.position.value, dtype=float)
-        chosen = np.asarray(entry.findData(indices).value, dtype=int)
-        if x.shape[1] < 3 or not len(chosen) or chosen.min() < 0 or chosen.max() >= len(x):
-            return []
-        points.append(x[chosen, :3])
-    if len(points[0]) != len(points[1]):
-        return []
-    distance = np.linalg.norm(points[0] - points[1], axis=1)
-    size, k = body_size(node), int(np.argmax(distance))
-    if not distance[k] > PAIR_DISTANCE_MAX * size > 0.0:
-        return []
-    return [
-        StartWarning(
-            entry,
-            f"{at(entry)}: its pair {k} starts {distance[k]:.3g} apart, from {point(points[0][k])} "
-            f"to {point(points[1][k])}, and the body is {size:.4g} long: the first steps tear them "
-            f"together. Are '{names[1]}' and '{names[3]}' in the same order, and of the right "
-            "bodies?",
-        )
-    ]
 
 
 def _to_and_fro(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
