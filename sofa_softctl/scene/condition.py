@@ -15,6 +15,7 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
+from sofa_softctl.scene.watched.components import ComponentWatches
 from sofa_softctl.scene.watched_actuators import (
     PushingCable,
     WatchedSolver,
@@ -136,6 +137,8 @@ class Condition:
             for entry in entries
             if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
         ]
+        bodies = [watched.body for watched in self._start]
+        self._components = ComponentWatches(self._root, bodies, size)
         self._steps = 0
 
     def step(self, time: float) -> None:
@@ -149,6 +152,7 @@ class Condition:
             drive.step()
         for cable in self._cables:
             cable.step(time, self._settings.pushing_ratio_min)
+        self._components.step(time)
         if self._steps % self._settings.steps_between_checks == 0:
             for solver in self._solvers:
                 solver.check(self._settings.solver_error_max)
@@ -167,6 +171,7 @@ class Condition:
             self._check_size(watched, x, time)
             _count_inverted(watched, x, time)
             self._check_place(watched, x, time)
+        self._components.check(time)
 
     def raise_if_inverted(self, time: float) -> None:
         """Check the bodies now; episodes of learning end where they are not fit to learn from.
@@ -175,7 +180,7 @@ class Condition:
             DivergedError: See `check`, or a body has inverted elements.
         """
         self.check(time)
-        for finding in self.findings():
+        for finding in self._body_findings():
             if finding.is_failure:
                 raise DivergedError(finding.text)
 
@@ -186,11 +191,12 @@ class Condition:
             *(text for drive in self._drives for text in drive.texts(tolerance)),
             *(cable.text(self._root, self._units) for cable in self._cables),
             *(solver.text() for solver in self._solvers),
+            *self._components.texts(),
         ]
-        return [
-            *(finding for watched in self._bodies for finding in self._findings(watched)),
-            *(Finding(text, False) for text in texts if text),
-        ]
+        return [*self._body_findings(), *(Finding(text, False) for text in texts if text)]
+
+    def _body_findings(self) -> list[Finding]:
+        return [finding for watched in self._bodies for finding in self._findings(watched)]
 
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         size = float(np.ptp(x, axis=0).max())

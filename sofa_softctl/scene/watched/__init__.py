@@ -1,0 +1,1 @@
+"""Components of a run that `scene.condition` watches: joints, contacts, materials, solvers."""
