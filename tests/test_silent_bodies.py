@@ -160,6 +160,17 @@ def bent(scene):
     scene.gravity = [0.0, -9810.0, 0.0]
 
 
+def alone(scene):
+    """The first of two beams, without the second one."""
+    joint = "BilateralLagrangianConstraint"
+    scene.lines = [line for line in scene.lines if line[0] != "end" and line[1] != joint]
+
+
+def without_middle(tetrahedra):
+    height = BEAM[tetrahedra][:, :, 2].mean(axis=1)
+    return tetrahedra[(height < 30.0) | (height > 60.0)]
+
+
 FAULTS = {
     # Surfaces of bodies
     "skin less than an element beside": (
@@ -199,6 +210,41 @@ FAULTS = {
         "joined",
         moved("body", "MeshTopology", "position", lambda x: np.vstack([x, [[9.0, 9.0, 50.0]]])),
         "the last 1 of its 55 points belong to no element",
+        0,
+    ),
+    "rest in metres": (
+        "joined",
+        changed("body", "MechanicalObject", restScale=0.001),
+        "'/body/dofs' is 90 long at the start, and 0.09 at rest",
+        0,
+    ),
+    "two pieces": (
+        "joined",
+        lambda scene: (
+            alone(scene),
+            moved("body", "MeshTopology", "tetrahedra", without_middle)(scene),
+        ),
+        "share no node with those that are fixed: the mesh is of several pieces",
+        0,
+    ),
+    "mass of one node": (
+        "joined",
+        changed("body", "UniformMass", indices=[0]),
+        "gives mass to 1 of 54 nodes by its 'indices', and 53 nodes of elements have none",
+        0,
+    ),
+    "mass again on the skin": (
+        "block",
+        lambda scene: scene.add("body/skin", "UniformMass", totalMass=0.04),
+        "gives the body of '/body' its totalMass=0.04 a second time",
+        0,
+    ),
+    "fixed in no direction": (
+        "joined",
+        lambda scene: scene.add(
+            "body", "PartialFixedProjectiveConstraint", indices=[0], fixedDirections=[0, 0, 0]
+        ),
+        "fixes no direction",
         0,
     ),
     # Rigid bodies
@@ -258,6 +304,12 @@ FAULTS = {
         "it joins node 0 of '/end/dofs' to itself",
         0,
     ),
+    "a joint without nodes": (
+        "joined",
+        changed("", "BilateralLagrangianConstraint", second_point=[]),
+        "joins nothing: 'first_point' has 9 nodes, and 'second_point' has 0",
+        0,
+    ),
     "attachment between solvers": (
         "joined",
         joined_by("AttachProjectiveConstraint"),
@@ -275,6 +327,12 @@ FAULTS = {
         "block",
         changed("", "GenericConstraintSolver", tolerance=10.0),
         "accepts an error of tolerance=10, and the smallest body is 20 long",
+        0,
+    ),
+    "no triangles to touch": (
+        "block",
+        moved("body/skin", "MeshTopology", "triangles", lambda t: t[:0]),
+        "TriangleCollisionModel '/body/skin/TriangleCollisionModel' finds no triangles",
         0,
     ),
     "penalty too soft": (

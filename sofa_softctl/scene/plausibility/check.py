@@ -39,5 +39,5 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
         *contact_warnings(root),
         *solver_warnings(root, bodies, units),
         *name_warnings(root),
-        *([] if held else response_warnings(root)),
+        *([] if held else response_warnings(root, bodies)),
     ]

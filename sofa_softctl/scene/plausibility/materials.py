@@ -88,7 +88,26 @@ def _masses(body: Body) -> list[StartWarning]:
                     "mass. Give totalMass, or massDensity in mass/length^3 of the scene.",
                 )
             )
-    return warnings
+    return [*warnings, *_massless_nodes(body)]
+
+
+def _massless_nodes(body: Body) -> Iterator[StartWarning]:
+    """Nodes of elements that no mass covers, though each of the masses has a part."""
+    masses = [mass for mass in body.masses if mass.getContext() is body.node]
+    parts = [mass.findData("indices") for mass in masses]
+    if not (body.elastic and len(body.elements) and masses):
+        return
+    if any(part is None or not len(part.value) for part in parts):
+        return
+    covered = np.unique(np.concatenate([np.asarray(part.value, dtype=int) for part in parts]))
+    bare = np.setdiff1d(body.elements, covered)
+    if len(bare):
+        yield StartWarning(
+            masses[0],
+            f"{at(masses[0])} gives mass to {len(covered)} of {body.count} nodes by its 'indices', "
+            f"and {len(bare)} nodes of elements have none, the first {bare[0]}: neither gravity "
+            "nor inertia acts there. Leave 'indices' out, or add a mass for the others.",
+        )
 
 
 def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
@@ -126,15 +145,17 @@ def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:
             f"tetrahedra overlap at {faces} faces: some are folded over, or two meshes lie in one "
             "another. Mesh again, and look at it with 'softctl info'."
         )
-    unused = len(x) - len(np.unique(elements))
+    nodes = np.unique(elements)
+    unused = len(x) - len(nodes)
     if unused:
         yield (
             f"{unused} of {len(x)} nodes belong to no tetrahedron: they have mass and no "
             "stiffness, and fall freely. Leave them out."
         )
     size = float(np.ptp(x, axis=0).max()) or 1.0
-    used = x[np.unique(elements)]
-    coincident = len(used) - len(np.unique(np.round(used / (1e-9 * size)), axis=0))
+    rounded = np.round(x[nodes] / (1e-9 * size))
+    ordered = rounded[np.lexsort(rounded.T)]
+    coincident = int((ordered[1:] == ordered[:-1]).all(axis=1).sum())
     if coincident:
         yield (
             f"{coincident} nodes lie where another one lies: elements are not joined there. Merge "

@@ -75,6 +75,7 @@ def pair_warnings(entry: Any, node: Any) -> Iterator[StartWarning]:
     """Nodes that are joined in pairs with themselves, or that start far from each other."""
     pairs = pairs_of(entry, node)
     if pairs is None:
+        yield from _without_nodes(entry)
         return
     first, second = pairs.states
     is_same = first.getPathName() == second.getPathName()
@@ -102,6 +103,21 @@ def pair_warnings(entry: Any, node: Any) -> Iterator[StartWarning]:
         f"{at(entry)}: its pair {k} starts {distance[k]:.3g} apart, from {point(x1)} to "
         f"{point(x2)}, and the body is {size:.4g} long: the first steps tear them together. {hint}",
     )
+
+
+def _without_nodes(entry: Any) -> Iterator[StartWarning]:
+    """A joint that has nodes of one body only, or of none."""
+    names = LINKS.get(entry.getClassName(), ())[1::2]
+    if not names or "external_points" in names:  # without points, springs hold all nodes
+        return
+    counts = [len(entry.findData(name).value) for name in names]
+    if 0 in counts:
+        yield StartWarning(
+            entry,
+            f"{at(entry)} joins nothing: '{names[0]}' has {counts[0]} nodes, and '{names[1]}' has "
+            f"{counts[1]}. Give a node of the second body for each of the first; is the box of an "
+            "ROI beside the body?",
+        )
 
 
 def _same_states(pairs: NodePairs) -> str:

@@ -11,6 +11,8 @@ from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
 
 MOVED_MIN = 1e-3
 """Distance of a node from its place in the mesh, by the body's size, from which on it counts."""
+RESIZED_MAX = 2.0
+"""Size at the start by that at rest, or the other way round, above which a body is torn apart."""
 POINTS_MAX = 64
 """Points of a mapping that are looked for in the elements, which bounds the time that it takes."""
 
@@ -21,6 +23,7 @@ def placement_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
 
 
 def _of_body(body: Body) -> Iterator[StartWarning]:
+    yield from _resized(body)
     if body.topology is None or body.topology.findData("position") is None:
         return
     mesh = np.asarray(body.topology.position.value, dtype=float).reshape(-1, 3)[: body.count]
@@ -40,6 +43,21 @@ def _of_body(body: Body) -> Iterator[StartWarning]:
             f"{at(body.state)} lies {point(offset)} from its mesh '{body.topology.getPathName()}' "
             f"(up to {moved:.3g} at a node), by its translation, rotation or scale, and {text}. "
             "Move the loader in place of the state, and all that belongs to the body with it.",
+        )
+
+
+def _resized(body: Body) -> Iterator[StartWarning]:
+    """A body that starts far larger or smaller than it is at rest."""
+    x = np.asarray(body.state.position.value, dtype=float)[:, :3]
+    size, rest_size = (float(np.ptp(y, axis=0).max()) for y in (x, body.rest))
+    if not (body.elastic and min(size, rest_size) > 0.0):
+        return
+    if max(size / rest_size, rest_size / size) > RESIZED_MAX:
+        yield StartWarning(
+            body.state,
+            f"{at(body.state)} is {size:.4g} long at the start, and {rest_size:.4g} at rest: the "
+            "first steps tear it apart. Is 'rest_position' or 'restScale' in other units, or "
+            "'position' of another body?",
         )
 
 

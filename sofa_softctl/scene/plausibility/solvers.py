@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from sofa_softctl.scene.body import box_size
@@ -28,7 +29,7 @@ SINGLE = ("CollisionPipeline", "CollisionResponse", "AnimationLoop", "Constraint
 def solver_warnings(root: Any, bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
     """Iterations, tolerances and damping that cancel the problem; doubled masses and materials."""
     warnings: list[StartWarning] = []
-    size = min((body.size for body in bodies if body.size > 0.0), default=box_size(root))
+    size = min((body.size for body in bodies if body.size > 0.0), default=0.0) or box_size(root)
     seconds = 1.0 if units is None else units.in_si("time")
     for node in nodes_of(root):
         warnings += _several(node)
@@ -110,6 +111,15 @@ def _doubled(body: Body) -> Iterator[StartWarning]:
     """Two masses on one state, or two materials of one kind on the same elements."""
     path = body.node.getPathName()
     masses = [entry for entry in body.masses if entry.getContext().getPathName() == path]
+    carried = [entry for entry in body.masses if entry.getContext().getPathName() != path]
+    for first, second in product(masses, carried):
+        if _total_mass(first) == _total_mass(second) != 0.0:
+            yield StartWarning(
+                second,
+                f"{at(second)} gives the body of '{path}' its totalMass={_total_mass(second):g} a "
+                f"second time, on points that a mapping carries: {first.getClassName()} "
+                f"'{first.getPathName()}' has it already. Leave it out.",
+            )
     fields = [e for e in body.node.objects if e.findData("youngModulus") is not None]
     for entries, what in ((masses, "masses add up"), (fields, "materials add up")):
         same = [entry for entry in entries[1:] if _acts_on_same(entries[0], entry)]
@@ -119,6 +129,12 @@ def _doubled(body: Body) -> Iterator[StartWarning]:
                 f"{at(same[0])} acts on what {entries[0].getClassName()} "
                 f"'{entries[0].getPathName()}' acts on already: their {what}. Leave one out.",
             )
+
+
+def _total_mass(entry: Any) -> float:
+    """Return the mass that a component gives, 0 if it does not say."""
+    total = entry.findData("totalMass")
+    return 0.0 if total is None else float(total.value)
 
 
 def _acts_on_same(first: Any, second: Any) -> bool:

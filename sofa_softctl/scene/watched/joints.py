@@ -45,8 +45,9 @@ class WatchedJoint:
 
     def check(self, time: float) -> None:
         """Look at the distances."""
-        distances = self.distances()
-        if distances.shape != self.start.shape:  # other nodes are joined now
+        distances, switch = self.distances(), self.component.findData("activate")
+        is_off = switch is not None and not switch.value
+        if is_off or distances.shape != self.start.shape:  # or other nodes are joined now
             self.start = distances
         growth = distances - self.start
         if (largest := float(growth.max(initial=0.0))) > self.growth:
@@ -72,7 +73,7 @@ def watched_joints(root: Any) -> list[WatchedJoint]:
             kind = entry.getClassName()
             if kind == "RestShapeSpringsForceField":
                 joints += _springs(entry, bodies.get(node.getPathName()), gravity_of(root))
-            elif (pairs := pairs_of(entry, node)) is not None:
+            elif (pairs := pairs_of(entry, node)) is not None and not _lets_go(entry):
                 reason = (
                     "It moves points by half of their distance after each step, and bodies under "
                     "solvers of their own are not joined by that: use a "
@@ -83,6 +84,12 @@ def watched_joints(root: Any) -> list[WatchedJoint]:
                 )
                 joints.append(WatchedJoint(entry, pairs.distances, _limit(pairs), reason))
     return joints
+
+
+def _lets_go(entry: Any) -> bool:
+    """Return True if a joint frees nodes that are far apart."""
+    distance = entry.findData("minDistance")
+    return distance is not None and float(distance.value) >= 0.0
 
 
 def _limit(pairs: NodePairs) -> float:
