@@ -409,7 +409,7 @@ FAULTS = {
     "any error will do": (
         "cube",
         changed("", "GenericConstraintSolver", tolerance=1e6),
-        "accepts an error of tolerance=1e+06, and the scene is 11 long",
+        "accepts an error of tolerance=1e+06, and the smallest body is 0.4 long",
         0,
     ),
     "one iteration of CG": ("cube", iterative(iterations=1), "stops after iterations=1", 0),

@@ -120,8 +120,8 @@ class Condition:
     def restart(self, time: float) -> None:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
-        size = min((watched.size for watched in self._start), default=0.0)
-        self.watched = Watched(self._root, self._units, self._settings, size)
+        bodies = [watched.body for watched in self._start]
+        self.watched = Watched(self._root, self._units, self._settings, bodies)
         self._steps = 0
 
     def step(self, time: float) -> None:
@@ -148,6 +148,7 @@ class Condition:
             self._check_size(watched, x, time)
             _count_inverted(watched, x, time)
             self._check_place(watched, x, time)
+        self.watched.check(time)
 
     def raise_if_inverted(self, time: float) -> None:
         """Check the bodies now; episodes of learning end where they are not fit to learn from.
@@ -156,16 +157,19 @@ class Condition:
             DivergedError: See `check`, or a body has inverted elements.
         """
         self.check(time)
-        for finding in self.findings():
+        for finding in self._body_findings():
             if finding.is_failure:
                 raise DivergedError(finding.text)
 
     def findings(self) -> list[Finding]:
         """Return what is wrong with bodies, imposed displacements and cables so far."""
         return [
-            *(finding for watched in self._bodies for finding in self._findings(watched)),
+            *self._body_findings(),
             *(Finding(text, False) for text in self.watched.texts()),
         ]
+
+    def _body_findings(self) -> list[Finding]:
+        return [finding for watched in self._bodies for finding in self._findings(watched)]
 
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         size = float(np.ptp(x, axis=0).max())

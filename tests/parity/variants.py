@@ -465,7 +465,9 @@ def compare_variant(kind, scene, values, theirs):
     if "raised" in theirs or "raised" in ours:
         both = "raised" in theirs and "raised" in ours
         where = ours.get("raised", "") or theirs.get("raised", "")
-        verdict = "refused in both" if both else "refused here" if "raised" in ours else "not in SOFA"
+        verdict = (
+            "refused in both" if both else "refused here" if "raised" in ours else "not in SOFA"
+        )
         return verdict, np.inf, where, said
     scales = scales_of(theirs)
     differences = {
@@ -497,8 +499,11 @@ def compare(kinds):
                 spoken = "" if not new else ", said"
                 counts[verdict + spoken] += 1
                 if verdict != "equal":
-                    print(f"{verdict}{spoken} | {kind} | {scene} | {values} | {size:.1e} {where}"
-                          f" | SOFA: {said[:1]} | here: {new[:1]}"[:700], flush=True)
+                    print(
+                        f"{verdict}{spoken} | {kind} | {scene} | {values} | {size:.1e} {where}"
+                        f" | SOFA: {said[:1]} | here: {new[:1]}"[:700],
+                        flush=True,
+                    )
     print(counts)
 
 

@@ -10,7 +10,9 @@ from sofa_softctl.scene.plausibility.gravity import gravity_warnings, response_w
 from sofa_softctl.scene.plausibility.holding import holding_warnings
 from sofa_softctl.scene.plausibility.materials import material_warnings, mesh_warnings
 from sofa_softctl.scene.plausibility.names import name_warnings
-from sofa_softctl.scene.plausibility.points import point_warnings
+from sofa_softctl.scene.plausibility.places.placement import placement_warnings
+from sofa_softctl.scene.plausibility.places.points import point_warnings
+from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
 from sofa_softctl.scene.plausibility.solvers import solver_warnings
 from sofa_softctl.units import Units
 
@@ -31,9 +33,11 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
         *material_warnings(bodies, units),
         *(held := holding_warnings(root, bodies)),
         *mesh_warnings(bodies),
+        *placement_warnings(bodies),
         *point_warnings(root),
+        *rigid_body_warnings(bodies, units),
         *contact_warnings(root),
-        *solver_warnings(root, bodies),
+        *solver_warnings(root, bodies, units),
         *name_warnings(root),
-        *([] if held else response_warnings(root)),
+        *([] if held else response_warnings(root, bodies)),
     ]

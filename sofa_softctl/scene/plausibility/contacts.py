@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from sofa_softctl.scene.body import box_size, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
+from sofa_softctl.scene.watch.actuators import attributes_of
 
 ALARM_RATIO_MAX = 2.0
 """Distance at which contacts are looked for by the size of the smallest moving body, above which
@@ -54,7 +56,12 @@ def contact_warnings(root: Any) -> list[StartWarning]:
                 "common group do not touch.",
             )
         ]
-    return [*_loop(root, parts), *_distances(parts, models), *_inside_out(models)]
+    return [
+        *_loop(root, parts),
+        *_distances(parts, models),
+        *_inside_out(models),
+        *_without_elements(models),
+    ]
 
 
 def _may_touch(first: Any, second: Any) -> bool:
@@ -143,6 +150,20 @@ def _inside_out(models: list[Any]) -> list[StartWarning]:
                 )
             )
     return warnings
+
+
+def _without_elements(models: list[Any]) -> Iterator[StartWarning]:
+    """Models of triangles or lines that have none; the embedded runtime knows."""
+    for model in models:
+        elements = attributes_of(model).get("elements")
+        if elements is not None and not len(elements) and elements.shape[1] > 1:
+            kind = "triangles" if elements.shape[1] == 3 else "lines"
+            yield StartWarning(
+                model,
+                f"{at(model)} finds no {kind} in the topology of its node or above, so nothing "
+                "touches them. Give the topology its elements, such as src='@loader', not only "
+                "its positions.",
+            )
 
 
 def _turned_volume(x: np.ndarray, triangles: np.ndarray) -> float:

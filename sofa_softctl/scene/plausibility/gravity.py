@@ -14,6 +14,7 @@ from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.body import box_size
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
+from sofa_softctl.scene.plausibility.holding import piece_warnings
 from sofa_softctl.units import LENGTHS, Units
 
 EARTH = 9.81
@@ -74,18 +75,24 @@ def _is(value: float, expected: float) -> bool:
     return abs(value / expected - 1.0) <= ROUNDED
 
 
-def response_warnings(root: Any) -> list[StartWarning]:
-    """Bodies that hang down by more than their size, or vibrate faster than dt."""
+def response_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
+    """Bodies that hang down by more than their size, in pieces, or vibrate faster than dt."""
     if find_backend().name != "embedded":
         return []
-    found = []
+    found: list[StartWarning] = []
+    body_of_state = {id(body.state): body for body in bodies}
     for system in getattr(root.of("animation loop")[0], "systems", ()):
         with one_blas_thread():
             response = rest_response(system, np.asarray(root.gravity.value, dtype=float))
-        if response is None:
-            continue
         node = system.states[0].getContext()
         size, dt = box_size(node), float(root.dt.value)
+        if response is None or response.sag > SAG * size:
+            own = [body_of_state[id(s)] for s in system.states if id(s) in body_of_state]
+            if pieces := [warning for body in own for warning in piece_warnings(root, body)]:
+                found += pieces
+                continue
+        if response is None:
+            continue
         about = _about(system)
         if response.sag > SAG * size:
             found.append(

@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
+from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of, point
 from sofa_softctl.scene.sofa.animate import controllers_of
 
 FIXED = ("FixedProjectiveConstraint", "FixedConstraint")
@@ -53,6 +53,16 @@ def fixed_nodes(node: Any) -> set[int]:
 def _everywhere(body: Body) -> list[StartWarning]:
     if not body.elastic:
         return []
+    for entry in body.node.objects:
+        directions = entry.findData("fixedDirections")
+        if directions is not None and not np.any(directions.value):
+            return [
+                StartWarning(
+                    entry,
+                    f"{at(entry)} fixes no direction: its 'fixedDirections' are all 0. Give 1 for "
+                    "those in which nodes are held.",
+                )
+            ]
     fixed = fixed_nodes(body.node)
     fixing = [entry for entry in body.node.objects if entry.getClassName() in FIXED]
     last = fixing[-1] if fixing else None
@@ -73,6 +83,38 @@ def _everywhere(body: Body) -> list[StartWarning]:
             "cannot move. Fix the nodes of its clamp alone: look at the box of the ROI.",
         )
     ]
+
+
+def piece_warnings(root: Any, body: Body) -> list[StartWarning]:
+    """Pieces of a mesh that no element joins to the one that is fixed."""
+    fixed = sorted(fixed_nodes(body.node))
+    if not (body.elastic and fixed and len(body.elements)):
+        return []
+    is_reached = np.zeros(body.count, dtype=bool)
+    is_reached[fixed] = True
+    loose = body.elements
+    while (is_next := is_reached[loose].any(axis=1)).any():  # a layer of elements after the other
+        is_reached[loose[is_next]] = True
+        loose = loose[~is_next]
+    if not len(loose) or any(map(_may_join, body.entries)) or _is_linked(root, body):
+        return []
+    x = body.rest[loose.ravel()]
+    return [
+        StartWarning(
+            body.topology,
+            f"{at(body.topology)}: {len(loose)} of {len(body.elements)} elements, from "
+            f"{point(x.min(axis=0))} to {point(x.max(axis=0))}, share no node with those that are "
+            "fixed: the mesh is of several pieces, and nothing holds these. Merge the nodes "
+            "between them, or mesh the body as a whole.",
+        )
+    ]
+
+
+def _may_join(entry: Any) -> bool:
+    """Return True if a component may hold a piece of a mesh, or keep it from others."""
+    return (
+        re.search("Spring|Attach|Lagrangian|CollisionModel|Joint", entry.getClassName()) is not None
+    )
 
 
 def _nowhere(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:

@@ -31,9 +31,7 @@ def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
     """Density and modulus in SI units that no material has."""
     for field in body.having("youngModulus"):
         modulus = float(np.max(np.abs(field.youngModulus.value), initial=0.0))
-        if text := _beyond(
-            modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"
-        ):
+        if text := beyond(modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"):
             yield StartWarning(field, f"{at(field)} has youngModulus={modulus:g}: {text}")
     volume = body.volume
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
@@ -41,7 +39,7 @@ def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
         density = float(masses[0].totalMass.value) / volume
         si = units.in_si("mass") / units.in_si("length") ** 3
         unit = f"{units.mass}/{units.length}^3"
-        if density > 0.0 and (text := _beyond(density, si, DENSITIES, unit, "kg/m^3")):
+        if density > 0.0 and (text := beyond(density, si, DENSITIES, unit, "kg/m^3")):
             yield StartWarning(
                 masses[0],
                 f"{at(masses[0])} has totalMass={float(masses[0].totalMass.value):g}, a density of "
@@ -49,7 +47,7 @@ def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
             )
 
 
-def _beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_unit: str) -> str:
+def beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_unit: str) -> str:
     """Return a sentence if a positive value is beyond the limits in SI units, else ''."""
     if value <= 0.0 or limits[0] <= value * si <= limits[1]:
         return ""
@@ -90,7 +88,26 @@ def _masses(body: Body) -> list[StartWarning]:
                     "mass. Give totalMass, or massDensity in mass/length^3 of the scene.",
                 )
             )
-    return warnings
+    return [*warnings, *_massless_nodes(body)]
+
+
+def _massless_nodes(body: Body) -> Iterator[StartWarning]:
+    """Nodes of elements that no mass covers, though each of the masses has a part."""
+    masses = [mass for mass in body.masses if mass.getContext() is body.node]
+    parts = [mass.findData("indices") for mass in masses]
+    if not (body.elastic and len(body.elements) and masses):
+        return
+    if any(part is None or not len(part.value) for part in parts):
+        return
+    covered = np.unique(np.concatenate([np.asarray(part.value, dtype=int) for part in parts]))
+    bare = np.setdiff1d(body.elements, covered)
+    if len(bare):
+        yield StartWarning(
+            masses[0],
+            f"{at(masses[0])} gives mass to {len(covered)} of {body.count} nodes by its 'indices', "
+            f"and {len(bare)} nodes of elements have none, the first {bare[0]}: neither gravity "
+            "nor inertia acts there. Leave 'indices' out, or add a mass for the others.",
+        )
 
 
 def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
@@ -100,8 +117,19 @@ def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
 
 def _of_body(body: Body) -> Iterator[StartWarning]:
     if body.elements.shape[1] == 4 and len(body.elements):
-        for text in _faults(body.rest, body.elements):
+        for text in (*_faults(body.rest, body.elements), *_left_out(body)):
             yield StartWarning(body.topology, f"{at(body.topology)}: {text}")
+
+
+def _left_out(body: Body) -> Iterator[str]:
+    """Points after the last one that an element uses, of which a state gets none, as in SOFA."""
+    data = body.topology.findData("position")
+    count = 0 if data is None else len(data.value)
+    if count > body.count > int(body.elements.max()):
+        yield (
+            f"the last {count - body.count} of its {count} points belong to no element, and the "
+            "state has none of them, as in SOFA. Leave them out, or was an element forgotten?"
+        )
 
 
 def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:
@@ -117,15 +145,17 @@ def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:
             f"tetrahedra overlap at {faces} faces: some are folded over, or two meshes lie in one "
             "another. Mesh again, and look at it with 'softctl info'."
         )
-    unused = len(x) - len(np.unique(elements))
+    nodes = np.unique(elements)
+    unused = len(x) - len(nodes)
     if unused:
         yield (
             f"{unused} of {len(x)} nodes belong to no tetrahedron: they have mass and no "
             "stiffness, and fall freely. Leave them out."
         )
     size = float(np.ptp(x, axis=0).max()) or 1.0
-    used = x[np.unique(elements)]
-    coincident = len(used) - len(np.unique(np.round(used / (1e-9 * size)), axis=0))
+    rounded = np.round(x[nodes] / (1e-9 * size))
+    ordered = rounded[np.lexsort(rounded.T)]
+    coincident = int((ordered[1:] == ordered[:-1]).all(axis=1).sum())
     if coincident:
         yield (
             f"{coincident} nodes lie where another one lies: elements are not joined there. Merge "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,18 @@ import numpy as np
 from sofa_softctl.scene.body import box_size
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
+from sofa_softctl.units import Units
 
 RESIDUAL_RATIO_MAX = 0.5
 """Tolerance of conjugate gradients above which hardly an iteration is needed [-]."""
 TOLERANCE_RATIO_MAX = 0.1
-"""Tolerance of a constraint solver by the size of the scene, above which gaps stay open [-]."""
+"""Tolerance of a constraint solver by the size of the smallest body, above which gaps stay open."""
 DAMPING_MAX = 10.0
 """rayleighMass times dt above which nine tenths of a velocity are lost in a step [-]."""
+CREEP_TIME_MIN = 2.0
+"""rayleighStiffness [s], the time in which a body comes back, from which on it creeps."""
+CREEP_STEPS_MIN = 100.0
+"""The same by dt [-]; below that a run lasts for longer."""
 
 NOT_NEGATIVE = ("amping", "tiffness", "rayleighMass")
 """Endings of Data that put energy into the motion where they are negative."""
@@ -24,15 +30,18 @@ SINGLE = ("CollisionPipeline", "CollisionResponse", "AnimationLoop", "Constraint
 """Endings of components of which a node has one."""
 
 
-def solver_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
+def solver_warnings(root: Any, bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
     """Iterations, tolerances and damping that cancel the problem; doubled masses and materials."""
     warnings: list[StartWarning] = []
+    size = min((body.size for body in bodies if body.size > 0.0), default=0.0) or box_size(root)
+    seconds = 1.0 if units is None else units.in_si("time")
     for node in nodes_of(root):
         warnings += _several(node)
         for entry in node.objects:
-            if text := "; ".join(_numbers(root, entry)):
+            if text := "; ".join((*_numbers(root, entry, size), *_creep(root, entry, seconds))):
                 warnings.append(StartWarning(entry, f"{at(entry)} {text}."))
-    return warnings + [warning for body in bodies for warning in _doubled(body)]
+    warnings += [warning for body in bodies for warning in _doubled(body)]
+    return warnings + [warning for body in bodies for warning in _without_stiffness(body)]
 
 
 def _several(node: Any) -> Iterator[StartWarning]:
@@ -47,7 +56,7 @@ def _several(node: Any) -> Iterator[StartWarning]:
             )
 
 
-def _numbers(root: Any, entry: Any) -> Iterator[str]:
+def _numbers(root: Any, entry: Any, size: float) -> Iterator[str]:
     kind = entry.getClassName()
     if kind == "CGLinearSolver":
         if entry.iterations.value < 2:
@@ -58,13 +67,12 @@ def _numbers(root: Any, entry: Any) -> Iterator[str]:
                 "it need not solve: give 1e-9"
             )
     if entry.findData("maxIterations") is not None and entry.findData("tolerance") is not None:
-        size = box_size(root)
         if "ConstraintSolver" in kind and entry.maxIterations.value < 1:
             yield f"may not iterate (maxIterations={entry.maxIterations.value}): give 1000"
         if "ConstraintSolver" in kind and entry.tolerance.value > TOLERANCE_RATIO_MAX * size > 0.0:
             yield (
-                f"accepts an error of tolerance={entry.tolerance.value:g}, and the scene is "
-                f"{size:.3g} long: constraints need not hold. Give {1e-6 * size:.0e}, say"
+                f"accepts an error of tolerance={entry.tolerance.value:g}, and the smallest body "
+                f"is {size:.3g} long: constraints need not hold. Give {1e-6 * size:.0e}, say"
             )
     for data in entry.getDataFields():
         if not data.getName().endswith(NOT_NEGATIVE):
@@ -83,10 +91,48 @@ def _numbers(root: Any, entry: Any) -> Iterator[str]:
         )
 
 
+def _creep(root: Any, entry: Any, seconds: float) -> Iterator[str]:
+    """Damping by which a body needs rayleighStiffness to come back, whatever its stiffness is."""
+    damping = entry.findData("rayleighStiffness")
+    if damping is None or "OdeSolver" not in entry.getCategories():
+        return
+    time, dt = float(damping.value), float(root.dt.value)
+    if time * seconds >= CREEP_TIME_MIN and time >= CREEP_STEPS_MIN * dt:
+        yield (
+            f"has rayleighStiffness={time:g}, which is the time in which a deformed body comes "
+            f"back, {time / dt:.3g} steps of dt={dt:g}: it creeps. Give 0.1, say"
+        )
+
+
+def _without_stiffness(body: Body) -> Iterator[StartWarning]:
+    """A correction that knows the masses of nodes only, on a body with stiffness."""
+    for entry in body.node.objects if body.elastic and len(body.elements) else ():
+        if entry.getClassName() != "UncoupledConstraintCorrection":
+            continue
+        if entry.defaultCompliance.isSet() or entry.compliance.isSet():
+            continue
+        yield StartWarning(
+            entry,
+            f"{at(entry)} moves each node of '{body.node.getPathName()}' by its mass alone, as if "
+            "no element joined it to others: contacts and actuators do not deform the body as its "
+            "stiffness says. Use LinearSolverConstraintCorrection with a direct solver, such as "
+            "SparseLDLSolver.",
+        )
+
+
 def _doubled(body: Body) -> Iterator[StartWarning]:
     """Two masses on one state, or two materials of one kind on the same elements."""
     path = body.node.getPathName()
     masses = [entry for entry in body.masses if entry.getContext().getPathName() == path]
+    carried = [entry for entry in body.masses if entry.getContext().getPathName() != path]
+    for first, second in product(masses, carried):
+        if _total_mass(first) == _total_mass(second) != 0.0:
+            yield StartWarning(
+                second,
+                f"{at(second)} gives the body of '{path}' its totalMass={_total_mass(second):g} a "
+                f"second time, on points that a mapping carries: {first.getClassName()} "
+                f"'{first.getPathName()}' has it already. Leave it out.",
+            )
     fields = [e for e in body.node.objects if e.findData("youngModulus") is not None]
     for entries, what in ((masses, "masses add up"), (fields, "materials add up")):
         same = [entry for entry in entries[1:] if _acts_on_same(entries[0], entry)]
@@ -96,6 +142,12 @@ def _doubled(body: Body) -> Iterator[StartWarning]:
                 f"{at(same[0])} acts on what {entries[0].getClassName()} "
                 f"'{entries[0].getPathName()}' acts on already: their {what}. Leave one out.",
             )
+
+
+def _total_mass(entry: Any) -> float:
+    """Return the mass that a component gives, 0 if it does not say."""
+    total = entry.findData("totalMass")
+    return 0.0 if total is None else float(total.value)
 
 
 def _acts_on_same(first: Any, second: Any) -> bool:

@@ -1,9 +1,11 @@
-"""Actuators, constraint solvers and controllers of a scene, watched while it runs."""
+"""All components of a scene that are watched while it runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from sofa_softctl.scene.plausibility.bodies import Body
 from sofa_softctl.scene.watch.actuators import (
     PushingCable,
     WatchedSolver,
@@ -11,8 +13,12 @@ from sofa_softctl.scene.watch.actuators import (
     objects_of,
     undriven_cables,
 )
+from sofa_softctl.scene.watch.contacts import watched_contacts
 from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
+from sofa_softctl.scene.watch.joints import WatchedJoint, watched_joints
+from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
+from sofa_softctl.scene.watch.materials import WatchedTurn, watched_turns
 from sofa_softctl.scene.watch.views import KeptViews
 from sofa_softctl.units import Units
 
@@ -24,10 +30,13 @@ class Watched:
         root: Root of an initialised scene, on either backend.
         units: Units that the scene declares.
         settings: `ConditionSettings`.
-        size: Size of the smallest body [length].
+        bodies: Its moving bodies.
     """
 
-    def __init__(self, root: Any, units: Units | None, settings: Any, size: float) -> None:
+    def __init__(
+        self, root: Any, units: Units | None, settings: Any, bodies: Sequence[Body]
+    ) -> None:
+        size = min((body.size for body in bodies), default=0.0)
         self._root, self._units, self._settings = root, units, settings
         self._drives = drives_of(root, units)
         self._cables = [PushingCable(cable) for cable in undriven_cables(root)]
@@ -40,6 +49,12 @@ class Watched:
             for entry in entries
             if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
         ]
+        self._slow: list[WatchedJoint | WatchedTurn] = [
+            *watched_joints(root),
+            *watched_turns(bodies),
+        ]
+        self._contacts = watched_contacts(root, size)
+        self._linear_solvers = watched_linear_solvers(root)
 
     def step(self, steps: int, time: float) -> None:
         """Look at a step that ends at a time, the solvers every few steps."""
@@ -48,9 +63,16 @@ class Watched:
         for cable in self._cables:
             cable.step(time, self._settings.pushing_ratio_min)
         self._views.step(steps)
+        for contacts in self._contacts:
+            contacts.step(time)
         if steps % self._settings.steps_between_checks == 0:
             for solver in self._solvers:
                 solver.check(self._settings.solver_error_max)
+
+    def check(self, time: float) -> None:
+        """Look at what changes slowly."""
+        for watch in self._slow:
+            watch.check(time)
 
     def texts(self) -> list[str]:
         """Return sentences on what is wrong so far."""
@@ -61,6 +83,9 @@ class Watched:
             *(solver.text() for solver in self._solvers),
             unused_drives(self._drives),
             *self._views.texts,
+            *(text for watch in self._linear_solvers for text in watch.texts()),
+            *(text for watch in self._slow for text in watch.texts()),
+            *(text for watch in self._contacts for text in watch.texts()),
         ]
         return [text for text in texts if text]
 

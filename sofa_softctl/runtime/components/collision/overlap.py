@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,41 @@ class Overlap(NamedTuple):
     """Edges that go through it."""
 
 
+class Sunk(NamedTuple):
+    """A body in the surface of another."""
+
+    around: CollisionModel
+    """The surface."""
+    model: CollisionModel
+    """A collision model of the body."""
+    points_within: int
+    """Its points on the wrong side."""
+    total: int
+    """Its points."""
+    depth: float
+    """How far the deepest of them is from the surface [length]."""
+
+
+def sunk_bodies(
+    models: list[CollisionModel],
+    may_push: Callable[[CollisionModel, CollisionModel], bool],
+    method: Intersection,
+) -> list[Sunk]:
+    """Return the bodies with points on the wrong side of the surface of another, now.
+
+    Args:
+        models: The collision models of a scene.
+        may_push: Returns True if contacts between two of them would push.
+        method: How contacts are found.
+    """
+    sunk = []
+    for around, body in _meetings(models, may_push):
+        depth = _overlap(around, body, method).depth
+        if count := int(np.count_nonzero(depth)):
+            sunk.append(Sunk(around, body.model, count, len(body.nodes), float(depth.max())))
+    return sunk
+
+
 def warn_of_overlap(
     models: list[CollisionModel],
     may_push: Callable[[CollisionModel, CollisionModel], bool],
@@ -59,23 +94,17 @@ def warn_of_overlap(
         may_push: Whether contacts between two of them would push.
         method: How contacts are found.
     """
-    bodies = _by_node(models)
     crossed: list[tuple[CollisionModel, CollisionBody, int]] = []
     named: set[frozenset[int]] = set()
-    for around in (model for model in models if model.corners == 3 and len(model.elements)):
-        for group in bodies:
-            others = [model for model in group if may_push(around, model)]
-            if not others or around in group:
-                continue
-            body = _body(others)
-            found = _overlap(around, body, method)
-            pair = frozenset((id(around._context), id(body.model._context)))
-            text = _describe(around, body, found, method.contactDistance.get())
-            if text:
-                named.add(pair)
-                message.warning(around, text)
-            elif found.crossing and pair not in named:
-                crossed.append((around, body, found.crossing))
+    for around, body in _meetings(models, may_push):
+        found = _overlap(around, body, method)
+        pair = frozenset((id(around._context), id(body.model._context)))
+        text = _describe(around, body, found, method.contactDistance.get())
+        if text:
+            named.add(pair)
+            message.warning(around, text)
+        elif found.crossing and pair not in named:
+            crossed.append((around, body, found.crossing))
     for around, body, count in crossed:
         pair = frozenset((id(around._context), id(body.model._context)))
         if pair not in named:
@@ -174,6 +203,18 @@ def _beyond(around: CollisionModel, body: CollisionBody, same: float) -> tuple[n
 
 
 # -- bodies ---------------------------------------------------------------------------------------
+
+
+def _meetings(
+    models: list[CollisionModel], may_push: Callable[[CollisionModel, CollisionModel], bool]
+) -> Iterator[tuple[CollisionModel, CollisionBody]]:
+    """Each surface of triangles with each body that it may push."""
+    bodies = _by_node(models)
+    for around in (model for model in models if model.corners == 3 and len(model.elements)):
+        for group in bodies:
+            pushed = [model for model in group if may_push(around, model)]
+            if pushed and around not in group:
+                yield around, _body(pushed)
 
 
 def _by_node(models: list[CollisionModel]) -> list[list[CollisionModel]]:

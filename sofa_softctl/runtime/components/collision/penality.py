@@ -81,6 +81,18 @@ class PenalityContactForceField(BlockForceField):
         """Contacts in this step."""
         return len(self.near.distance)
 
+    def gaps(self) -> np.ndarray:
+        """Return the present distances of points along the normals of their contacts [length].
+
+        Below 0 a point has passed the other surface in this step: the next contact there pushes it
+        further through. Of spheres on bodies inf, whose surfaces may overlap.
+        """
+        self._points.follow()
+        gaps = np.einsum("ni,ni->n", self.state._data["position"].get(), self.near.normal)
+        for side, model in enumerate(self.models):
+            gaps[model.body_radius(self.near.element[:, side]) > 0.0] = np.inf
+        return np.asarray(gaps)
+
     @cached_property
     def _points(self) -> ContactPoints:
         return ContactPoints(self.getName(), [model.state for model in self.models])

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.behavior.roles import ContactDetection
 from sofa_softctl.runtime.components.collision.intersection import Intersection
 from sofa_softctl.runtime.components.collision.listener import ContactListener
 from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
-from sofa_softctl.runtime.components.collision.overlap import warn_of_overlap
+from sofa_softctl.runtime.components.collision.overlap import Sunk, sunk_bodies, warn_of_overlap
 from sofa_softctl.runtime.components.collision.penality import PenalityContactForceField
 from sofa_softctl.runtime.components.collision.response import CollisionResponse, Contact
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
@@ -161,6 +161,12 @@ class CollisionPipeline(ContactDetection):
         self._show([entry for key, entry in self._known.items() if key in touching])
         for listener in self._listeners:
             listener.hear(self._shown)
+
+    def sunk_bodies(self) -> list[Sunk]:
+        """Return the bodies that are now in the surface of another; see `sunk_bodies`."""
+        if not self._models:
+            return []
+        return sunk_bodies(self._models, self._may_push, self._part("intersection method"))
 
     def _may_push(self, first: CollisionModel, second: CollisionModel) -> bool:
         response: CollisionResponse = self._part("collision response")

@@ -163,6 +163,11 @@ class VTKExporter(Exporter):
     cellsDataFields = Texts([], "Numbers of elements.")
     overwrite = Bool(False, "Always the same file; else they are numbered.")
 
+    def init(self) -> None:
+        """See Exporter."""
+        super().init()
+        self._missing: set[str] = set()  # names that were complained of
+
     def write(self) -> None:
         """See Exporter."""
         path, xml = self.path_of(self.filename.get()), self.XMLformat.get()
@@ -183,7 +188,9 @@ class VTKExporter(Exporter):
             path = path.removeprefix("@")
             data: Any = self.resolve(f"@{path}", data=True)
             if data is None:
-                complain(self, self.fault(f"finds no Data '{path}'. {self.explain_link(path)}"))
+                if path not in self._missing:
+                    self._missing.add(path)
+                    complain(self, self.fault(f"finds no Data '{path}'. {self.explain_link(path)}"))
                 continue
             found[given if equals else path.rpartition(".")[2]] = np.asarray(data.get())
         return found

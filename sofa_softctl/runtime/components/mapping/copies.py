@@ -16,6 +16,10 @@ from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 
+MISFIT_MAX = 0.1
+"""Distance of copied nodes from the given ones, by their size, above which they are others [-]."""
+_AFFINE = 8  # points, from which on an affine map does not fit any by chance
+
 
 class CopyMapping(Mapping):
     """Each node is a node of one of the drivers; a point that copies a body is its centre."""
@@ -34,7 +38,9 @@ class CopyMapping(Mapping):
         """Find the driving nodes and place the follower, unless what follows is only drawn."""
         if self.mechanical:
             self.check_templates()
+            given = self.child._data["position"].get().copy()
             self.sources = self.find_sources()
+            self._warn_of_other_shape(given)
             self._jacobians = [self._build(number) for number in range(len(self.drivers))]
             by_nodes = [jacobian[::3, ::3] for jacobian in self._jacobians]
             self._weights = [(found.indptr, found.indices, found.data) for found in by_nodes]
@@ -43,6 +49,26 @@ class CopyMapping(Mapping):
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Find `sources`, and give the follower its size."""
         raise NotImplementedError
+
+    def _warn_of_other_shape(self, given: np.ndarray) -> None:
+        """Warn if no turn, scale and shift takes the given positions to those that are copied."""
+        nodes, copied = self.sources[0]
+        is_comparable = len(given) == len(nodes) > _AFFINE and np.ptp(given, axis=0).any()
+        if not is_comparable or {self.parent.kind.name, self.child.kind.name} != {"Vec3"}:
+            return
+        x = self.parent._data["position"].get()[copied, :3]
+        rows = np.column_stack([given[nodes], np.ones(len(nodes))])
+        misfit = np.linalg.norm(x - rows @ np.linalg.lstsq(rows, x, rcond=None)[0], axis=1)
+        size = float(np.ptp(x, axis=0).max())
+        if misfit.max() > MISFIT_MAX * size > 0.0:
+            message.warning(
+                self,
+                f"{describe(self._where)}: {self.describe()} replaces the positions of "
+                f"{self.child.describe()} by those of other nodes of {self.parent.describe()}, up "
+                f"to {misfit.max():.3g} away from them where the body is {size:.3g} long, however "
+                "it is turned and shifted: elements there join other nodes now. Are 'indices' "
+                "those of another mesh? Use a BarycentricMapping for points of their own.",
+            )
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
         """See Mapping."""

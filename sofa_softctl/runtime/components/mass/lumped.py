@@ -72,7 +72,7 @@ class LumpedMass(Mass):
 
 
 def given_by(mass: Mass, *names: str) -> str:
-    """The first of these Data that the scene gives, which counts; the first one if it gives none."""
+    """The first of these Data that the scene gives, which counts; else the first of all."""
     known = [name for name in names if name in mass._data and mass._data[name].isSet()]
     if len(known) > 1:
         problem = mass.fault(f"has both '{known[0]}' and '{known[1]}': only '{known[0]}' counts.")

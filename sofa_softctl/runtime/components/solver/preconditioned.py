@@ -85,6 +85,7 @@ class PCGLinearSolver(CGLinearSolver):
             s = self._conditioned(r)
             rho, before = float(np.vdot(r, s)), rho
             w = s + (rho / before) * w
+        self._count(b, float(np.sqrt(np.vdot(r, r))))
         return x
 
     def _conditioned(self, r: np.ndarray) -> np.ndarray:

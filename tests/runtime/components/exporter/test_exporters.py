@@ -59,6 +59,16 @@ def test_data_that_do_not_exist_are_told(root, body, tmp_path):
         simulation.init(root)
 
 
+@pytest.mark.usefixtures("tolerant")
+def test_data_that_do_not_exist_are_told_once(root, body, tmp_path, caplog):
+    file = str(tmp_path / "out")
+    fields = {"pointsDataFields": ["dofs.speed"], "exportEveryNumberOfSteps": 1}
+    body.addObject("VTKExporter", filename=file, **fields)
+    run(root, 3)
+    assert caplog.text.count("finds no Data 'dofs.speed'") == 1
+    assert len(list(tmp_path.glob("*.vtu"))) == 3
+
+
 @pytest.mark.parametrize("binary", [True, False])
 def test_stl_files_hold_the_visual_model(root, body, tmp_path, binary):
     body.addObject("OglModel", position=X, triangles=[[0, 1, 2]], quads=[[0, 1, 4, 2]])

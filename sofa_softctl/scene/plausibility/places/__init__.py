@@ -1,0 +1,1 @@
+"""Points, surfaces, cables and joined nodes that do not lie where they should."""

@@ -1,0 +1,101 @@
+"""Volume meshes that carry the points of mappings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.skin import Skin, skin_of
+from sofa_softctl.scene.body import elements_of
+from sofa_softctl.scene.channels import own_state
+from sofa_softctl.scene.plausibility.bodies import point
+
+BLOCK = 256
+"""Points that are compared with all others at once, which bounds the memory that it takes."""
+
+
+@dataclass(frozen=True)
+class CarrierMesh:
+    """A volume mesh that carries points."""
+
+    path: str
+    """Path of its node."""
+    x: np.ndarray
+    """Positions of its nodes [length], shape (n, 3)."""
+    elements: np.ndarray
+    """Vertex numbers, shape (m, 4) or (m, 8)."""
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """Longest edge of the elements at each node [length], shape (n,)."""
+        corners = self.x.T[:, self.elements.T]  # axis, corner, element
+        longest = np.zeros(len(self.elements))
+        for i, j in combinations(range(corners.shape[1]), 2):
+            longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=0))
+        order = np.argsort(longest)  # of several elements at a node the longest comes last
+        edges = np.zeros(len(self.x))
+        edges[self.elements[order]] = np.sqrt(longest[order])[:, None]
+        return edges
+
+    @cached_property
+    def skin(self) -> Skin:
+        """Its boundary."""
+        return skin_of(Mesh(self.x, tetrahedra=self.elements))
+
+    def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
+        distance, nearest = nearest_points(self.x, x)
+        return distance, self.edges[nearest]
+
+    def is_outside(self, x: np.ndarray) -> np.ndarray:
+        """Return which points are farther than an element from the mesh, bool (p,)."""
+        distance, edge = self.distances(x)
+        return np.asarray((distance > edge) & (edge > 0.0))
+
+    def extents(self) -> str:
+        """Return the corners of the box around it, for messages."""
+        return f"from {point(self.x.min(axis=0))} to {point(self.x.max(axis=0))}"
+
+
+def nearest_points(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distance of each x to the nearest of some points, and its number, shapes (p,).
+
+    By matrix products, a block at a time: loading SciPy's trees takes longer.
+    """
+    centre = points.mean(axis=0)  # which keeps cancellation small
+    points, x = points - centre, x - centre
+    nearest = np.empty(len(x), dtype=int)
+    squares = (points**2).sum(axis=1)
+    for start in range(0, len(x), BLOCK):
+        block = x[start : start + BLOCK]
+        nearest[start : start + BLOCK] = (squares - 2.0 * block @ points.T).argmin(axis=1)
+    return np.asarray(np.linalg.norm(x - points[nearest], axis=1)), nearest
+
+
+def carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh | None:
+    """The volume mesh that carries a mapping; None if there is none."""
+    link = mapping.findLink("input_topology")
+    linked = link.getLinkedBase() if link is not None else None
+    parents = list(mapping.getContext().parents)
+    if linked is None and not parents:
+        return None
+    for entry in [linked] if linked is not None else list(parents[0].objects):
+        for kind in ("tetrahedra", "hexahedra"):
+            elements = elements_of(entry, kind)
+            if not len(elements):
+                continue
+            node = entry.getContext()
+            path = node.getPathName()
+            if path not in carriers:
+                holder = own_state(node) or entry
+                x = np.asarray(holder.position.value, dtype=float)[:, :3]
+                if not len(x) or elements.max() >= len(x):
+                    continue
+                carriers[path] = CarrierMesh(path, x, elements)
+            return carriers[path]
+    return None

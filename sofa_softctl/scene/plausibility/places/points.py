@@ -1,0 +1,133 @@
+"""Points that do not lie where they should: outside the mesh that carries them, in other units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.body import cable_components, elements_of
+from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
+from sofa_softctl.scene.plausibility.places.cables import cable_warnings
+from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, carrier_of
+from sofa_softctl.scene.plausibility.places.pairs import pair_warnings
+from sofa_softctl.scene.plausibility.places.surfaces import (
+    off_boundary,
+    open_chamber,
+    surface_beside,
+)
+
+UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
+"""Factors between units of length that are tried where points do not fit their mesh."""
+COLLAPSED_RATIO = 0.1
+"""Size of a surface or cable by the edge of the element around it, below which it is no size."""
+_PRESSED = "SurfacePressure"
+"""How the names of components begin that press on a surface."""
+
+
+def point_warnings(root: Any) -> list[StartWarning]:
+    """Mapped points outside their mesh, open or misplaced chambers, distant pull points."""
+    warnings: list[StartWarning] = []
+    carriers: dict[str, CarrierMesh] = {}
+    cables: list[tuple[Any, np.ndarray]] = []
+    for node in nodes_of(root):
+        for entry in node.objects:
+            warnings += pair_warnings(entry, node)
+        state = own_state(node) or _visual_of(node)
+        if state is None or not len(state.position.value):
+            continue
+        x = np.asarray(state.position.value, dtype=float)[:, :3]
+        mapping, carrier = _barycentric_of(node), None
+        misplaced: list[StartWarning] = []
+        if mapping is not None:
+            carrier = carrier_of(mapping, carriers)
+            if carrier is not None:
+                about = _user_of(node) or mapping
+                misplaced = [*_outside(about, x, carrier)]
+                misplaced += [] if misplaced else _collapsed(node, about, x, carrier)
+                warnings += misplaced
+        cables += [(cable, x) for cable in cable_components([node])]
+        pressed = [e for e in node.objects if e.getClassName().startswith(_PRESSED)]
+        if carrier is not None and not (misplaced or pressed):
+            warnings += surface_beside(about, node, x, carrier)
+        for entry in pressed:
+            faults = open_chamber(entry, x)
+            if carrier is not None and not (misplaced or faults):
+                faults = off_boundary(entry, x, carrier)
+            warnings += faults
+    return [*warnings, *cable_warnings(cables)]
+
+
+def _visual_of(node: Any) -> Any:
+    """The surface that a GUI draws in a node; None if there is none."""
+    visuals = [entry for entry in node.objects if entry.getClassName() == "OglModel"]
+    return visuals[0] if visuals else None
+
+
+def _barycentric_of(node: Any) -> Any:
+    mappings = [e for e in node.objects if e.getClassName() == "BarycentricMapping"]
+    return mappings[0] if mappings else None
+
+
+def _user_of(node: Any) -> Any:
+    """The component that the points of a node are for; None if it cannot be said."""
+    kinds = ("Cable", "Position", _PRESSED)
+    users = [entry for entry in node.objects if entry.getClassName().startswith(kinds)]
+    users += [entry for entry in node.objects if entry.getClassName().endswith("CollisionModel")]
+    return users[0] if users else None
+
+
+def _outside(about: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
+    """Points farther than an element outside."""
+    distance, edge = carrier.distances(x)
+    is_outside = (distance > edge) & (edge > 0.0)
+    if not is_outside.any():
+        return
+    worst = int(np.argmax(np.where(is_outside, distance, 0.0)))
+    yield StartWarning(
+        about,
+        f"{at(about)}: its point {worst} at {point(x[worst])} is {distance[worst]:.3g} from "
+        f"the nearest node of the mesh of '{carrier.path}', more than an element "
+        f"({edge[worst]:.3g}); the mesh reaches {carrier.extents()}. {is_outside.sum()} of "
+        f"{len(x)} points are that far out.{_unit_guess(x, carrier)} Correct 'position' of its "
+        "MechanicalObject, or the units of one of them.",
+    )
+
+
+def _collapsed(
+    node: Any, about: Any, x: np.ndarray, carrier: CarrierMesh
+) -> Iterator[StartWarning]:
+    """A surface or cable far smaller than the element around it."""
+    has_cells = any(
+        len(elements_of(entry, kind)) for entry in node.objects for kind in ("triangles", "quads")
+    )
+    if len(x) < 3 or not (has_cells or about.getClassName().startswith("Cable")):
+        return
+    size = float(np.ptp(x, axis=0).max())
+    if size > COLLAPSED_RATIO * carrier.edges.max():
+        return
+    edge = float(carrier.distances(x)[1].min())
+    if size < COLLAPSED_RATIO * edge and (guess := _unit_guess(x, carrier)):
+        yield StartWarning(
+            about,
+            f"{at(about)}: its {len(x)} points are within {size:.3g} of each other, inside one "
+            f"element of the mesh of '{carrier.path}' ({edge:.3g}), which reaches "
+            f"{carrier.extents()}.{guess} Correct 'position' of its MechanicalObject, or the "
+            "scale of its loader.",
+        )
+
+
+def _unit_guess(x: np.ndarray, carrier: CarrierMesh) -> str:
+    """Return a question about the unit if the points times a factor lie in the mesh, else ''."""
+    ratio = float(np.ptp(x, axis=0).max() / np.ptp(carrier.x, axis=0).max())
+    for factor in UNIT_FACTORS:
+        if (
+            len(x) > 1
+            and COLLAPSED_RATIO < factor * ratio
+            and max(ratio, 1.0 / ratio) > max(factor * ratio, 1.0 / (factor * ratio))
+            and not carrier.is_outside(factor * x).any()
+        ):
+            return f" Times {factor:g} they lie in it: are they in another unit?"
+    return ""

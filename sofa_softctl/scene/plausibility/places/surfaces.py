@@ -1,0 +1,153 @@
+"""Surfaces beside the body that they belong to, and chambers that are open or misplaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.mesh.skin import Skin, measured
+from sofa_softctl.scene.body import elements_of
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
+from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, nearest_points
+
+BOUNDARY_DISTANCE_MAX = 0.2
+"""Distance of a chamber's triangle from the boundary of its mesh, by the longer of its own edges
+and those there [-].
+
+Triangles of walls that were meshed separately come to 0.18 by their coarseness."""
+OFF_BOUNDARY_FRACTION_MAX = 0.1
+"""Fraction of a chamber's triangles further than that, above which it is warned of [-]."""
+_LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]) / 4.0
+"""Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
+SHAPE_TOLERANCE = 0.02
+"""Difference of two boxes by their size, or of two volumes by them, up to which they are alike."""
+OFFSET_MIN = 0.03
+"""Distance between the centres of a body and of a surface of its shape, by its size, from which on
+the surface stands beside it [-]."""
+TURNED_MIN = 0.1
+"""Difference between the boxes of a body and of a surface of its volume, by its size, from which on
+the surface is turned against it [-]."""
+
+
+def surface_beside(
+    about: Any, node: Any, x: np.ndarray, carrier: CarrierMesh
+) -> Iterator[StartWarning]:
+    """A surface that has the shape of the body that carries it, and another place."""
+    entry = next((e for e in node.objects if len(triangles_of(e))), None)
+    if entry is None or (cells := triangles_of(entry)).max() >= len(x):
+        return
+    own = _box(x[cells.ravel()])
+    body = _box(carrier.x[carrier.elements.ravel()])
+    size = float(np.ptp(body, axis=0).max())
+    difference = float(np.abs(np.ptp(own, axis=0) - np.ptp(body, axis=0)).max())
+    offset, is_turned = own.mean(axis=0) - body.mean(axis=0), False
+    if difference > SHAPE_TOLERANCE * size:
+        if carrier.elements.shape[1] != 4:
+            return
+        skin = surface_of(entry, x)
+        if not (skin.closed and carrier.skin.closed):
+            return
+        if abs(skin.volume - carrier.skin.volume) > SHAPE_TOLERANCE * carrier.skin.volume:
+            return
+        offset = _centroid(x, skin) - _centroid(carrier.x, carrier.skin)
+        is_turned = difference > TURNED_MIN * size
+    if float(np.linalg.norm(offset)) > OFFSET_MIN * size:
+        rounded = np.round(offset / size, 6) * size
+        fault = f"stands {point(rounded)} beside it"
+    elif is_turned:
+        fault = f"is turned against it: it reaches from {point(own[0])} to {point(own[1])}"
+    else:
+        return
+    yield StartWarning(
+        about,
+        f"{at(about)}: its surface has the shape of the mesh of '{carrier.path}', which reaches "
+        f"{carrier.extents()}, and {fault}. Give both loaders the same translation, rotation and "
+        "scale.",
+    )
+
+
+def _box(x: np.ndarray) -> np.ndarray:
+    return np.array([x.min(axis=0), x.max(axis=0)])
+
+
+def _centroid(x: np.ndarray, skin: Skin) -> np.ndarray:
+    """Return the centre of the volume that a closed surface encloses [length], shape (3,)."""
+    a, b, c = np.moveaxis((x - x[:1])[skin.triangles], 1, 0)
+    volumes = np.einsum("ki,ki->k", a, np.cross(b, c)) / 6.0
+    return np.asarray(x[0] + volumes @ (a + b + c) / (4.0 * skin.volume))
+
+
+def open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
+    """A surface under pressure whose triangles do not close, of those that have a volume."""
+    if entry.findData("volumeGrowth") is None:
+        return []
+    skin = surface_of(entry, x)
+    if not len(skin.triangles) or skin.closed:
+        return []
+    if skin.crowded_edges:
+        fault = (
+            f"{skin.crowded_edges} edges of its surface belong to three triangles or more: it is "
+            "there twice, or has walls within. Leave the copies out, or give each chamber its own "
+            "component."
+        )
+    elif skin.open_edges:
+        fault = (
+            f"its surface is open: {skin.open_edges} edges belong to one of the "
+            f"{len(skin.triangles)} triangles only, so its volume is not that of a chamber, and "
+            "pressure pushes the body as a whole. Close the surface, or merge equal points."
+        )
+    else:
+        fault = (
+            f"its triangles are not turned alike: at {skin.twisted_edges} edges one faces in and "
+            "the other one out. Make normals consistent when exporting."
+        )
+    return [StartWarning(entry, f"{at(entry)}: {fault}")]
+
+
+def off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
+    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on.
+
+    By the centres of its triangles: corners of a chamber that is turned may lie on it, too.
+    """
+    skin = surface_of(entry, x)
+    if carrier.elements.shape[1] != 4 or not len(skin.triangles):
+        return []
+    walls = x[skin.triangles]
+    corners = carrier.x[carrier.skin.triangles]
+    boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
+    distance, nearest = nearest_points(boundary, walls.mean(axis=1))
+    lengths, own = (
+        np.linalg.norm(t - t[:, [1, 2, 0]], axis=2).mean(axis=1) for t in (corners, walls)
+    )
+    edge = lengths[nearest // len(_LATTICE)]
+    is_off = distance > BOUNDARY_DISTANCE_MAX * np.maximum(edge, own)
+    if is_off.mean() <= OFF_BOUNDARY_FRACTION_MAX:
+        return []
+    return [
+        StartWarning(
+            entry,
+            f"{at(entry)}: {is_off.sum()} of its {len(walls)} triangles are off the boundary of "
+            f"the mesh of '{carrier.path}', by {np.median(distance[is_off]):.3g} (median), and its "
+            f"elements there are {np.median(edge[is_off]):.3g} long: the pressure acts within the "
+            "material, or in the void. Was one of the two moved, turned or scaled?",
+        )
+    ]
+
+
+def surface_of(entry: Any, x: np.ndarray) -> Skin:
+    """The surface of a component, points at the same place merged."""
+    triangles = triangles_of(entry)
+    size = float(np.ptp(x, axis=0).max()) or 1.0
+    _, first, merged = np.unique(
+        np.round(x / (1e-6 * size)), axis=0, return_index=True, return_inverse=True
+    )
+    return measured(x, first[merged.ravel()][triangles])
+
+
+def triangles_of(entry: Any) -> np.ndarray:
+    """The triangles of a component, two for each quad, shape (n, 3)."""
+    quads = elements_of(entry, "quads")
+    cells = [elements_of(entry, "triangles"), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
+    return np.concatenate(cells)

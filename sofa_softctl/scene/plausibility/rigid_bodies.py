@@ -1,0 +1,230 @@
+"""Rigid bodies: surfaces given in the other axes, masses and inertias that do not fit them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
+from sofa_softctl.runtime.mesh.skin import measured
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
+from sofa_softctl.scene.plausibility.holding import HOLDS_NOTHING
+from sofa_softctl.scene.plausibility.materials import DENSITIES, beyond
+from sofa_softctl.scene.plausibility.places.surfaces import triangles_of
+from sofa_softctl.units import Units
+
+INERTIA_RATIO_MAX = 10.0
+"""Moment of inertia by that of the body's shape, or the other way round, above which it is not its
+own; that of a thin shell is 2.5 times that of a solid of its mass [-]."""
+TRIANGLE_TOLERANCE = 0.01
+"""Excess of the largest principal moment over the sum of the others, by it, that rounding explains.
+"""
+SCALAR_FIRST = (0.9, 0.999)
+"""First number of a quaternion x y z w that is probably a w: turns of 5 to 52 degrees."""
+SCALAR_LAST_MIN = 0.05
+"""Last number of such a quaternion, below which it may be half a turn [-]."""
+
+
+@dataclass(frozen=True)
+class RigidSurface:
+    """A surface that a RigidMapping carries."""
+
+    mapping: Any
+    x: np.ndarray
+    """Its points in the axes of the body [length], shape (n, 3)."""
+    volume: float
+    """Volume that it encloses [length^3], 0 if it is open."""
+    inertia: np.ndarray
+    """Inertia matrix of what it encloses, or else of the box around it, by mass [length^2]."""
+
+
+def rigid_body_warnings(bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
+    """Warn of rigid bodies whose mass, inertia, axes or points do not fit."""
+    rigid = [body for body in bodies if np.shape(body.state.position.value)[1] == 7]
+    return [warning for body in rigid for warning in _of_body(body, rigid, units)]
+
+
+def _of_body(body: Body, rigid: Sequence[Body], units: Units | None) -> Iterator[StartWarning]:
+    surfaces = list(_surfaces(body))
+    yield from _scalar_first(body, rigid)
+    misplaced = [warning for surface in surfaces for warning in _in_other_axes(body, surface)]
+    yield from misplaced
+    for mass in body.node.objects:
+        if mass.getClassName() == "UniformMass" and body.count == 1:
+            yield from _impossible(mass)
+            if surfaces and not misplaced:
+                surface = max(surfaces, key=lambda entry: entry.volume)
+                if units is not None and surface.volume > 0.0:
+                    yield from _density(mass, surface, units)
+                if all(_leaves_free(entry) for entry in body.entries):
+                    yield from _inertia(mass, surface)
+
+
+def _surfaces(body: Body) -> Iterator[RigidSurface]:
+    """The surfaces that follow a body."""
+    for node in nodes_of(body.node):
+        mapping = node.getMechanicalMapping()
+        if mapping is None or mapping.getClassName() != "RigidMapping":
+            continue
+        entry = next((e for e in node.objects if len(triangles_of(e))), None)
+        x = np.asarray(mapping.initialPoints.value, dtype=float).reshape(-1, 3)
+        if entry is None or (triangles := triangles_of(entry)).max() >= len(x):
+            continue
+        skin = measured(x, triangles)
+        if skin.closed and abs(skin.volume) > 0.0:
+            yield RigidSurface(mapping, x, abs(skin.volume), _solid_inertia(x, triangles))
+        else:
+            extents = np.ptp(x, axis=0)
+            inertia = np.diag((extents @ extents - extents**2) / 12.0)
+            yield RigidSurface(mapping, x, 0.0, inertia)
+
+
+def _solid_inertia(x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Return the inertia matrix about its centre of what a surface encloses, by mass [length^2].
+
+    The sum over tetrahedra from the first point to each triangle, of which the integral of x x^T is
+    the volume times (sum of v v^T + s s^T) / 20, with corners v and their sum s.
+    """
+    corners = (x - x[:1])[triangles]  # (k, 3, 3)
+    a, b, c = np.moveaxis(corners, 1, 0)
+    volumes = np.einsum("ki,ki->k", a, np.cross(b, c)) / 6.0
+    total, sums = volumes.sum(), corners.sum(axis=1)
+    second = np.einsum("k,kvi,kvj->ij", volumes, corners, corners)
+    second += np.einsum("k,ki,kj->ij", volumes, sums, sums)
+    centre = volumes @ sums / (4.0 * total)
+    spread = second / (20.0 * total) - np.outer(centre, centre)
+    return np.asarray(np.trace(spread) * np.eye(3) - spread)
+
+
+def _leaves_free(entry: Any) -> bool:
+    kind = entry.getClassName()
+    return kind.endswith("CollisionModel") or HOLDS_NOTHING.fullmatch(kind) is not None
+
+
+def _in_other_axes(body: Body, surface: RigidSurface) -> Iterator[StartWarning]:
+    """Points in the world's axes that were taken for those of the body, or the other way round."""
+    mapping = surface.mapping
+    bodies = np.ravel(mapping.rigidIndexPerPoint.value)
+    index = int(mapping.index.value)
+    frames = np.asarray(body.state.position.value, dtype=float)
+    if len(bodies) or mapping.indexFromEnd.value or index >= len(frames):
+        return
+    centre, rotation = frames[index, :3], _matrix(frames[index, 3:])
+    is_global = bool(mapping.globalToLocalCoords.value)
+    x = surface.x @ rotation.T + centre if is_global else (surface.x - centre) @ rotation
+    if _contains(surface.x) or not _contains(x):
+        return
+    given, meant = ("the world's", "the body's") if is_global else ("the body's", "the world's")
+    remedy = "Leave globalToLocalCoords out" if is_global else "Give globalToLocalCoords=True"
+    low, high = surface.x.min(axis=0), surface.x.max(axis=0)
+    yield StartWarning(
+        mapping,
+        f"{at(mapping)}: the centre of body {index} of '{body.node.getPathName()}' lies outside "
+        f"its surface, which reaches from {point(low)} to {point(high)} in the axes of the body: "
+        f"its points are taken in {given} axes, and would fit in {meant}. {remedy}.",
+    )
+
+
+def _contains(x: np.ndarray) -> bool:
+    """Return True if the box around points contains the origin."""
+    return bool(((x.min(axis=0) < 0.0) & (x.max(axis=0) > 0.0)).all())
+
+
+def _matrix(quaternion: np.ndarray) -> np.ndarray:
+    """Return the rotation matrix of a unit quaternion x y z w, shape (3, 3)."""
+    v, w = quaternion[:3], quaternion[3]
+    cross = np.cross(np.eye(3), v)
+    return np.asarray(np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross)
+
+
+def _scalar_first(body: Body, rigid: Sequence[Body]) -> Iterator[StartWarning]:
+    """A turn that is less, and about another axis, if the first of its numbers is w."""
+    turns = np.asarray(body.state.position.value, dtype=float)[:, 3:]
+    size = np.abs(turns)
+    low, high = SCALAR_FIRST
+    is_suspect = (size[:, 0] > low) & (size[:, 0] < high) & (size[:, 3] > SCALAR_LAST_MIN)
+    if not is_suspect.any():
+        return
+    k = int(np.argmax(is_suspect))
+    if (size[k, 1:3] < 1e-6).all():  # about x, as bodies are that stand around this axis
+        others = [np.asarray(other.state.position.value, dtype=float)[:, 3] for other in rigid]
+        if (np.abs(np.concatenate(others)) > SCALAR_LAST_MIN).sum() > 1:
+            return
+    angle, less = (math.degrees(2.0 * math.acos(min(1.0, size[k, i]))) for i in (3, 0))
+    numbers = " ".join(f"{value:.4g}" for value in turns[k])
+    yield StartWarning(
+        body.state,
+        f"{at(body.state)}: the quaternion {numbers} of body {k} is a turn of {angle:.0f} degrees, "
+        f"for the order is x y z w; with w first it would be one of {less:.0f}. Is it in the order "
+        "w x y z?",
+    )
+
+
+def _rigid_mass(mass: Any) -> RigidMass | None:
+    try:
+        return RigidMass.of(str(mass.vertexMass.value))
+    except ValueError:  # a text of another version of SOFA
+        return None
+
+
+def _impossible(mass: Any) -> Iterator[StartWarning]:
+    """Principal moments that no distribution of mass has."""
+    own = _rigid_mass(mass)
+    if own is None:
+        return
+    matrix = np.reshape(own.inertia, (3, 3))
+    smallest, middle, largest = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
+    if largest - smallest - middle <= TRIANGLE_TOLERANCE * largest:
+        return
+    yield StartWarning(
+        mass,
+        f"{at(mass)}: no body has the inertia of its vertexMass, with principal moments of "
+        f"{smallest:.3g}, {middle:.3g} and {largest:.3g} by mass: two of them are never less than "
+        "the third. Is the matrix about the centre of mass, and are its numbers in order?",
+    )
+
+
+def _inertia(mass: Any, surface: RigidSurface) -> Iterator[StartWarning]:
+    """An inertia far from that of the body's shape."""
+    own = _rigid_mass(mass)
+    expected = float(np.trace(surface.inertia))
+    if own is None or not expected > 0.0:
+        return
+    given = own.inertia[0] + own.inertia[4] + own.inertia[8]
+    if 1.0 / INERTIA_RATIO_MAX <= given / expected <= INERTIA_RATIO_MAX:
+        return
+    diagonal = " ".join(f"{value:.3g}" for value in np.diag(surface.inertia))
+    why = "without a matrix it is that of 1 1 1" if given == 3.0 else "is it in other units"
+    if own.mass != 1.0 and given != 3.0 and _is_alike(given, own.mass * expected):
+        why = "it is by mass: do not multiply it by the mass"
+    yield StartWarning(
+        mass,
+        f"{at(mass)}: the moments of inertia by mass of its vertexMass are {own.inertia[0]:.3g} "
+        f"{own.inertia[4]:.3g} {own.inertia[8]:.3g} [length^2], and those of the surface that it "
+        f"carries {diagonal}: it turns {'too fast' if given < expected else 'too slowly'} "
+        f"({why}). Give vertexMass='{own.mass:g} {surface.volume:.4g} [...]' with them.",
+    )
+
+
+def _is_alike(value: float, expected: float) -> bool:
+    return expected / INERTIA_RATIO_MAX < value < INERTIA_RATIO_MAX * expected
+
+
+def _density(mass: Any, surface: RigidSurface, units: Units) -> Iterator[StartWarning]:
+    """A mass that no material has in this volume."""
+    own = _rigid_mass(mass)
+    if own is None:
+        return
+    density = own.mass / surface.volume
+    si = units.in_si("mass") / units.in_si("length") ** 3
+    if text := beyond(density, si, DENSITIES, f"{units.mass}/{units.length}^3", "kg/m^3"):
+        yield StartWarning(
+            mass,
+            f"{at(mass)} gives the body a mass of {own.mass:g}, and its surface encloses "
+            f"{surface.volume:.4g}, a density of {density:.3g}: {text}",
+        )

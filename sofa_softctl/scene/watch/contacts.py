@@ -1,0 +1,68 @@
+"""Contacts that do not keep bodies apart; known in the embedded runtime only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+DEPTH_MAX = 0.05
+"""Depth of a body in another, by the size of the smallest body, above which it has sunk in [-]."""
+PASSED_MIN = 1e-6
+"""The same, from which on a point has passed the surface of another [-]."""
+
+
+@dataclass
+class WatchedContacts:
+    """The contact detection of a scene, and points that passed a surface."""
+
+    pipeline: Any
+    size: float
+    """Size of the smallest body [length]."""
+    passed_count: int = 0
+    """Contacts of a step whose points passed, at most."""
+    passed: float = 0.0
+    """How far at most [length]."""
+    time: float = 0.0
+    """Time of the first such step [time]."""
+    contact_distance: float = 0.0
+    """Distance within which that contact pushed [length]."""
+
+    def step(self, time: float) -> None:
+        """Look at the contacts by penalty of a step."""
+        for contact in self.pipeline.penalties:
+            gaps = contact.gaps()
+            count = int((gaps < -PASSED_MIN * self.size).sum())
+            if not count:
+                continue
+            if not self.passed_count:
+                self.time, self.contact_distance = time, float(contact.contact_distance.max())
+            self.passed_count = max(self.passed_count, count)
+            self.passed = max(self.passed, float(-gaps.min()))
+
+    def texts(self) -> Iterator[str]:
+        """Return sentences on points that passed, and on bodies that are in another now."""
+        if self.passed_count:
+            yield (
+                f"Contacts by penalty do not hold: up to {self.passed_count} points at once went "
+                f"through the surface that they touched, by up to {self.passed:.3g}, first at "
+                f"t = {self.time:.4g}; they push within {self.contact_distance:.3g} of a surface, "
+                "and beyond it to the other side. Give a larger contactStiffness, a smaller dt, "
+                "or FrictionContactConstraint."
+            )
+        sunk = [entry for entry in self.pipeline.sunk_bodies()]
+        deep = max(sunk, key=lambda entry: entry.depth, default=None)
+        if deep is not None and deep.depth > DEPTH_MAX * self.size:
+            yield (
+                f"At the end {deep.points_within} of {deep.total} points of "
+                f"'{deep.model.getContext().getPathName()}' are on the wrong side of "
+                f"{deep.around.getClassName()} '{deep.around.getPathName()}', up to "
+                f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. Try a smaller dt, "
+                "stiffer or more exact contacts, or a larger alarmDistance."
+            )
+
+
+def watched_contacts(root: Any, size: float) -> list[WatchedContacts]:
+    """Return the watch on the contacts of a scene with bodies of a size, if it has any."""
+    pipelines = [entry for entry in root.objects if hasattr(entry, "sunk_bodies")]
+    return [WatchedContacts(pipeline, size) for pipeline in pipelines[:1] if size > 0.0]

@@ -1,0 +1,131 @@
+"""Joints and springs that do not hold what they join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, gravity_of
+from sofa_softctl.scene.plausibility.holding import FIXED
+from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of
+
+JOINT_GAP_MAX = 0.05
+"""Growth of the distance of joined nodes, by the size of the smaller body, above which they are
+apart [-]."""
+STRETCH_MAX = 0.25
+"""Stretch of springs that hold a body, by its size, above which they do not hold it [-]."""
+
+
+@dataclass
+class WatchedJoint:
+    """A component that joins nodes, and how far they came apart."""
+
+    component: Any
+    distances: Callable[[], np.ndarray]
+    """Gives the present distances of what it joins [length], shape (n,)."""
+    limit: float
+    """Growth of a distance above which it does not hold [length]."""
+    reason: str
+    """What to do, as the end of a sentence."""
+    start: np.ndarray = field(init=False)
+    """Distances at the start [length], shape (n,)."""
+    growth: float = 0.0
+    """Largest growth of a distance so far [length]."""
+    apart_count: int = 0
+    """Pairs above the limit when it was largest."""
+    time: float = 0.0
+    """Time of the largest one [time]."""
+
+    def __post_init__(self) -> None:
+        self.start = self.distances()
+
+    def check(self, time: float) -> None:
+        """Look at the distances."""
+        distances, switch = self.distances(), self.component.findData("activate")
+        is_off = switch is not None and not switch.value
+        if is_off or distances.shape != self.start.shape:  # or other nodes are joined now
+            self.start = distances
+        growth = distances - self.start
+        if (largest := float(growth.max(initial=0.0))) > self.growth:
+            self.growth, self.time = largest, time
+            self.apart_count = int((growth > self.limit).sum())
+
+    def texts(self) -> Iterator[str]:
+        """Return a sentence if what it joins came apart."""
+        if self.growth > self.limit > 0.0:
+            yield (
+                f"{self.component.getClassName()} '{self.component.getPathName()}' does not hold: "
+                f"{self.apart_count} of its {len(self.start)} pairs came up to {self.growth:.3g} "
+                f"apart, at t = {self.time:.4g}. {self.reason}"
+            )
+
+
+def watched_joints(root: Any) -> list[WatchedJoint]:
+    """Return the watches on attachments, and on springs that are too soft for their body."""
+    joints: list[WatchedJoint] = []
+    bodies = {body.node.getPathName(): body for body in bodies_of(root)}
+    for node in nodes_of(root):
+        for entry in node.objects:
+            kind = entry.getClassName()
+            if kind == "RestShapeSpringsForceField":
+                joints += _springs(entry, bodies.get(node.getPathName()), gravity_of(root))
+            elif (pairs := pairs_of(entry, node)) is not None and not _lets_go(entry):
+                reason = (
+                    "It moves points by half of their distance after each step, and bodies under "
+                    "solvers of their own are not joined by that: use a "
+                    "BilateralLagrangianConstraint, or one solver above both."
+                    if kind == "AttachProjectiveConstraint"
+                    else "Has the constraint solver converged, and can all constraints hold at "
+                    "the same time?"
+                )
+                joints.append(WatchedJoint(entry, pairs.distances, _limit(pairs), reason))
+    return joints
+
+
+def _lets_go(entry: Any) -> bool:
+    """Return True if a joint frees nodes that are far apart."""
+    distance = entry.findData("minDistance")
+    return distance is not None and float(distance.value) >= 0.0
+
+
+def _limit(pairs: NodePairs) -> float:
+    sizes = [float(np.ptp(np.asarray(s.position.value)[:, :3], axis=0).max()) for s in pairs.states]
+    return JOINT_GAP_MAX * min((size for size in sizes if size > 0.0), default=0.0)
+
+
+def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJoint]:
+    """A watch on springs that are too soft to carry the weight of a body that nothing fixes."""
+    if body is None or np.shape(body.state.position.value)[1] != 3 or not body.size > 0.0:
+        return
+    masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
+    if any(other.getClassName() in FIXED for other in body.entries) or not masses:
+        return
+    weight = gravity * sum(float(mass.totalMass.value) for mass in masses)
+    points = np.asarray(entry.points.value, dtype=int)
+    points = points if len(points) else np.arange(body.count)
+    given = np.ravel(np.asarray(entry.stiffness.value, dtype=float))
+    stiffness = given if len(given) == len(points) else np.full(len(points), (*given, 100.0)[0])
+    total = float(stiffness.sum())
+    if not weight > STRETCH_MAX * body.size * total:
+        return
+    pairs = pairs_of(entry, body.node)
+
+    def distances() -> np.ndarray:
+        if pairs is not None:
+            return pairs.distances()
+        rest = np.asarray(body.state.rest_position.value, dtype=float)
+        x = np.asarray(body.state.position.value, dtype=float)
+        return np.asarray(np.linalg.norm(x[points] - rest[points], axis=1))
+
+    yield WatchedJoint(
+        entry,
+        distances,
+        STRETCH_MAX * body.size,
+        f"Its stiffnesses are {total:.3g} in sum, and the body weighs {weight:.3g}: it hangs "
+        f"{weight / total if total else np.inf:.3g} below, and is {body.size:.3g} long. Give "
+        "stiffer springs.",
+    )

@@ -1,0 +1,48 @@
+"""Iterative linear solvers that stop too early; known in the embedded runtime only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sofa_softctl.scene.channels import nodes_of
+
+UNSOLVED_MAX = 0.1
+"""Residual by load, both summed over the steps, above which a solver has not solved [-]."""
+
+
+@dataclass
+class WatchedLinearSolver:
+    """Conjugate gradients, and what they had left unsolved at the start of a run."""
+
+    component: Any
+    start: tuple[int, float, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start = self._sums()
+
+    def _sums(self) -> tuple[int, float, float]:
+        solver = self.component
+        return solver.solve_count, solver.load_sum, solver.residual_sum
+
+    def texts(self) -> Iterator[str]:
+        """Return a sentence if much of the load was left unsolved."""
+        count, load, residual = (
+            now - before for now, before in zip(self._sums(), self.start, strict=True)
+        )
+        if residual > UNSOLVED_MAX * load > 0.0:
+            solver = self.component
+            yield (
+                f"{solver.getClassName()} '{solver.getPathName()}' leaves {residual / load:.0%} of "
+                f"the load unsolved, in the mean of {count} solves: it stops at iterations="
+                f"{solver.iterations.value}, tolerance={solver.tolerance.value:g} or threshold="
+                f"{solver.threshold.value:g}, and the body moves otherwise than its material says. "
+                "Give more iterations, a tolerance and threshold of 1e-9, or SparseLDLSolver."
+            )
+
+
+def watched_linear_solvers(root: Any) -> list[WatchedLinearSolver]:
+    """Return the watches on the solvers of a scene that count what they leave."""
+    entries = (entry for node in nodes_of(root) for entry in node.objects)
+    return [WatchedLinearSolver(entry) for entry in entries if hasattr(entry, "residual_sum")]

@@ -1,0 +1,396 @@
+"""One fault each in bodies, masses, mappings and joints: each is named, with its cause."""
+
+import re
+
+import numpy as np
+import pytest
+
+from sofa_softctl import Session
+from sofa_softctl.scene.plausibility.bodies import bodies_of
+from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
+from sofa_softctl.units import Units
+from tests.conftest import box_of_tetrahedra
+from tests.test_silent_faults import SCENES as OTHER_SCENES
+from tests.test_silent_faults import (
+    SKIN,
+    Scene,
+    changed,
+    create,
+    dropped,
+    header,
+    moved,
+    soft_body,
+)
+
+pytestmark = pytest.mark.usefixtures("tolerant")
+
+SIZE = np.array([20.0, 12.0, 30.0])
+CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * SIZE / 2
+FLOOR = np.array([[-300.0, 0.0, -300.0], [-300.0, 0.0, 900.0], [900.0, 0.0, -300.0]])
+
+
+def mass(inertia, value=0.03):
+    rows = ",".join(" ".join(str(entry) for entry in row) for row in np.asarray(inertia).tolist())
+    return f"{value} {SIZE.prod()} [{rows}]"
+
+
+INERTIA = np.diag((SIZE @ SIZE - SIZE**2) / 12.0)
+
+
+def pipeline(response="FrictionContactConstraint"):
+    return [
+        ["", "CollisionPipeline", {}],
+        ["", "BruteForceBroadPhase", {}],
+        ["", "BVHNarrowPhase", {}],
+        ["", "CollisionResponse", {"response": response}],
+        ["", "LocalMinDistance", {"alarmDistance": 6.0, "contactDistance": 0.5}],
+        ["floor", "MeshTopology", {"position": FLOOR, "triangles": [[0, 1, 2]]}],
+        ["floor", "MechanicalObject", {"name": "dofs"}],
+        ["floor", "TriangleCollisionModel", {"moving": False, "simulated": False}],
+    ]
+
+
+def box():
+    """A rigid box (mm, kg, s) that falls onto a floor, turned by 30 degrees."""
+    start = [[0.0, 22.0, 0.0, 0.0, 0.0, 0.2588, 0.9659]]
+    return [
+        *header(),
+        *pipeline(),
+        ["body", "EulerImplicitSolver", {}],
+        ["body", "SparseLDLSolver", {"template": "CompressedRowSparseMatrixMat3x3d"}],
+        ["body", "MechanicalObject", {"name": "dofs", "template": "Rigid3", "position": start}],
+        ["body", "UniformMass", {"vertexMass": mass(INERTIA)}],
+        ["body", "LinearSolverConstraintCorrection", {}],
+        ["body/faces", "MeshTopology", {"position": CORNERS, "triangles": SKIN}],
+        ["body/faces", "MechanicalObject", {"name": "dofs"}],
+        ["body/faces", "TriangleCollisionModel", {}],
+        ["body/faces", "LineCollisionModel", {}],
+        ["body/faces", "PointCollisionModel", {}],
+        ["body/faces", "RigidMapping", {}],
+    ]
+
+
+def block():
+    """A soft block (mm, kg, s) with a skin of the same shape above a floor."""
+    x, tetrahedra = box_of_tetrahedra(4, 4, 4, size=(20.0, 20.0, 20.0))
+    skin = box_of_tetrahedra(2, 2, 2, size=(20.0, 20.0, 20.0))[0]
+    up = [0.0, 2.0, 0.0]
+    lines = [line for line in soft_body(x + up, tetrahedra) if "ROI" not in line[1]]
+    return [
+        *header(),
+        *pipeline(),
+        *(line for line in lines if line[1] != "FixedProjectiveConstraint"),
+        ["body/skin", "MeshTopology", {"position": skin + up, "triangles": SKIN}],
+        ["body/skin", "MechanicalObject", {"name": "dofs"}],
+        ["body/skin", "TriangleCollisionModel", {}],
+        ["body/skin", "LineCollisionModel", {}],
+        ["body/skin", "PointCollisionModel", {}],
+        ["body/skin", "BarycentricMapping", {}],
+    ]
+
+
+def joined():
+    """A beam whose end carries a second one."""
+    positions, tetrahedra = box_of_tetrahedra(3, 3, 6)
+    first = soft_body(positions, tetrahedra)
+    second = [["end", *line[1:]] for line in soft_body(positions + [0.0, 0.0, 90.0], tetrahedra)]
+    second = [line for line in second if "ROI" not in line[1] and "Projective" not in line[1]]
+    at_end = np.flatnonzero(positions[:, 2] > 89.0)
+    at_begin = np.flatnonzero(positions[:, 2] < 1.0)
+    names = {"object1": "@/body/dofs", "object2": "@/end/dofs"}
+    nodes = {"first_point": at_end, "second_point": at_begin}
+    joint = ["", "BilateralLagrangianConstraint", {"template": "Vec3"} | names | nodes]
+    return [*header(), *first, *second, joint]
+
+
+class Bodies(Scene):
+    """A scene of this file, or of the other one, to which a test does one wrong thing."""
+
+    def __init__(self, kind):
+        super().__init__(kind if kind in OTHER_SCENES else "cube")
+        self.kind = kind
+        if kind in SCENES:
+            self.lines, self.gravity = SCENES[kind](), [0.0, -9810.0, 0.0]
+
+
+SCENES = {"box": box, "block": block, "joined": joined}
+
+
+def shifted(path, *offset):
+    return moved(path, "MeshTopology", "position", lambda x: x + np.array(offset))
+
+
+def posed(*numbers):
+    return changed("body", "MechanicalObject", position=[list(numbers)])
+
+
+def by_penalty(scene):
+    scene.set("", "CollisionResponse", response="PenalityContactForceField")
+
+
+def joined_by(kind, **values):
+    def change(scene):
+        line = scene.line("", "BilateralLagrangianConstraint")
+        given = line[2]
+        line[1], line[2] = kind, {name: given[name] for name in ("object1", "object2")} | values
+        line[2] |= {"indices1": given["first_point"], "indices2": given["second_point"]}
+
+    return change
+
+
+def on_springs(stiffness):
+    def change(scene):
+        scene.drop("body", "FixedProjectiveConstraint")
+        springs = {"points": "@foot.indices", "stiffness": stiffness}
+        scene.add("body", "RestShapeSpringsForceField", **springs)
+
+    return change
+
+
+def conjugate_gradients(**values):
+    def change(scene):
+        line = scene.line("body", "SparseLDLSolver")
+        line[1], line[2] = "CGLinearSolver", values
+
+    return change
+
+
+def bent(scene):
+    scene.set("body", "TetrahedronFEMForceField", method="small", youngModulus=60.0)
+    scene.gravity = [0.0, -9810.0, 0.0]
+
+
+def alone(scene):
+    """The first of two beams, without the second one."""
+    joint = "BilateralLagrangianConstraint"
+    scene.lines = [line for line in scene.lines if line[0] != "end" and line[1] != joint]
+
+
+def without_middle(tetrahedra):
+    height = BEAM[tetrahedra][:, :, 2].mean(axis=1)
+    return tetrahedra[(height < 30.0) | (height > 60.0)]
+
+
+FAULTS = {
+    # Surfaces of bodies
+    "skin less than an element beside": (
+        "block",
+        shifted("body/skin", 0.0, 4.0, 0.0),
+        "has the shape of the mesh of '/body', .* and stands [0, 4, 0] beside it",
+        0,
+    ),
+    "skin turned": (
+        "block",
+        moved(
+            "body/skin",
+            "MeshTopology",
+            "position",
+            lambda x: (x - 10.0) @ [[0.9, 0.0, 0.436], [0.0, 1.0, 0.0], [-0.436, 0.0, 0.9]] + 10.0,
+        ),
+        "is turned against it: it reaches from",
+        0,
+    ),
+    "numbers of another mesh": (
+        "joined",
+        lambda scene: (
+            scene.add("body/copy", "MeshTopology", position=BEAM[:27], triangles=[[0, 1, 26]]),
+            scene.add("body/copy", "MechanicalObject", name="dofs"),
+            scene.add("body/copy", "SubsetMapping", indices=list(range(0, 54, 2))),
+        ),
+        "Are 'indices' those of another mesh",
+        0,
+    ),
+    "state beside its mesh": (
+        "joined",
+        changed("body", "MechanicalObject", translation=[0.0, 0.0, 8.0]),
+        "lies [0, 0, 8] from its mesh '/body/mesh' .* would hold 9 nodes of the mesh in place of 0",
+        0,
+    ),
+    "points at the end unused": (
+        "joined",
+        moved("body", "MeshTopology", "position", lambda x: np.vstack([x, [[9.0, 9.0, 50.0]]])),
+        "the last 1 of its 55 points belong to no element",
+        0,
+    ),
+    "rest in metres": (
+        "joined",
+        changed("body", "MechanicalObject", restScale=0.001),
+        "'/body/dofs' is 90 long at the start, and 0.09 at rest",
+        0,
+    ),
+    "two pieces": (
+        "joined",
+        lambda scene: (
+            alone(scene),
+            moved("body", "MeshTopology", "tetrahedra", without_middle)(scene),
+        ),
+        "share no node with those that are fixed: the mesh is of several pieces",
+        0,
+    ),
+    "mass of one node": (
+        "joined",
+        changed("body", "UniformMass", indices=[0]),
+        "gives mass to 1 of 54 nodes by its 'indices', and 53 nodes of elements have none",
+        0,
+    ),
+    "mass again on the skin": (
+        "block",
+        lambda scene: scene.add("body/skin", "UniformMass", totalMass=0.04),
+        "gives the body of '/body' its totalMass=0.04 a second time",
+        0,
+    ),
+    "fixed in no direction": (
+        "joined",
+        lambda scene: scene.add(
+            "body", "PartialFixedProjectiveConstraint", indices=[0], fixedDirections=[0, 0, 0]
+        ),
+        "fixes no direction",
+        0,
+    ),
+    # Rigid bodies
+    "points in the world's axes": (
+        "box",
+        shifted("body/faces", 0.0, 22.0, 0.0),
+        "are taken in the body's axes, and would fit in the world's. Give globalToLocalCoords=True",
+        0,
+    ),
+    "points in the body's axes": (
+        "box",
+        changed("body/faces", "RigidMapping", globalToLocalCoords=True),
+        "are taken in the world's axes, and would fit in the body's. Leave globalToLocalCoords out",
+        0,
+    ),
+    "no inertia": (
+        "box",
+        changed("body", "UniformMass", vertexMass="0.03"),
+        "are 1 1 1 [length^2], and those of the surface that it carries 87 108 45.3",
+        0,
+    ),
+    "inertia times the mass": (
+        "box",
+        changed("body", "UniformMass", vertexMass=mass(0.03 * INERTIA)),
+        "do not multiply it by the mass",
+        0,
+    ),
+    "inertia in other units": (
+        "box",
+        changed("body", "UniformMass", vertexMass=mass(1e6 * INERTIA)),
+        "it turns too slowly",
+        0,
+    ),
+    "inertia of no body": (
+        "box",
+        changed("body", "UniformMass", vertexMass=mass(np.diag([40.0, 40.0, 120.0]))),
+        "no body has the inertia of its vertexMass",
+        0,
+    ),
+    "w first": ("box", posed(0, 22, 0, 0.9659, 0, 0, 0.2588), "Is it in the order w x y z", 0),
+    # Joints
+    "attached to itself": (
+        "joined",
+        changed("", "BilateralLagrangianConstraint", object1="@/end/dofs"),
+        "'object1' and 'object2' both lead to '/end/dofs'",
+        0,
+    ),
+    "a node joined to itself": (
+        "joined",
+        changed(
+            "",
+            "BilateralLagrangianConstraint",
+            object1="@/end/dofs",
+            first_point=[0, 1],
+            second_point=[0, 1],
+        ),
+        "it joins node 0 of '/end/dofs' to itself",
+        0,
+    ),
+    "a joint without nodes": (
+        "joined",
+        changed("", "BilateralLagrangianConstraint", second_point=[]),
+        "joins nothing: 'first_point' has 9 nodes, and 'second_point' has 0",
+        0,
+    ),
+    "attachment between solvers": (
+        "joined",
+        joined_by("AttachProjectiveConstraint"),
+        "'/AttachProjectiveConstraint' does not hold: 9 of its 9 pairs",
+        40,
+    ),
+    "springs too soft": (
+        "joined",
+        lambda scene: (dropped("", "BilateralLagrangianConstraint")(scene), on_springs(0.1)(scene)),
+        "Its stiffnesses are 0.9 in sum, and the body weighs 392",
+        40,
+    ),
+    # Contacts, solvers, materials
+    "a tolerance of half a body": (
+        "block",
+        changed("", "GenericConstraintSolver", tolerance=10.0),
+        "accepts an error of tolerance=10, and the smallest body is 20 long",
+        0,
+    ),
+    "no triangles to touch": (
+        "block",
+        moved("body/skin", "MeshTopology", "triangles", lambda t: t[:0]),
+        "TriangleCollisionModel '/body/skin/TriangleCollisionModel' finds no triangles",
+        0,
+    ),
+    "penalty too soft": (
+        "block",
+        by_penalty,
+        "Contacts by penalty do not hold: up to 4 points at once went through",
+        40,
+    ),
+    "sunk into the floor": (
+        "block",
+        by_penalty,
+        "At the end 4 of 8 points of '/body/skin' are on the wrong side of TriangleCollisionModel",
+        6,
+    ),
+    "each node by its mass": (
+        "block",
+        lambda scene: (
+            scene.drop("body", "LinearSolverConstraintCorrection"),
+            scene.add("body", "UncoupledConstraintCorrection"),
+        ),
+        "moves each node of '/body' by its mass alone",
+        0,
+    ),
+    "damped for seconds": (
+        "block",
+        changed("body", "EulerImplicitSolver", rayleighStiffness=10.0),
+        "1e+03 steps of dt=0.01: it creeps",
+        0,
+    ),
+    "stops before it has solved": (
+        "joined",
+        conjugate_gradients(iterations=5, tolerance=1e-2, threshold=1e-2),
+        "CGLinearSolver '/body/CGLinearSolver' leaves .* of the load unsolved",
+        20,
+    ),
+    "linear and turned": ("joined", bent, "method='small', which is for small turns", 40),
+}
+BEAM = box_of_tetrahedra(3, 3, 6)[0]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_of_a_right_scene_nothing_is_said(name, caplog):
+    assert Bodies(name).said(caplog, 30) == ""
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_named(name, caplog):
+    kind, change, expected, steps = FAULTS[name]
+    scene = Bodies(kind)
+    change(scene)
+    pattern = re.escape(expected).replace(r"\.\*", ".*")
+    assert re.search(pattern, scene.said(caplog, steps))
+
+
+def test_a_mass_of_no_material_in_the_volume_of_a_rigid_body_is_named(caplog):
+    scene = Bodies("box")
+    scene.set("body", "UniformMass", vertexMass=mass(INERTIA, 30.0))
+    create_scene = create("box", scene.lines, [], scene.gravity, {})
+    with Session(create_scene, backend="embedded") as session:
+        texts = rigid_body_warnings(bodies_of(session.root), Units.parse("mm, kg, s"))
+    assert any("a density of 0.00417: in kg/mm^3 that is 4.17e+06" in text for _, text in texts)
