@@ -18,16 +18,17 @@ class LateChanges:
     def __init__(self) -> None:
         self._stale: dict[Data, Line | None] = {}
         self._lists: dict[Data, None] = {}
-        self._told: set[Data] = set()
+        self.told: set[Data] = set()
+        """Of which was warned."""
 
     def note_stale(self, data: Data, where: Line | None) -> None:
         """A script set it, and its component goes on with the old value until `reinit`, or on."""
-        if data not in self._told:
+        if data not in self.told:
             self._stale[data] = where
 
     def note_list(self, data: Data) -> None:
         """A script set a list that has an entry for each of something."""
-        if data not in self._told:
+        if data not in self.told:
             self._lists[data] = None
 
     def forget(self, owner: Component, *, everything: bool) -> None:
@@ -42,11 +43,11 @@ class LateChanges:
             return
         for data in self._lists:
             if not data.owner.check_length(data, len(data.get())):
-                self._told.add(data)
+                self.told.add(data)
         for data, where in self._stale.items():
             owner: Any = data.owner
             if owner.follows(data) != "step":
-                self._told.add(data)
+                self.told.add(data)
                 message.warning(owner, f"{describe(where)}: {_sentence(owner, data)}")
         self._stale.clear()
         self._lists.clear()
