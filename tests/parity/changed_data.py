@@ -31,7 +31,7 @@ BEFORE, AFTER = 2, 4
 """Steps before and after the change."""
 AGREE = 1e-3
 """Difference from the scene that had it from the start, of the effect, that counts as none."""
-SCENES_MAX, VALUES_MAX = 5, 3
+SCENES_MAX, VALUES_MAX = 5, 5
 """Tried for each component, and for each Data in each."""
 SECONDS = 15.0
 """After which no further scenes are tried for what SCENES_MAX scenes do not tell."""
@@ -54,6 +54,7 @@ ANSWERS = {
 }
 ORDER = ("untried", "refused", "unchecked", "idle", "none", "start", "reinit", "part", "step")
 """From what says least of a Data to what says most."""
+TELLING = ("start", "reinit", "part", "step")
 
 
 def runtime():
@@ -107,7 +108,9 @@ def build(name):
         if kind == "solids" and case.endswith("_held"):
             first = case.startswith("velocities")
             root.addObject("FreeMotionAnimationLoop", solveVelocityConstraintFirst=first)
-        elif kind not in ("examples", "changed_scenes", "changed_files") and not case.startswith("constraint"):
+        elif kind not in ("examples", "changed_scenes", "changed_files") and not case.startswith(
+            "constraint"
+        ):
             root.addObject("DefaultAnimationLoop")
         cases[case](root)
     return root
@@ -327,13 +330,14 @@ def scenes_with():
         start = time.perf_counter()
         try:
             root = build(name)
+            held = {type(owner).__name__ for owner in owners(root)}
             runtime().Simulation.init(root)
             runtime().Simulation.animateNSteps(root, BEFORE + AFTER, 0)
         except Exception as error:  # files that only a test lays out
             print(f"{name}: {error}", file=sys.stderr)
             continue
         seconds = time.perf_counter() - start
-        for kind in {type(owner).__name__ for owner in owners(root)}:
+        for kind in held:
             found.setdefault(kind, []).append((seconds, name))
     return {kind: [name for _, name in sorted(names)] for kind, names in found.items()}
 
@@ -347,19 +351,24 @@ def spread(names):
     ]
 
 
-def sweep(cls):
+def sweep(cls, known=None):
     """For each Data: the answer, the scene and the number of the value that tell it.
 
     Data for which some scenes tell nothing are tried in all, as long as SECONDS last.
+
+    Args:
+        known: The same of an earlier sweep; what it tells is tried again by the test only.
     """
-    kinds, found = cls.data_types, {name: ["untried", "", 0] for name in data_of(cls)}
+    kinds, known = cls.data_types, known or {}
+    found = {name: known.get(name, ["untried", "", 0]) for name in data_of(cls)}
     some, others = spread(scenes_with().get(cls.__name__, []))
     end = time.monotonic() + SECONDS
     for scene in some + others:
         open_ = [
             name
             for name, (answer, *_) in found.items()
-            if answer != "step" and (scene in some or answer in ("untried", "refused", "none"))
+            if answer not in (known.get(name) and TELLING or ("step",))
+            and (scene in some or answer not in (*TELLING, "idle"))
         ]
         if not open_ or (scene in others and time.monotonic() > end):
             break
@@ -416,11 +425,11 @@ def page(record):
     return "\n".join(lines) + "\n"
 
 
-def main(kinds):
+def main(kinds, *, more=False):
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     for cls in classes():
         if not kinds or cls.__name__ in kinds:
-            record[cls.__name__] = sweep(cls)
+            record[cls.__name__] = sweep(cls, record.get(cls.__name__) if more else None)
             print(cls.__name__, Counter(entry[0] for entry in record[cls.__name__].values()))
             rows = (f'"{kind}": {json.dumps(row, sort_keys=True)}' for kind, row in record.items())
             RECORD.write_text("{\n" + ",\n".join(sorted(rows)) + "\n}\n")
@@ -431,4 +440,4 @@ if __name__ == "__main__":
     import logging
 
     logging.disable(logging.CRITICAL)
-    main(sys.argv[1:])
+    main([entry for entry in sys.argv[1:] if entry != "--more"], more="--more" in sys.argv)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1.2]]
+CUBE = [[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)]
 TETRAHEDRA = [[0, 1, 2, 3], [1, 2, 3, 4]]
 FACES = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 4], [2, 3, 4], [3, 1, 4]]
 BLENDER = "BlenderExporter", {"simulationType": 0}
@@ -50,6 +51,11 @@ def _vtk(points):
     return f"{head}POINTS 5 float\n{_rows(points)}CELLS 2 10\n{cells}CELL_TYPES 2\n10\n10\n"
 
 
+def _with_quads(points):
+    """Faces of other kinds, and a vertex that none has."""
+    return _rows([*points, [3, 3, 3]], "v ") + "f 1 2 5 3\nf 1 2 4\n"
+
+
 def _spheres(points):
     rows = (["sphe", i, *p, 0.1 + 0.02 * i] for i, p in enumerate(points))
     return f"sphere model\n{_rows(rows)}"
@@ -57,9 +63,7 @@ def _spheres(points):
 
 def _state(points):
     times = [(0.01 * k, [[x + 0.1 * k, y, z] for x, y, z in points]) for k in range(6)]
-    return "".join(
-        f"T= {time}\n  X= {_rows(rows).replace(chr(10), ' ')}\n" for time, rows in times
-    )
+    return "".join(f"T= {time}\n  X= {_rows(rows).replace(chr(10), ' ')}\n" for time, rows in times)
 
 
 def _frames(points):
@@ -107,7 +111,7 @@ def loaded(kind, write, ending, **values):
         node = _world(root)
         node.addObject(kind, name="loader", filename=files(write, ending), **values)
         node.addObject("MeshTopology", src="@loader")
-        node.addObject("MechanicalObject", name="dofs", src="@loader")
+        node.addObject("MechanicalObject", name="dofs")
         _springs(node)
 
     return build
@@ -189,6 +193,7 @@ CASES = {
     "gmsh": loaded("MeshGmshLoader", _gmsh, "msh"),
     "gid": loaded("GIDMeshLoader", _gid, "gid"),
     "obj": loaded("MeshOBJLoader", _obj, "obj"),
+    "obj_of_quads": loaded("MeshOBJLoader", _with_quads, "obj"),
     "off": loaded("MeshOffLoader", _off, "off"),
     "stl": loaded("MeshSTLLoader", _stl, "stl"),
     "vtk": loaded("MeshVTKLoader", _vtk, "vtk"),
@@ -207,7 +212,23 @@ CASES = {
     "plain_grid": from_topology(
         "GridTopology",
         n=[2, 2, 2],
-        places=[[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)],
+        places=CUBE,
+    ),
+    "cylinder_grid": from_topology(
+        "CylinderGridTopology", n=[3, 3, 3], axis=[0, 0, 1], radius=1, length=2
+    ),
+    "sphere_grid": from_topology("SphereGridTopology", n=[3, 3, 3], radius=1),
+    "edges_container": from_topology(
+        "EdgeSetTopologyContainer", position=POINTS, edges=[[0, 1], [1, 2], [2, 3], [3, 4]]
+    ),
+    "quads_container": from_topology(
+        "QuadSetTopologyContainer", position=CUBE, quads=[[0, 1, 3, 2], [4, 5, 7, 6]]
+    ),
+    "hexahedra_container": from_topology(
+        "HexahedronSetTopologyContainer", position=CUBE, hexahedra=[[0, 1, 3, 2, 4, 5, 7, 6]]
+    ),
+    "mesh_of_cells": from_topology(
+        "MeshTopology", position=CUBE, hexahedra=[[0, 1, 3, 2, 4, 5, 7, 6]]
     ),
     "read_state": beside_net("ReadState", _state, "txt"),
     "compare_state": beside_net("CompareState", _state, "txt"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import Line, describe
@@ -10,6 +13,10 @@ from sofa_softctl.runtime.helper.source_line import Line, describe
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.component import Component
     from sofa_softctl.runtime.core.data.data import Data
+    from sofa_softctl.runtime.core.node import Node
+
+_MULTIPLIERS = ("force", "pressure")
+"""What `valueType` says where `value` is a multiplier, dt times what it is called."""
 
 
 class LateChanges:
@@ -20,6 +27,8 @@ class LateChanges:
         self._lists: dict[Data, None] = {}
         self.told: set[Data] = set()
         """Of which was warned."""
+        self._dt = 0.0
+        self._kept: dict[Data, int] = {}
 
     def note_stale(self, data: Data, where: Line | None) -> None:
         """A script set it, and its component goes on with the old value until `reinit`, or on."""
@@ -37,6 +46,22 @@ class LateChanges:
             if everything or owner.follows(data) != "start":
                 del self._stale[data]
 
+    def note_step(self, root: Node, dt: float) -> None:
+        """Warn of multipliers that stay what they were though dt has changed a step ago."""
+        for data, counter in self._kept.items():
+            if data.getCounter() == counter and data not in self.told:
+                self.told.add(data)
+                message.warning(
+                    data.owner,
+                    f"dt is {dt:g} now, but '{data.getName()}' of {data.owner.describe()} has "
+                    "stayed: as in SOFA it is dt times the "
+                    f"{data.owner._data['valueType'].get()}, so the same number is another one "
+                    "now. Multiply it by the new dt over the old one.",
+                )
+        changed = self._dt > 0.0 and abs(dt - self._dt) > 1e-9 * dt
+        self._kept = {data: data.getCounter() for data in _multipliers(root)} if changed else {}
+        self._dt = dt
+
     def warn(self) -> None:
         """Warn of what is not taken over, and of lengths that do not fit, after a step."""
         if not self._stale and not self._lists:
@@ -51,6 +76,17 @@ class LateChanges:
                 message.warning(owner, f"{describe(where)}: {_sentence(owner, data)}")
         self._stale.clear()
         self._lists.clear()
+
+
+def _multipliers(root: Node) -> Iterator[Data]:
+    """Values of constraints that are dt times a force or pressure."""
+    for node in root.walk():
+        first_order = getattr(node.find_upward("ode solver"), "firstOrder", None)
+        for entry in node.of("constraint"):
+            kind = entry._data.get("valueType")
+            if kind is not None and kind.get() in _MULTIPLIERS:
+                if np.any(entry._data["value"].get()) and not (first_order and first_order.get()):
+                    yield entry._data["value"]
 
 
 def _sentence(owner: Component, data: Data) -> str:

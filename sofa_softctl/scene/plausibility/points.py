@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.mesh.faces import HEXAHEDRON_QUADS
 from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.skin import Skin, measured, skin_of
+from sofa_softctl.runtime.mesh.skin import Skin, measured, rows_as_keys, skin_of
 from sofa_softctl.scene.body import body_size, cable_components, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
@@ -70,7 +71,11 @@ class CarrierMesh:
     @cached_property
     def skin(self) -> Skin:
         """Its boundary."""
-        return skin_of(Mesh(self.x, tetrahedra=self.elements))
+        if self.elements.shape[1] == 4:
+            return skin_of(Mesh(self.x, tetrahedra=self.elements))
+        quads = self.elements[:, np.array(HEXAHEDRON_QUADS)].reshape(-1, 4)
+        _, first, count = np.unique(rows_as_keys(quads), return_index=True, return_counts=True)
+        return skin_of(Mesh(self.x, quads=quads[first[count == 1]]))
 
     def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
@@ -234,14 +239,21 @@ def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
 
 
 def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
-    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on."""
+    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on.
+
+    Cells of a grid, which know nothing of chambers, may hold it, but not leave it out.
+    """
     skin = _surface_of(entry, x)
-    if carrier.elements.shape[1] != 4 or not len(skin.triangles):
+    if not len(skin.triangles) or not len(carrier.skin.triangles):
         return []
     walls = x[np.unique(skin.triangles)]
     corners = carrier.x[carrier.skin.triangles]
     boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
     distance, nearest = _nearest(boundary, walls)
+    if carrier.elements.shape[1] == 8:
+        a, b, c = corners[nearest // len(_LATTICE)].transpose(1, 0, 2)
+        outwards = np.einsum("pc,pc->p", np.cross(b - a, c - a), walls - boundary[nearest])
+        distance = np.where(outwards > 0.0, distance, 0.0)
     lengths = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).mean(axis=1)
     edge = lengths[nearest // len(_LATTICE)]
     ratio = float(np.median(distance / edge))

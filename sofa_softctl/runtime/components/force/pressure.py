@@ -164,7 +164,7 @@ class EdgePressureForceField(ElementPressure):
     """
 
     edgeIndices = Integers([], "Numbers of the edges.", follows="reinit")
-    edges = Elements(2, [], "The edges, by their ends.")
+    edges = Elements(2, [], "The edges, by their ends.", follows="reinit")
     normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which edges are chosen.")
     dmin = Real(0.0, "Least normal . x.", unit="length")
     dmax = Real(0.0, "Greatest normal . x.", unit="length")

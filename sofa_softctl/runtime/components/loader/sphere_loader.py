@@ -19,8 +19,8 @@ class SphereLoader(MeshLoader):
     """
 
     position = Vectors(3, [], "Centres.", unit="length", aliases=("sphere_centers", "vertices"))
-    listRadius = Reals([], "Radius of each sphere.", unit="length")
-    scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False)
+    listRadius = Reals([], "Radius of each sphere.", unit="length", follows="start")
+    scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start")
 
     placing = ("translation", "rotation", "scale3d", "scale")
 

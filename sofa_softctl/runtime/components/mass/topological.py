@@ -35,7 +35,9 @@ class TopologicalMass(Mass):
     showGravityCenter = Bool(False, "Draw the centre of mass.")
     showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
     printMass = Bool(False, "Unused.")
-    filename = Text("unused", "Not supported: file with masses.", aliases=("fileMass",))
+    filename = Text(
+        "unused", "Not supported: file with masses.", aliases=("fileMass",), follows="start"
+    )
     geometryState = LinkType("Unused: the state is that of the node.")
     rayleighStiffness = Real(0.0, "Unused: a mass has no stiffness.", unit="time")
     graph = Text("", "Unused.", linkable=False)
