@@ -192,9 +192,14 @@ def pressed_along(kind):
     return build
 
 
-def joint_that_stops(root):
-    """A coordinate that reaches its greatest value."""
-    mechanics.jointed("StopperLagrangianConstraint", index=0, min=-0.0005, max=0.0005)(root)
+def stopping(way):
+    """A coordinate that reaches its least value, or its greatest."""
+
+    def build(root):
+        mechanics.jointed("StopperLagrangianConstraint", index=0, min=-0.0005, max=0.0005)(root)
+        root.gravity = way * root.gravity.array()
+
+    return build
 
 
 def limited(root):
@@ -377,7 +382,8 @@ CASES = {
         f"ropes_{kind.lower()}_by_penalty": ropes(kind, "PenalityContactForceField")
         for kind in ("Line", "Point", "Sphere")
     },
-    "stopped": joint_that_stops,
+    "stopped": stopping(1.0),
+    "stopped_above": stopping(-1.0),
     "box_of_cells": chosen("BoxROI", box=[-1, -1, -1, 11, 11, 11]),
     "ball_of_cells": chosen("SphereROI", centers=[[0, 0, 0]], radii=[12.0]),
     "plane_of_cells": chosen("PlaneROI", plane=[-1, -1, 0, 11, -1, 0, 11, 11, 0, 4]),

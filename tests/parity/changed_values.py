@@ -18,6 +18,7 @@ NUMBERS = {
     "maxIterations": [1, 2],
     "newtonIterations": [1, 2],
     "iterations": [1, 2],
+    "tolerance": [1e-14, 100.0, 0.3],
     "maxJump": [10.0],
     "keperiod": [0.02],
     "cellWidth": [1.0, 0.3],

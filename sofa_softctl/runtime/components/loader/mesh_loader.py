@@ -315,7 +315,7 @@ class MeshGmshLoader(MeshLoader):
     kind = "gmsh"
 
     createSubelements = Bool(
-        True, "Add the edges and triangles of higher elements.", auto_link=False
+        True, "Add the edges and triangles of higher elements.", auto_link=False, follows="start"
     )
 
 

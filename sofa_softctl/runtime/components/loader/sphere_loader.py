@@ -18,7 +18,9 @@ class SphereLoader(MeshLoader):
     Scale, rotation and translation act on the centres, in this order, and not on the radii.
     """
 
-    position = Vectors(3, [], "Centres.", unit="length", aliases=("sphere_centers", "vertices"))
+    position = Vectors(
+        3, [], "Centres.", unit="length", aliases=("sphere_centers", "vertices"), follows="start"
+    )
     listRadius = Reals([], "Radius of each sphere.", unit="length", follows="start")
     scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start")
 

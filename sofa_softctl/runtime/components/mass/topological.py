@@ -159,7 +159,7 @@ class MeshMatrixMass(TopologicalMass):
 
     vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node", shared=False)
     edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
-    lumping = Bool(False, "Sum the rows onto the diagonal.")
+    lumping = Bool(False, "Sum the rows onto the diagonal.", follows="start")
     computeMassOnRest = Bool(
         False, "Take the elements' sizes from the rest position.", follows="reinit"
     )
@@ -169,6 +169,7 @@ class MeshMatrixMass(TopologicalMass):
     def init(self) -> None:
         """Assemble the matrix, by nodes."""
         self.on_rest = self.computeMassOnRest.get()  # type: ignore[misc]
+        self._lumped = vars(self).get("_lumped", self.lumping.get())  # solvers know the pairs
         count = self.state.count
         elements, masses, kind = self.elements()
         width = elements.shape[1]
@@ -179,7 +180,7 @@ class MeshMatrixMass(TopologicalMass):
         self.matrix = sparse.csr_array((entries.ravel(), (rows, cols)), shape=(count, count))
         self.matrix.eliminate_zeros()
         self.row_sums = self.matrix.sum(axis=1)[:, None]
-        if self.lumping.get():
+        if self._lumped:
             self.matrix = sparse.diags_array(self.row_sums[:, 0], format="csr")
         lower = sparse.tril(self.matrix, format="coo")
         self._pairs = (lower.row.astype(np.int64), lower.col.astype(np.int64))

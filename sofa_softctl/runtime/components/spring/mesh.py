@@ -75,7 +75,9 @@ class MeshSpringForceField(SpringForceField):
     drawMinElongationRange = Real(8.0, "Unused.")
     drawMaxElongationRange = Real(15.0, "Unused.")
     drawSpringSize = Real(8.0, "Size of the drawn springs.")
-    localRange = Vector(2, [-1, -1], "First and last node between which springs are made.")
+    localRange = Vector(
+        2, [-1, -1], "First and last node between which springs are made.", follows="reinit"
+    )
     topology = LinkType("Topology that holds the elements; the node's own by default.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
