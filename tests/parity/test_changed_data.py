@@ -82,7 +82,13 @@ def test_a_change_does_what_the_record_says(kind, tolerant):
             told = name in trial.told
             if found.replace("part", "step") != answer.replace("part", "step"):
                 wrong[name] = (found, answer)
-            elif told != told_late(answer) and (kind, name) not in BY_READER:
+            elif (
+                told != told_late(answer)
+                and (kind, name) not in BY_READER
+                and not (
+                    told and CLASSES[kind].data_types[name].per  # its length does not fit
+                )
+            ):
                 wrong[name] = (found, "warned of" if told else "not warned of")
     assert not wrong
 
