@@ -423,7 +423,8 @@ def page(record):
         "`indices.value` before is not changed by that.",
         "`python tests/parity/changed_data.py` makes this table, a test tries its entries again.",
         "",
-        "| component | takes effect | after `reinit()` | read at the start | no effect where tried |",
+        "| component | takes effect | after `reinit()` | read at the start "
+        "| no effect where tried |",
         "|---|---|---|---|---|",
     ]
     for kind, row in sorted(record.items()):

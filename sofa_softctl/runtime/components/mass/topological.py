@@ -59,6 +59,7 @@ class TopologicalMass(Mass):
                 break
         else:
             raise self.fault(f"finds no elements in {topology.describe()}.")
+        self.checked(found, f"{kind} of {topology.getPathName()}")
         state = self.state._data
         points = state["rest_position" if self.on_rest else "position"].get()
         sizes = element_sizes(points, found, kind)
@@ -168,6 +169,15 @@ class MeshMatrixMass(TopologicalMass):
 
     def init(self) -> None:
         """Assemble the matrix, by nodes."""
+        for name in ("vertexMass", "edgeMass"):
+            if self._data[name].isSet():
+                complain(
+                    self,
+                    self.fault(
+                        f"does not take '{name}': its matrix comes from the elements. Give "
+                        "massDensity or totalMass, or use a DiagonalMass."
+                    ),
+                )
         self.on_rest = self.computeMassOnRest.get()  # type: ignore[misc]
         self._lumped = vars(self).get("_lumped", self.lumping.get())  # solvers know the pairs
         count = self.state.count

@@ -114,7 +114,7 @@ class MeshSpringForceField(SpringForceField):
             k, d = self._data[f"{name}Stiffness"].get(), self._data[f"{name}Damping"].get()
             if k == 0.0 and d == 0.0:
                 continue
-            elements = self.checked(topology.elements(kind), f"{kind} of {topology.describe()}")
+            elements = self.checked(topology.elements(kind), f"{kind} of {topology.getPathName()}")
             ways = list(itertools.combinations(range(elements.shape[1]), 2))
             for element in elements.tolist():
                 for i, j in ways:
