@@ -32,6 +32,7 @@ from sofa_softctl.cli.scenes import (
     exit_is_an_error,
     load_plugins,
     open_session,
+    unpressed_keys,
 )
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
@@ -118,6 +119,8 @@ def run(
             add = adding(add, adding_bridge(bridge, dry_run))
         silent = quiet or as_json
         session = stack.enter_context(open_session(scene, backend, set_, quiet=silent, add=add))
+        if not key and (hint := unpressed_keys(session)):
+            show.console.print(hint, soft_wrap=True)
         if "sofa_softctl.bridge.controller" in sys.modules:  # the scene may have a bridge
             from sofa_softctl.cli.bridge.in_scene import stopped_by_key
 

@@ -74,6 +74,16 @@ def adding_keys(texts: list[str] | None) -> Addition | None:
     return lambda root: root.addObject(KeyPresses(name="softctl_keys", root=root, keys=keys))
 
 
+def unpressed_keys(session: Any) -> str:
+    """What a run without `--key` says where a controller does something at keys; else ''."""
+    from sofa_softctl.scene.keys import key_hearers
+
+    names = [entry.getPathName() for entry in key_hearers(session.root)]
+    if not names:
+        return ""
+    return f"{names[0]} hears keys. There is no window here: --key t=1.5:+ presses one."
+
+
 def open_session(
     scene: Path,
     backend: str,

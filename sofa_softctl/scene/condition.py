@@ -232,7 +232,7 @@ class Condition:
         falls = gravity > 0.0 and difference < self._settings.fall_tolerance * gravity
         scene_size = float(np.ptp(self._box, axis=0).max())
         distance = self._gap(watched.positions)
-        return falls or distance > self._settings.distance_max * max(scene_size, watched.size)
+        return falls or distance > self._settings.distance_max * max(scene_size, watched.size) > 0.0
 
 
 def is_inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:

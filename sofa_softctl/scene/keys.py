@@ -94,15 +94,12 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
                     getattr(controller, sent.handler, controller.onEvent)(dict(sent))
 
     def _warn_of_no_listener(self) -> None:
-        entries = (entry for node in nodes_of(self.root) for entry in node.objects)
-        others = (entry for entry in controllers_of(Sofa, self.root) if entry is not self)
-        if any(map(hears_keys, others)) or any(e.getClassName() in _HEAR_KEYS for e in entries):
-            return
-        Sofa.msg_warning(
-            self,
-            "a key is pressed, and nothing in the scene hears it: no controller has a method "
-            "onKeypressedEvent(self, event).",
-        )
+        if not any(entry is not self for entry in key_hearers(self.root)):
+            Sofa.msg_warning(
+                self,
+                "a key is pressed, and nothing in the scene hears it: no controller has a method "
+                "onKeypressedEvent(self, event).",
+            )
 
     def cleanup(self) -> None:
         """Warn of keys whose time never came."""
@@ -117,3 +114,12 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
     def reset(self) -> None:
         """From the first key again."""
         self.pressed = 0
+
+
+def key_hearers(root: Any) -> list[Any]:
+    """Return the controllers and components of a scene that hear keys."""
+    entries = (entry for node in nodes_of(root) for entry in node.objects)
+    return [
+        *filter(hears_keys, controllers_of(Sofa, root)),
+        *(entry for entry in entries if entry.getClassName() in _HEAR_KEYS),
+    ]

@@ -32,6 +32,7 @@ def test_every_use_of_the_variable_is_in_the_table():
         "surface_pressure": "`SurfacePressureConstraint.maxVolumeGrowthVariation`",
         "intersection": "`MinProximityIntersection`",
         "young_modulus": "`YoungModulusActuator`",
+        "contact": "`SphereCollisionModel` on bodies",
     }
     assert modules == rows.keys()
     assert all(row in PAGE for row in rows.values())

@@ -80,6 +80,16 @@ def test_the_command_presses_keys(softctl, scene):
     assert "('down', '+', 0.01)" in out
 
 
+@pytest.mark.parametrize(("heard", "keys"), [(True, []), (True, ["--key", "t=0:+"]), (False, [])])
+def test_a_run_without_keys_says_how_to_press_those_that_the_scene_hears(
+    softctl, scene, heard, keys
+):
+    if not heard:
+        scene.write_text("def createScene(root):\n    root.addObject('DefaultAnimationLoop')\n")
+    _, out, _ = softctl("run", scene, "--steps", 1, *keys)
+    assert ("hears keys. There is no window here: --key t=1.5:+" in out) == (heard and not keys)
+
+
 @pytest.mark.usefixtures("tolerant")
 @pytest.mark.parametrize(("method", "heard"), [("onKeypressedEvent", True), ("onKeydown", False)])
 def test_a_key_that_nobody_hears_is_warned_of_once(tmp_path, caplog, method, heard):

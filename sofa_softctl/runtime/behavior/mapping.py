@@ -35,7 +35,7 @@ class Mapping(Component):
     mapConstraints = Bool(True, "Constraints on the follower reach the driver.")
     mapMasses = Bool(True, "Masses of the follower reach the driver (without effect, as in SOFA).")
     mapMatrices = Bool(False, "Unused, as in SOFA's assembled systems.")
-    applyRestPosition = Bool(False, "Map the rest position at init.")
+    applyRestPosition = Bool(False, "Map the rest position at init.", follows="start")
 
     @cached_property
     def parent(self) -> MechanicalState:

@@ -21,10 +21,6 @@ from sofa_softctl.runtime.helper.strictness import complain
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
-translated: set[tuple[str, str]] = set()
-"""Spellings that scenes used and the names that they were taken for; a run says which."""
-
-
 _otherwise: Callable[[str], type[Component]] | None = None
 """Makes a class for a component that is not known."""
 
@@ -88,8 +84,6 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
             raise error
         complain(node, error)
         kind = _otherwise(name)
-    elif kind.__name__ != name:
-        translated.add((name, kind.__name__))
     try:
         component = kind.__new__(kind)
         component._context = node  # so that errors and links know the place

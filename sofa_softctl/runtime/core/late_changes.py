@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,10 @@ from sofa_softctl.runtime.helper.source_line import Line, describe
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.component import Component
     from sofa_softctl.runtime.core.data.data import Data
+    from sofa_softctl.runtime.core.node import Node
+
+_MULTIPLIERS = ("force", "pressure")
+"""What `valueType` says where `value` is a multiplier, dt times what it is called."""
 
 
 CONFLICT_STEPS_MIN = 3
@@ -50,20 +55,23 @@ class LateChanges:
     def __init__(self) -> None:
         self._stale: dict[Data, Line | None] = {}
         self._lists: dict[Data, None] = {}
-        self._told: set[Data] = set()
+        self.told: set[Data] = set()
+        """Of which was warned."""
         self.setters: dict[Data, tuple[Any, str]] = {}
         """Controllers that set Data in the present step, each with its event."""
         self._conflicts: dict[Data, tuple[int, Any, Any]] = {}
         """Steps in which a second controller set a Data, with both."""
+        self._dt = 0.0
+        self._kept: dict[Data, int] = {}
 
     def note_stale(self, data: Data, where: Line | None) -> None:
         """A script set it, and its component goes on with the old value until `reinit`, or on."""
-        if data not in self._told:
+        if data not in self.told:
             self._stale[data] = where
 
     def note_list(self, data: Data) -> None:
         """A script set a list that has an entry for each of something."""
-        if data not in self._told:
+        if data not in self.told:
             self._lists[data] = None
 
     def note_setter(self, data: Data, value: Any) -> None:
@@ -85,13 +93,29 @@ class LateChanges:
             if everything or owner.follows(data) != "start":
                 del self._stale[data]
 
+    def note_step(self, root: Node, dt: float) -> None:
+        """Warn of multipliers that stay what they were though dt has changed a step ago."""
+        for data, counter in self._kept.items():
+            if data.getCounter() == counter and data not in self.told:
+                self.told.add(data)
+                message.warning(
+                    data.owner,
+                    f"dt is {dt:g} now, but '{data.getName()}' of {data.owner.describe()} has "
+                    "stayed: as in SOFA it is dt times the "
+                    f"{data.owner._data['valueType'].get()}, so the same number is another one "
+                    "now. Multiply it by the new dt over the old one.",
+                )
+        changed = self._dt > 0.0 and abs(dt - self._dt) > 1e-9 * dt
+        self._kept = {data: data.getCounter() for data in _multipliers(root)} if changed else {}
+        self._dt = dt
+
     def warn(self) -> None:
         """Warn of what is not taken over, and of lengths that do not fit, after a step."""
         if self.setters:
             self.setters = {}
         for data, (steps, first, second) in self._conflicts.items():
-            if steps == CONFLICT_STEPS_MIN and data not in self._told:
-                self._told.add(data)
+            if steps == CONFLICT_STEPS_MIN and data not in self.told:
+                self.told.add(data)
                 message.warning(
                     data.owner,
                     f"'{data.getName()}' of {data.owner.describe()} is set by "
@@ -103,14 +127,25 @@ class LateChanges:
             return
         for data in self._lists:
             if not data.owner.check_length(data, len(data.get())):
-                self._told.add(data)
+                self.told.add(data)
         for data, where in self._stale.items():
             owner: Any = data.owner
             if owner.follows(data) != "step":
-                self._told.add(data)
+                self.told.add(data)
                 message.warning(owner, f"{describe(where)}: {_sentence(owner, data)}")
         self._stale.clear()
         self._lists.clear()
+
+
+def _multipliers(root: Node) -> Iterator[Data]:
+    """Values of constraints that are dt times a force or pressure."""
+    for node in root.walk():
+        first_order = getattr(node.find_upward("ode solver"), "firstOrder", None)
+        for entry in node.of("constraint"):
+            kind = entry._data.get("valueType")
+            if kind is not None and kind.get() in _MULTIPLIERS:
+                if np.any(entry._data["value"].get()) and not (first_order and first_order.get()):
+                    yield entry._data["value"]
 
 
 def _sentence(owner: Component, data: Data) -> str:

@@ -57,6 +57,7 @@ def animate(root: Node, dt: float = 0.0) -> None:
             loop.step(h)
     finally:
         Controller.stepping = within
+    root.late_changes.note_step(root, h)
     root.late_changes.warn()
 
 

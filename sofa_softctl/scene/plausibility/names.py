@@ -105,6 +105,16 @@ def hears_keys(controller: Any) -> bool:
 
 def _uncalled(controller: Any) -> Iterator[str]:
     plain = find_backend().Sofa.Core.Controller
+    heard = [
+        name
+        for name in _HANDLERS
+        if getattr(type(controller), name, None) is not getattr(plain, name, None)
+    ]
+    if heard and not controller.listening.value:
+        yield (
+            f"{at(controller)}: it has listening=False, so no event calls its "
+            f"'{heard[0]}' until something sets listening=True. Leave it out."
+        )
     for kind in type(controller).__mro__:
         if kind is plain or kind.__module__.startswith("sofa_softctl"):
             return

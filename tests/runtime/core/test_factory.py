@@ -102,11 +102,8 @@ OLD_NAMES = {
 
 
 @pytest.mark.parametrize(("old", "new"), OLD_NAMES.items())
-def test_older_names_are_translated_and_remembered(root, old, new):
-    factory.translated.clear()
-    component = root.addObject(old)
-    assert component.getClassName() == new
-    assert factory.translated == {(old, new)}
+def test_older_names_are_translated(root, old, new):
+    assert root.addObject(old).getClassName() == new
 
 
 @pytest.mark.parametrize(

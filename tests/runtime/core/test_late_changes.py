@@ -167,3 +167,50 @@ def test_a_rest_position_that_springs_follow_is_not(Sofa, root, fem, step):
     state = fem.getContext().dofs
     state.rest_position.value = 1.1 * state.rest_position.value
     assert not step()
+
+
+@pytest.fixture
+def pull(root, Sofa):
+    """A cable at a point on a spring that pulls with a multiplier, initialised."""
+    root.dt = 0.01
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver")
+    node = root.addChild("point")
+    node.addObject("EulerImplicitSolver", name="integrator")
+    node.addObject("SparseLDLSolver")
+    node.addObject("MechanicalObject", position=[[1.0, 0.0, 0.0]])
+    node.addObject("UniformMass", totalMass=1.0)
+    node.addObject("RestShapeSpringsForceField", stiffness=[30.0])
+    node.addObject("LinearSolverConstraintCorrection")
+    return node.addObject(
+        "CableConstraint", indices=[0], pullPoint=[5, 0, 0], valueType="force", value=[0.02]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda pull: None, True),
+        (lambda pull: setattr(pull.getContext().integrator, "firstOrder", True), False),
+        (lambda pull: setattr(pull, "valueType", "displacement"), False),
+        (lambda pull: setattr(pull, "value", [0.0]), False),
+    ],
+)
+def test_a_multiplier_that_stays_when_dt_changes_is_warned_of(
+    root, Sofa, pull, caplog, change, said
+):
+    """As in SOFA it is dt times the force: with half of dt the same number pulls twice as hard."""
+    change(pull)
+    Sofa.Simulation.init(root)
+    for dt in (0.01, 0.01, 0.005, 0.005, 0.005):
+        root.dt = dt
+        Sofa.Simulation.animate(root, dt)
+    assert caplog.text.count("dt is 0.005 now, but 'value' of CableConstraint") == said
+
+
+def test_a_multiplier_that_follows_dt_is_not_warned_of(root, Sofa, pull, caplog):
+    Sofa.Simulation.init(root)
+    for dt in (0.01, 0.005, 0.005, 0.002, 0.002):
+        root.dt, pull.value = dt, [2.0 * dt]
+        Sofa.Simulation.animate(root, dt)
+    assert "dt is" not in caplog.text

@@ -1,9 +1,12 @@
 """Data that name nodes: what does not exist is refused before a kernel reads it."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime import components
 
 
 @pytest.fixture
@@ -126,3 +129,35 @@ def test_every_element_that_can_touch_has_flags(root, Sofa):
     Sofa.Simulation.init(root)
     model.prepare()
     assert len(model.surface().flags) == len(model.elements) == 3
+
+
+ON_ELEMENTS = [
+    name
+    for name in components.__all__
+    if getattr(components, name).category in ("force field", "mass")
+    and "topology" in getattr(components, name).link_types
+]
+
+
+@pytest.mark.parametrize("kind", ON_ELEMENTS)
+def test_elements_of_nodes_that_a_state_lacks_are_no_error_of_python(root, Sofa, tolerant, kind):
+    """The topology has eight vertices, the state beside it four nodes."""
+    root.addObject("DefaultAnimationLoop")
+    root.addObject("EulerImplicitSolver")
+    root.addObject("SparseLDLSolver")
+    points = [[x, y, z] for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    elements = {
+        "edges": [[0, 1], [6, 7]],
+        "triangles": [[0, 1, 2], [4, 6, 7]],
+        "quads": [[0, 1, 2, 3], [4, 5, 6, 7]],
+        "tetrahedra": [[0, 1, 3, 4], [6, 5, 7, 2]],
+        "hexahedra": [[0, 1, 2, 3, 4, 5, 6, 7]],
+    }
+    root.addObject("MeshTopology", position=points, **elements)
+    root.addObject("MechanicalObject", name="dofs", position=points[:4])
+    if "Mass" not in kind:
+        root.addObject("UniformMass", totalMass=1.0)
+    with suppress(SceneError):
+        root.addObject(kind)
+        Sofa.Simulation.init(root)
+        Sofa.Simulation.animate(root, 0.01)

@@ -39,7 +39,7 @@ class CollisionModel(SingleStateComponent):
     selfCollision = Bool(False, "The models of its node touch each other.")
     proximity = Real(
         0.0, "Thickness, added to contact and alarm distance.", unit="length",
-        aliases=("contactDistance",),
+        aliases=("contactDistance",), follows="start",
     )  # fmt: skip
     contactStiffness = Real(
         10.0, "Factor of the stiffness of penalty contacts, that of the other model is the second."
@@ -188,8 +188,6 @@ class CollisionModel(SingleStateComponent):
 class PointCollisionModel(CollisionModel):
     """Every node of the state."""
 
-    follows_otherwise = {"proximity": "start"}
-
     aliases = ("Point", "PointModel")
     corners = 1
 
@@ -232,8 +230,6 @@ class LineCollisionModel(CollisionModel):
 
 class TriangleCollisionModel(CollisionModel):
     """Every triangle of the topology, and every quadrilateral as two."""
-
-    follows_otherwise = {"proximity": "start"}
 
     aliases = ("Triangle", "TriangleModel", "TriangleSetModel", "TriangleMeshModel")
     corners = 3
@@ -290,6 +286,7 @@ class TriangleCollisionModel(CollisionModel):
 class SphereCollisionModel(CollisionModel):
     """A sphere around every node of the state; contacts push a body at its surface, and turn it."""
 
+    follows_otherwise = {"proximity": "step"}
     aliases = ("Sphere", "SphereModel")
     acts_on = ("Vec3", "Rigid3")
     corners = 1

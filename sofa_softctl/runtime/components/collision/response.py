@@ -118,8 +118,10 @@ class RuleBasedContactManager(CollisionResponse):
 
     aliases: ClassVar[tuple[str, ...]] = ()
 
-    rules = Text("", "Rules, three words each: model or group, model or group, response.")
-    variables = Text("", "Not supported: write the values into the rules.")
+    rules = Text(
+        "", "Rules, three words each: model or group, model or group, response.", follows="start"
+    )
+    variables = Text("", "Not supported: write the values into the rules.", follows="start")
 
     def init(self) -> None:
         """Check that the rules can be read; what is none is complained of, and not used.

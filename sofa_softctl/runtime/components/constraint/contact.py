@@ -10,6 +10,7 @@ from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, State
 from sofa_softctl.runtime.components.collision.models import CollisionModel
 from sofa_softctl.runtime.core.data.types import Real
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 from sofa_softctl.runtime.kernels.contact.share import share_in_contact
@@ -116,22 +117,29 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         model, count = self.models[side], self.rows_each
         bodies = np.repeat(model.elements[self.near.element[:, side], 0], count)
         push = sign * self.frames[:, :count]  # (p, count, 3)
-        turn = np.cross(self._arms(side)[1][:, None], push)
+        arm = self._arms(side)[int(keeps_sofa_defects())]
+        turn = np.cross(arm[:, None], push)
         rows = np.concatenate([push, turn], axis=2).reshape(-1, 6)
         return (model.state, *model.state.kind.entries(np.arange(len(rows)), bodies, rows))
 
     def _arms(self, side: int) -> tuple[np.ndarray, np.ndarray]:
         """From the centres of bodies to where their spheres are touched, shapes (p, 3).
 
-        Before and after the free motion, in which the place turns with the body.
+        Before and after the free motion, by which the surface moves past the touched place. In
+        SOFA the place turns with the body, so that a rolling ball is pushed up behind its centre
+        and rolls ever faster (see `keeps_sofa_defects`).
         """
         model, data = self.models[side], self.models[side].state._data
         touched = self.near.element[:, side]
         radius = model.reach[touched] - model.proximity.get()
         before = (radius * (1.0, -1.0)[side])[:, None] * self.near.normal
         bodies = model.elements[touched, 0]
-        start, free = (data[name].get()[bodies, 3:] for name in ("position", "free_position"))
-        return before, rigid.rotated(rigid.product(free, rigid.conjugate(start)), before)
+        start, free = (data[name].get()[bodies] for name in ("position", "free_position"))
+        if keeps_sofa_defects():
+            turn = rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:]))
+            return before, rigid.rotated(turn, before)
+        turned = model.state.kind.difference(free, start)[:, 3:]
+        return before, before + np.cross(turned, before)
 
     def _motion(self, side: int) -> np.ndarray:
         """Free motion of each contact point, shape (p, 3)."""

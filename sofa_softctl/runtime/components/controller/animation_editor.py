@@ -28,9 +28,9 @@ class AnimationEditor(FileComponent):
     """
 
     maxKeyFrame = Int(150, "Last frame to which it plays.")
-    filename = Text("animation.txt", "File of the frames.")
+    filename = Text("animation.txt", "File of the frames.", follows="start")
     loop = Bool(False, "Begin anew after the last key frame.")
-    load = Bool(True, "Read the file at init.")
+    load = Bool(True, "Read the file at init.", follows="start")
     dx = Real(0.0, "Move by displacement instead of time; backward if negative.", unit="length")
     frameTime = Real(0.01, "Time of each frame.", unit="time")
     drawTimeline = Bool(True, "Unused.")

@@ -26,7 +26,7 @@ class DataVariationLimiter(Component):
     size = Int(0, "Number of values.", read_only=True)
     maxJump = Real(0.1, "Largest change that is handed on at once.")
     nbStep = Int(50, "Steps in which a jump is made up.")
-    initOutput = Bool(True, "Start with the input.")
+    initOutput = Bool(True, "Start with the input.", follows="start")
 
     @property
     def _width(self) -> int:

@@ -92,8 +92,8 @@ class SerialPortBridgeGeneric(Component):
 
     category: ClassVar[str] = "controller"
 
-    port = Text("", "Serial port, such as /dev/ttyACM0.")
-    baudRate = Int(0, "Rate of the line, in bit/s.")
+    port = Text("", "Serial port, such as /dev/ttyACM0.", follows="start")
+    baudRate = Int(0, "Rate of the line, in bit/s.", follows="start")
     packetOut = Values(
         [],
         "Values to send, as many as `size`; up to 255, or with `precise` 65535, and smaller than "

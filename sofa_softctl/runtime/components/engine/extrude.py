@@ -25,11 +25,15 @@ class ExtrudeQuadsAndGenerateHexas(Engine):
     inputs: ClassVar[tuple[str, ...]] = ("surfaceQuads", "surfaceVertices")
 
     isVisible = Bool(True, "Unused: nothing is drawn.")
-    scale = Vector(3, [1.0, 1.0, 1.0], "Scale of the surface along x, y and z.")
-    thicknessIn = Real(0.0, "Where the layers begin, against the normals.", unit="length")
-    thicknessOut = Real(1.0, "Where they end, along the normals.", unit="length")
-    numberOfSlices = Int(1, "Layers.")
-    flipNormals = Bool(False, "Corners the other way round: positive volumes along the normals.")
+    scale = Vector(3, [1.0, 1.0, 1.0], "Scale of the surface along x, y and z.", follows="reinit")
+    thicknessIn = Real(
+        0.0, "Where the layers begin, against the normals.", unit="length", follows="reinit"
+    )
+    thicknessOut = Real(1.0, "Where they end, along the normals.", unit="length", follows="reinit")
+    numberOfSlices = Int(1, "Layers.", follows="reinit")
+    flipNormals = Bool(
+        False, "Corners the other way round: positive volumes along the normals.", follows="reinit"
+    )
     surfaceVertices = Vectors(3, [], "Vertices of the surface.", unit="length")
     surfaceQuads = Elements(4, [], "Quads of the surface.")
     extrudedVertices = Vectors(3, [], "Vertices of the layers.", unit="length", computed=True)

@@ -105,7 +105,9 @@ class TransformPosition(Engine):
     seedValue = Int(0, "Unused: there is no method 'random'.")
     maxRandomDisplacement = Real(1.0, "Unused: there is no method 'random'.", unit="length")
     fixedIndices = Integers([], "Points that stay where they are.")
-    filename = Text("", "File with the matrix of 'fromFile': .tfm, .trm, .txt or .xfm.")
+    filename = Text(
+        "", "File with the matrix of 'fromFile': .tfm, .trm, .txt or .xfm.", follows="start"
+    )
     drawInput = Bool(False, "Draw the points.")
     drawOutput = Bool(False, "Draw the transformed points.")
     pointSize = Real(1.0, "Size of what is drawn.")

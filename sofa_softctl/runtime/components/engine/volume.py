@@ -96,7 +96,9 @@ class VolumeFromTetrahedrons(VolumeOf):
     kinds = {"tetras": "tetrahedra", "hexas": "hexahedra"}
 
     tetras = Elements(4, [], "Tetrahedra; of the node's topology by default.", of="positions")
-    hexas = Elements(8, [], "Hexahedra; of the node's topology by default.", of="positions")
+    hexas = Elements(
+        8, [], "Hexahedra; of the node's topology by default.", of="positions", follows="reinit"
+    )
 
     def signed_volume(self, x: np.ndarray) -> float:
         """See VolumeOf."""

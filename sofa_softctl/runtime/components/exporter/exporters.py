@@ -24,7 +24,7 @@ class Exporter(FileComponent):
 
     filename = Text("", "File; the name of the component by default.")
     exportEveryNumberOfSteps = Int(0, "Steps from one file to the next; 0: none.")
-    exportAtBegin = Bool(False, "Write once the scene is initialised.")
+    exportAtBegin = Bool(False, "Write once the scene is initialised.", follows="start")
     exportAtEnd = Bool(False, "Write when the scene is unloaded.")
     enable = Bool(True, "Write at all.")
 

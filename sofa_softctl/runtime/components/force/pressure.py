@@ -75,9 +75,11 @@ class TrianglePressureForceField(ElementPressure):
     triangleList = Integers([], "Numbers of the triangles.")
     useConstantForce = Bool(True, "Take the pressure and the area at rest.")
     trianglePressureMap = Text("", "Unused.", linkable=False)
-    normal = Vector(3, [0.0, 0.0, 0.0], "Removed in SOFA: choose triangles by triangleList.")
-    dmin = Real(0.0, "Removed in SOFA: choose triangles by triangleList.")
-    dmax = Real(0.0, "Removed in SOFA: choose triangles by triangleList.")
+    normal = Vector(
+        3, [0.0, 0.0, 0.0], "Removed in SOFA: choose triangles by triangleList.", follows="reinit"
+    )
+    dmin = Real(0.0, "Removed in SOFA: choose triangles by triangleList.", follows="reinit")
+    dmax = Real(0.0, "Removed in SOFA: choose triangles by triangleList.", follows="reinit")
 
     def init(self) -> None:
         """Find the triangles and their areas."""
@@ -108,9 +110,11 @@ class QuadPressureForceField(ElementPressure):
     """
 
     quadList = Integers([], "Numbers of the quadrilaterals.", follows="reinit")
-    normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which quadrilaterals are chosen.")
-    dmin = Real(0.0, "Least normal . x.", unit="length")
-    dmax = Real(0.0, "Greatest normal . x.", unit="length")
+    normal = Vector(
+        3, [0.0, 0.0, 0.0], "Direction along which quadrilaterals are chosen.", follows="reinit"
+    )
+    dmin = Real(0.0, "Least normal . x.", unit="length", follows="reinit")
+    dmax = Real(0.0, "Greatest normal . x.", unit="length", follows="reinit")
     quadPressureMap = Text("", "Unused.", linkable=False)
 
     def init(self) -> None:
@@ -162,10 +166,10 @@ class EdgePressureForceField(ElementPressure):
     """
 
     edgeIndices = Integers([], "Numbers of the edges.", follows="reinit")
-    edges = Elements(2, [], "The edges, by their ends.")
-    normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which edges are chosen.")
-    dmin = Real(0.0, "Least normal . x.", unit="length")
-    dmax = Real(0.0, "Greatest normal . x.", unit="length")
+    edges = Elements(2, [], "The edges, by their ends.", follows="reinit")
+    normal = Vector(3, [0.0, 0.0, 0.0], "Direction along which edges are chosen.", follows="reinit")
+    dmin = Real(0.0, "Least normal . x.", unit="length", follows="reinit")
+    dmax = Real(0.0, "Greatest normal . x.", unit="length", follows="reinit")
     p_intensity = Reals(
         [], "Force on a unit of length along the normal, one or one an edge.", per="edge"
     )

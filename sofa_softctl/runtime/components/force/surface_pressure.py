@@ -69,7 +69,7 @@ class SurfacePressureForceField(BlockForceField):
 
     def _chosen(self, topology: Topology, kind: str, name: str) -> np.ndarray:
         numbers = self._data[name].get()
-        every = topology.elements(kind)
+        every = self.checked(topology.elements(kind), f"{kind} of {topology.getPathName()}")
         return numbered(self, every, numbers, kind, name) if len(numbers) else every
 
     def add_force(self, force: np.ndarray) -> None:

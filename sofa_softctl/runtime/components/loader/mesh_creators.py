@@ -31,7 +31,7 @@ class MeshCreator(MeshLoader):
 class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
-    resolution = Int(2, "Number of vertices.")
+    resolution = Int(2, "Number of vertices.", follows="start")
 
     def read(self) -> Mesh:
         """See MeshLoader.
@@ -50,10 +50,11 @@ class StringMeshCreator(MeshCreator):
 class GridMeshCreator(MeshCreator):
     """The unit square in the xy plane, of triangles or quads, in SOFA's order."""
 
-    resolution = Integers([2, 2], "Vertices along x and y.")
+    resolution = Integers([2, 2], "Vertices along x and y.", follows="start")
     trianglePattern = Int(
         2,
         "Diagonals of the quads: 1 alternating, 2 upward, 3 downward; 0 leaves the quads.",
+        follows="start",
     )
 
     def read(self) -> Mesh:

@@ -24,6 +24,15 @@ from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
+_OPTIONS = (
+    "filename",
+    "scale",
+    "flipNormals",
+    "triangulate",
+    "createSubelements",
+    "onlyAttachedPoints",
+)
+"""Data of every loader, besides its place, of which the mesh depends."""
 _splits: ContextVar[int] = ContextVar("_splits", default=0)
 
 
@@ -56,13 +65,13 @@ class MeshLoader(Component):
     kind: ClassVar[str] = ""
     placing: ClassVar[tuple[str, ...]] = ("translation", "rotation", "scale3d", "transformation")
 
-    filename = Text("", "Mesh file.", required=True)
+    filename = Text("", "Mesh file.", required=True, follows="start")
     position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",), follows="start")
-    edges = Elements(2, [], "Edges.")
-    triangles = Elements(3, [], "Triangles.")
-    quads = Elements(4, [], "Quadrilaterals.")
+    edges = Elements(2, [], "Edges.", follows="start")
+    triangles = Elements(3, [], "Triangles.", follows="start")
+    quads = Elements(4, [], "Quadrilaterals.", follows="start")
     tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",), follows="start")
-    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",))
+    hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",), follows="start")
     normals = Vectors(3, [], "Normals at the vertices, from the faces around each.")
     translation = Vector(
         3, [0.0] * 3, "Translation.", unit="length", auto_link=False, follows="start"
@@ -74,7 +83,11 @@ class MeshLoader(Component):
         3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start"
     )
     scale = Vector(
-        1, [1.0], "Scale along all axes, in single precision as in SOFA.", auto_link=False
+        1,
+        [1.0],
+        "Scale along all axes, in single precision as in SOFA.",
+        auto_link=False,
+        follows="start",
     )
     transformation = Vector(
         16,
@@ -83,13 +96,17 @@ class MeshLoader(Component):
         auto_link=False,
         follows="start",
     )
-    flipNormals = Bool(False, "Turn the triangles and quadrilaterals over.", auto_link=False)
-    triangulate = Bool(False, "Split quadrilaterals into triangles.", auto_link=False)
+    flipNormals = Bool(
+        False, "Turn the triangles and quadrilaterals over.", auto_link=False, follows="start"
+    )
+    triangulate = Bool(
+        False, "Split quadrilaterals into triangles.", auto_link=False, follows="start"
+    )
     createSubelements = Bool(
-        False, "Add the edges and triangles of higher elements.", auto_link=False
+        False, "Add the edges and triangles of higher elements.", auto_link=False, follows="start"
     )
     onlyAttachedPoints = Bool(
-        False, "Leave out vertices that belong to no element.", auto_link=False
+        False, "Leave out vertices that belong to no element.", auto_link=False, follows="start"
     )
     pentahedra = Elements(6, [], "Unused: no such elements are read.", aliases=("pentas",))
     pyramids = Elements(5, [], "Unused: no such elements are read.")
@@ -115,8 +132,8 @@ class MeshLoader(Component):
             self.load()
 
     def data_changed(self, data: Data) -> None:
-        """Another file name or place, once in a node, counts at once."""
-        if data.type.name in ("filename", *self.placing) and len(self.position.get()):
+        """Another file name, place or option, once in a node, counts at once."""
+        if data.type.name in (*self.placing, *_OPTIONS) and len(self.position.get()):
             self.load()
 
     def reinit(self) -> None:
@@ -298,7 +315,7 @@ class MeshGmshLoader(MeshLoader):
     kind = "gmsh"
 
     createSubelements = Bool(
-        True, "Add the edges and triangles of higher elements.", auto_link=False
+        True, "Add the edges and triangles of higher elements.", auto_link=False, follows="start"
     )
 
 

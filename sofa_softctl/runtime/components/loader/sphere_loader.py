@@ -9,6 +9,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.core.data.types import Reals, Vector, Vectors
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
@@ -18,9 +19,11 @@ class SphereLoader(MeshLoader):
     Scale, rotation and translation act on the centres, in this order, and not on the radii.
     """
 
-    position = Vectors(3, [], "Centres.", unit="length", aliases=("sphere_centers", "vertices"))
-    listRadius = Reals([], "Radius of each sphere.", unit="length")
-    scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False)
+    position = Vectors(
+        3, [], "Centres.", unit="length", aliases=("sphere_centers", "vertices"), follows="start"
+    )
+    listRadius = Reals([], "Radius of each sphere.", unit="length", follows="start")
+    scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start")
 
     placing = ("translation", "rotation", "scale3d", "scale")
 
@@ -53,6 +56,11 @@ class SphereLoader(MeshLoader):
                 )
             centres.append(numbers[:3])
             radii.append(numbers[3] if len(numbers) > 3 else 1.0)
+        if not centres:
+            complain(
+                self,
+                self.fault(f"finds no line 'sphe NUMBER X Y Z RADIUS' in {path}: it is empty."),
+            )
         self.listRadius.set(np.array(radii))
         return Mesh(np.array(centres).reshape(-1, 3))
 

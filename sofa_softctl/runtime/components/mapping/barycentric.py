@@ -24,7 +24,7 @@ class BarycentricMapping(LinearMapping):
     nearest center that the surface meets. Where there is no topology, nodes stay where they are.
     """
 
-    useRestPosition = Bool(False, "Find the elements in the rest position.")
+    useRestPosition = Bool(False, "Find the elements in the rest position.", follows="start")
     input_topology = LinkType(
         "Topology that carries; of the driver's node by default.", kind="topology"
     )

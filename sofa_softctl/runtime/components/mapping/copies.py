@@ -144,8 +144,8 @@ class SubsetMapping(CopyMapping):
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.", of="driver", follows="start")
-    first = Int(-1, "First driving node, when there are no indices.")
-    last = Int(-1, "Last driving node, when there are no indices.")
+    first = Int(-1, "First driving node, when there are no indices.", follows="start")
+    last = Int(-1, "Last driving node, when there are no indices.", follows="start")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
     handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
@@ -187,7 +187,9 @@ class SubsetMultiMapping(CopyMapping):
     All drivers must be below one time integrator.
     """
 
-    indexPairs = Integers([], "Number of the driver and of its node, for each node.")
+    indexPairs = Integers(
+        [], "Number of the driver and of its node, for each node.", follows="start"
+    )
     input = LinkType("States that drive, separated by blanks.", kind="state", many=True)
 
     @cached_property

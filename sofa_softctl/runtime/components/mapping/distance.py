@@ -23,8 +23,6 @@ class DistanceMapping(Mapping):
     SOFA. Bodies count with their centres.
     """
 
-    follows_otherwise = {"applyRestPosition": "start"}
-
     drives = (("Vec3", "Vec1"), ("Rigid3", "Vec1"))
 
     topology = LinkType("Topology that has the edges; the node's own by default.", kind="topology")

@@ -41,7 +41,7 @@ class RigidMapping(Mapping):
         choices=("None", "Exact", "Stabilized"),
         follows="start",
     )
-    filename = Text("", "Not supported.", aliases=("fileRigidMapping",))
+    filename = Text("", "Not supported.", aliases=("fileRigidMapping",), follows="start")
 
     def init(self) -> None:
         """Find the places of the nodes, unless what follows is only drawn.

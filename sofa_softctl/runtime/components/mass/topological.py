@@ -35,7 +35,9 @@ class TopologicalMass(Mass):
     showGravityCenter = Bool(False, "Draw the centre of mass.")
     showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")
     printMass = Bool(False, "Unused.")
-    filename = Text("unused", "Not supported: file with masses.", aliases=("fileMass",))
+    filename = Text(
+        "unused", "Not supported: file with masses.", aliases=("fileMass",), follows="start"
+    )
     geometryState = LinkType("Unused: the state is that of the node.")
     rayleighStiffness = Real(0.0, "Unused: a mass has no stiffness.", unit="time")
     graph = Text("", "Unused.", linkable=False)
@@ -57,6 +59,7 @@ class TopologicalMass(Mass):
                 break
         else:
             raise self.fault(f"finds no elements in {topology.describe()}.")
+        self.checked(found, f"{kind} of {topology.getPathName()}")
         state = self.state._data
         points = state["rest_position" if self.on_rest else "position"].get()
         sizes = element_sizes(points, found, kind)
@@ -159,7 +162,7 @@ class MeshMatrixMass(TopologicalMass):
 
     vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node", shared=False)
     edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
-    lumping = Bool(False, "Sum the rows onto the diagonal.")
+    lumping = Bool(False, "Sum the rows onto the diagonal.", follows="start")
     computeMassOnRest = Bool(
         False, "Take the elements' sizes from the rest position.", follows="reinit"
     )
@@ -168,7 +171,17 @@ class MeshMatrixMass(TopologicalMass):
 
     def init(self) -> None:
         """Assemble the matrix, by nodes."""
+        for name in ("vertexMass", "edgeMass"):
+            if self._data[name].isSet():
+                complain(
+                    self,
+                    self.fault(
+                        f"does not take '{name}': its matrix comes from the elements. Give "
+                        "massDensity or totalMass, or use a DiagonalMass."
+                    ),
+                )
         self.on_rest = self.computeMassOnRest.get()  # type: ignore[misc]
+        self._lumped = vars(self).get("_lumped", self.lumping.get())  # solvers know the pairs
         count = self.state.count
         elements, masses, kind = self.elements()
         width = elements.shape[1]
@@ -179,7 +192,7 @@ class MeshMatrixMass(TopologicalMass):
         self.matrix = sparse.csr_array((entries.ravel(), (rows, cols)), shape=(count, count))
         self.matrix.eliminate_zeros()
         self.row_sums = self.matrix.sum(axis=1)[:, None]
-        if self.lumping.get():
+        if self._lumped:
             self.matrix = sparse.diags_array(self.row_sums[:, 0], format="csr")
         lower = sparse.tril(self.matrix, format="coo")
         self._pairs = (lower.row.astype(np.int64), lower.col.astype(np.int64))

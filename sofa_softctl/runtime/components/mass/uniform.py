@@ -33,7 +33,9 @@ class UniformMass(LumpedMass):
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
     vertexMass = NodeMass(1.0, "Mass of each node.", unit="mass", aliases=("mass",))
     indices = Integers([], "Nodes that have mass; all when empty.", follows="reinit", of="node")
-    localRange = Vector(2, [-1, -1], "First and last node that have mass, instead of `indices`.")
+    localRange = Vector(
+        2, [-1, -1], "First and last node that have mass, instead of `indices`.", follows="reinit"
+    )
     handleTopologicalChanges = Bool(False, "Unused: the mesh does not change.")
     preserveTotalMass = Bool(False, "Unused: the mesh does not change.")
     showAxisSizeFactor = Real(1.0, "Size of the drawn axes.")

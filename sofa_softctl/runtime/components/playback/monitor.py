@@ -23,10 +23,12 @@ class Monitor(FileComponent):
     """
 
     indices = Integers([], "Nodes; all by default.")
-    fileName = Text("", "Begin of the names of the files; the component's name by default.")
-    ExportPositions = Bool(False, "Write positions.")
-    ExportVelocities = Bool(False, "Write velocities.")
-    ExportForces = Bool(False, "Write forces.")
+    fileName = Text(
+        "", "Begin of the names of the files; the component's name by default.", follows="start"
+    )
+    ExportPositions = Bool(False, "Write positions.", follows="start")
+    ExportVelocities = Bool(False, "Write velocities.", follows="start")
+    ExportForces = Bool(False, "Write forces.", follows="start")
     showPositions = Bool(False, "Unused.")
     PositionsColor = Color([1.0, 1.0, 0.0, 1.0], "Unused.")
     showVelocities = Bool(False, "Unused.")

@@ -26,7 +26,7 @@ class ReadState(FileComponent):
     `WriteState` writes it: lines `T= time`, `X= positions`, `V= velocities`.
     """
 
-    filename = Text("", "File; compressed if it ends with .gz.")
+    filename = Text("", "File; compressed if it ends with .gz.", follows="start")
     interval = Real(0.0, "Unused.", unit="time")
     shift = Real(0.0, "Added to the time before it is looked for in the file.", unit="time")
     loop = Bool(False, "Begin anew after the end of the file.")

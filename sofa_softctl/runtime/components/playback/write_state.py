@@ -26,13 +26,13 @@ class WriteState(FileComponent):
     Without `time` in every step; with `time` at these times; with `period` from the first time on.
     """
 
-    filename = Text("", "File; compressed if it ends with .gz.")
+    filename = Text("", "File; compressed if it ends with .gz.", follows="reinit")
     writeX = Bool(True, "Write positions.")
     writeX0 = Bool(False, "Write rest positions.")
     writeV = Bool(False, "Write velocities.")
     writeF = Bool(False, "Write forces.")
-    time = Reals([], "Times at which to write.", unit="time")
-    period = Real(0.0, "Time between writings after the first.", unit="time")
+    time = Reals([], "Times at which to write.", unit="time", follows="reinit")
+    period = Real(0.0, "Time between writings after the first.", unit="time", follows="reinit")
     DOFsX = Integers([], "Unused.")
     DOFsV = Integers([], "Unused.")
     stopAt = Real(0.0, "Stop once the kinetic energy changes by less.", unit="energy")

@@ -34,10 +34,12 @@ class AttachProjectiveConstraint(NodeConstraint):
     indices2 = Integers([], "Nodes that follow, one for each.", of="node")
     twoWay = Bool(False, "Forces act on both.")
     freeRotations = Bool(False, "Bodies keep their own orientations.")
-    lastFreeRotation = Bool(False, "Not supported: only False.")
-    restRotations = Bool(False, "Not supported: only False.")
-    lastPos = Vector(3, [0.0, 0.0, 0.0], "Not supported: leave lastDir out.", unit="length")
-    lastDir = Vector(3, [0.0, 0.0, 0.0], "Not supported: only 0.")
+    lastFreeRotation = Bool(False, "Not supported: only False.", follows="start")
+    restRotations = Bool(False, "Not supported: only False.", follows="start")
+    lastPos = Vector(
+        3, [0.0, 0.0, 0.0], "Not supported: leave lastDir out.", unit="length", follows="start"
+    )
+    lastDir = Vector(3, [0.0, 0.0, 0.0], "Not supported: only 0.", follows="start")
     clamp = Bool(False, "Unused without lastDir.")
     minDistance = Real(-1.0, "Distance beyond which nodes are free; -1: never.", unit="length")
     positionFactor = Real(1.0, "Weight of the step of positions of points.")

@@ -115,7 +115,7 @@ class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstrai
     aliases = ("PartialLinearMovementConstraint",)
 
     movedDirections = Bools((3, 6, 1), [1, 1, 1], "Directions in which nodes are moved.")
-    linearMovementBetweenNodesInIndices = Bool(False, "Not supported: only False.")
+    linearMovementBetweenNodesInIndices = Bool(False, "Not supported: only False.", follows="start")
     mainIndice = Int(0, "Unused.")
     minDepIndice = Int(0, "Unused.")
     maxDepIndice = Int(0, "Unused.")

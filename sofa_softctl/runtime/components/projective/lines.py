@@ -173,7 +173,9 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
 
     indices = Integers([], "Nodes on which it acts.", of="node")
     direction = Vector(3, [0.0, 0.0, 0.0], "Normal of the planes, of length 1.")
-    dmin = Real(0.0, "Least direction . x of nodes on which it acts.", unit="length")
+    dmin = Real(
+        0.0, "Least direction . x of nodes on which it acts.", unit="length", follows="start"
+    )
     dmax = Real(
         0.0,
         "Greatest direction . x; none are chosen so where it is dmin.",

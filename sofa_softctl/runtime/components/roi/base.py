@@ -36,10 +36,10 @@ class RegionOfInterest(Engine):
     inputs: ClassVar[tuple[str, ...]] = ("position", *KINDS)
 
     position = Coords([], "Points to look at.", unit="length", optional_link=True)
-    edges = Elements(2, [], "Edges to look at.", optional_link=True, follows="reinit")
-    triangles = Elements(3, [], "Triangles to look at.", optional_link=True, follows="reinit")
+    edges = Elements(2, [], "Edges to look at.", optional_link=True)
+    triangles = Elements(3, [], "Triangles to look at.", optional_link=True)
     quads = Elements(4, [], "Quads to look at.", optional_link=True)
-    tetrahedra = Elements(4, [], "Tetrahedra to look at.", optional_link=True, follows="reinit")
+    tetrahedra = Elements(4, [], "Tetrahedra to look at.", optional_link=True)
     hexahedra = Elements(8, [], "Hexahedra to look at.", optional_link=True)
     strict = Bool(
         True,
@@ -51,7 +51,7 @@ class RegionOfInterest(Engine):
     computeTriangles = Bool(True, "Look at triangles.", follows="reinit")
     computeQuads = Bool(True, "Look at quads.", follows="reinit")
     computeTetrahedra = Bool(True, "Look at tetrahedra.", follows="reinit")
-    computeHexahedra = Bool(True, "Look at hexahedra.")
+    computeHexahedra = Bool(True, "Look at hexahedra.", follows="reinit")
     drawROI = Bool(False, "Draw the region.")
     drawPoints = Bool(False, "Draw the points inside.")
     drawEdges = Bool(False, "Draw the edges inside.")

@@ -24,8 +24,12 @@ class MeshROI(RegionOfInterest):
     ROIposition = Coords([], "Points of the surface.", unit="length")
     ROIedges = Elements(2, [], "Unused: edges of the surface.")
     ROItriangles = Elements(3, [], "Triangles of the surface.")
-    computeMeshROI = Bool(True, "False: every point is inside, as in SOFA.")
-    strict = Bool(False, "Elements with all vertices inside; else those whose centre is, too.")
+    computeMeshROI = Bool(True, "False: every point is inside, as in SOFA.", follows="reinit")
+    strict = Bool(
+        False,
+        "Elements with all vertices inside; else those whose centre is, too.",
+        follows="reinit",
+    )
     box = Vector(
         6, [0.0] * 6, "xmin ymin zmin xmax ymax zmax of the surface.", unit="length", read_only=True
     )

@@ -75,7 +75,7 @@ class BoxROI(RegionOfInterest):
         10, [], "Three corners and the depth of each box that lies askew.", unit="length"
     )
     drawROI = Bool(False, "Draw the boxes.", aliases=("drawBoxes",))
-    quads = Elements(4, [], "Quads to look at.", aliases=("quad",), follows="reinit")
+    quads = Elements(4, [], "Quads to look at.", aliases=("quad",))
     computeQuads = Bool(True, "Look at quads.", aliases=("computeQuad",), follows="reinit")
     quadsInROI = Elements(4, [], "Quads inside.", aliases=("quadInROI",), computed=True)
 

@@ -42,7 +42,9 @@ class ForceSurfaceActuator(LagrangianConstraint):
         follows="reinit",
         of="node",
     )
-    quads = Elements(4, [], "Quads of the surface; those of the topology by default.", of="node")
+    quads = Elements(
+        4, [], "Quads of the surface; those of the topology by default.", of="node", follows="start"
+    )
     position = Vectors(3, [], "Where the nodes are at rest; by default the state's rest position.")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")

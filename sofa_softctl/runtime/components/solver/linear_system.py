@@ -46,12 +46,12 @@ class MatrixLinearSystem(MatrixFreeSystem):
     of the nearest one. One that the solver does not use may leave out parts of the matrix.
     """
 
-    assembleStiffness = Bool(True, "Assemble the stiffness.")
-    assembleMass = Bool(True, "Assemble the mass.")
-    assembleDamping = Bool(True, "Assemble the damping of force fields that damp.")
-    assembleGeometricStiffness = Bool(True, "Assemble that of mappings.")
-    applyProjectiveConstraints = Bool(True, "Rows of what is held are identity.")
-    applyMappedComponents = Bool(True, "Assemble what acts on mapped states.")
+    assembleStiffness = Bool(True, "Assemble the stiffness.", follows="start")
+    assembleMass = Bool(True, "Assemble the mass.", follows="start")
+    assembleDamping = Bool(True, "Assemble the damping of force fields that damp.", follows="start")
+    assembleGeometricStiffness = Bool(True, "Assemble that of mappings.", follows="start")
+    applyProjectiveConstraints = Bool(True, "Rows of what is held are identity.", follows="start")
+    applyMappedComponents = Bool(True, "Assemble what acts on mapped states.", follows="start")
     applyMappingComponents = Bool(True, "Unused.")
     checkIndices = Bool(False, "Unused.")
     parallelAssemblyIndependentMatrices = Bool(False, "Unused.")

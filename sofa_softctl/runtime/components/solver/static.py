@@ -41,16 +41,16 @@ class StaticSolver(OdeSolver):
     linearSolver = LinkType("Linear solver; the one of the node by default.", kind="linear solver")
     newton_iterations = Int(1, "Old name of NewtonRaphsonSolver's maxNbIterationsNewton.")
     absolute_correction_tolerance_threshold = Real(
-        0.0, "Old name of absoluteEstimateDifferenceThreshold.", unit="length"
+        0.0, "Old name of absoluteEstimateDifferenceThreshold.", follows="start", unit="length"
     )
     relative_correction_tolerance_threshold = Real(
-        0.0, "Old name of relativeEstimateDifferenceThreshold."
+        0.0, "Old name of relativeEstimateDifferenceThreshold.", follows="start"
     )
     absolute_residual_tolerance_threshold = Real(
-        1e-5, "Old name of absoluteResidualStoppingThreshold.", unit="force"
+        1e-5, "Old name of absoluteResidualStoppingThreshold.", follows="start", unit="force"
     )
     relative_residual_tolerance_threshold = Real(
-        0.0, "Taken, as in SOFA, for relativeEstimateDifferenceThreshold."
+        0.0, "Taken, as in SOFA, for relativeEstimateDifferenceThreshold.", follows="start"
     )
     should_diverge_when_residual_is_growing = Bool(False, "Unused, as in SOFA.")
 

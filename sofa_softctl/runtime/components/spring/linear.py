@@ -277,7 +277,9 @@ class SpringForceField(LinearSpringField):
     enabled = Integers(
         [1], "0 for springs that do nothing.", per="springsIndices1", follows="reinit"
     )
-    filename = Text("", "Not supported: file with springs.", aliases=("fileSprings",))
+    filename = Text(
+        "", "Not supported: file with springs.", aliases=("fileSprings",), follows="start"
+    )
     showArrowSize = Real(0.01, "Size of the drawn springs.")
     drawMode = Int(0, "How to draw the springs.")
 

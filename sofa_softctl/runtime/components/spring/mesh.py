@@ -75,7 +75,9 @@ class MeshSpringForceField(SpringForceField):
     drawMinElongationRange = Real(8.0, "Unused.")
     drawMaxElongationRange = Real(15.0, "Unused.")
     drawSpringSize = Real(8.0, "Size of the drawn springs.")
-    localRange = Vector(2, [-1, -1], "First and last node between which springs are made.")
+    localRange = Vector(
+        2, [-1, -1], "First and last node between which springs are made.", follows="reinit"
+    )
     topology = LinkType("Topology that holds the elements; the node's own by default.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
@@ -112,7 +114,7 @@ class MeshSpringForceField(SpringForceField):
             k, d = self._data[f"{name}Stiffness"].get(), self._data[f"{name}Damping"].get()
             if k == 0.0 and d == 0.0:
                 continue
-            elements = topology.elements(kind)
+            elements = self.checked(topology.elements(kind), f"{kind} of {topology.getPathName()}")
             ways = list(itertools.combinations(range(elements.shape[1]), 2))
             for element in elements.tolist():
                 for i, j in ways:

@@ -49,7 +49,9 @@ class RestShapeSpringsForceField(ForceField):
     )
     activeDirections = Bools(7, [1] * 7, "Directions in which the springs act.")
     recompute_indices = Bool(True, "Unused.")
-    pivot_points = Coords([], "Not supported: points about which bodies turn.", unit="length")
+    pivot_points = Coords(
+        [], "Not supported: points about which bodies turn.", unit="length", follows="start"
+    )
     topology = LinkType("Unused: the mesh does not change.")
     drawSpring = Bool(False, "Draw the springs.")
     springColor = Color([0.0, 1.0, 0.0, 1.0], "Color of the drawn springs.")
@@ -76,6 +78,12 @@ class RestShapeSpringsForceField(ForceField):
         if self.external is None:
             self.targets = self.nodes
         self._points_seen = self.points.getCounter()
+
+    def bwdInit(self) -> None:
+        """Find the nodes again: a mapping may have brought others."""
+        super().bwdInit()
+        if len(self.nodes) and self.nodes.max() >= self.state.count:
+            self.init()
 
     def count_of(self, per: str) -> tuple[int, str]:
         """See Component."""

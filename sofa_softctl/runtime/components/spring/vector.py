@@ -27,7 +27,7 @@ class VectorSpringForceField(LinearSpringField):
     viscosity = Real(1.0, "Damping of all.", unit="force*time/length")
     useTopology = Bool(False, "Springs along the edges of the topology.", follows="start")
     topology = LinkType("Topology that holds the edges; the node's own by default.")
-    filename = Text("", "Not supported: file with springs.")
+    filename = Text("", "Not supported: file with springs.", follows="start")
 
     def init(self) -> None:
         """Nothing yet: states may come later.

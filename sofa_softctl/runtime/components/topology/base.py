@@ -41,7 +41,7 @@ class Topology(TopologyQueries):
     triangles = _Given(3, "Triangles.", follows="start")
     quads = _Given(4, "Quadrilaterals.", follows="start")
     tetrahedra = _Given(4, "Tetrahedra.", aliases=("tetras",), follows="start")
-    hexahedra = _Given(8, "Hexahedra.", aliases=("hexas",))
+    hexahedra = _Given(8, "Hexahedra.", aliases=("hexas",), follows="start")
     filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 
     def init(self) -> None:

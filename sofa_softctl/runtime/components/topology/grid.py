@@ -23,10 +23,12 @@ class GridTopology(MadeTopology):
     """
 
     n = Integers([2, 2, 2], "Vertices along each direction.", follows="start")
-    computeHexaList = Bool(True, "Make hexahedra.")
-    computeQuadList = Bool(True, "Make quads.")
-    computeTriangleList = Bool(True, "Make triangles, and quads with them.")
-    computeEdgeList = Bool(True, "Make edges: of the triangles, or else along the directions.")
+    computeHexaList = Bool(True, "Make hexahedra.", follows="start")
+    computeQuadList = Bool(True, "Make quads.", follows="start")
+    computeTriangleList = Bool(True, "Make triangles, and quads with them.", follows="start")
+    computeEdgeList = Bool(
+        True, "Make edges: of the triangles, or else along the directions.", follows="start"
+    )
     computePointList = Bool(True, "Give the vertices.", follows="start")
     createTexCoords = Bool(False, "Unused: for drawing.")
 

@@ -15,7 +15,9 @@ class MeshTopology(Topology):
 
     aliases = ("Mesh",)
 
-    filename = Text("", "Mesh file: vtk, obj, msh or stl.", aliases=("fileTopology",))
+    filename = Text(
+        "", "Mesh file: vtk, obj, msh or stl.", aliases=("fileTopology",), follows="start"
+    )
     uv = Vectors(2, [], "Texture coordinates: for drawing.", aliases=("texcoords",))
     computeAllBuffers = Bool(False, "Unused: neighbours are found where they are needed.")
     drawEdges = Bool(False, "Draw the edges.")

@@ -29,6 +29,7 @@ class SparseGridTopology(MadeTopology):
         "",
         "Surface: obj, stl, vtk or msh; by default position, triangles and quads.",
         aliases=("fileTopology",),
+        follows="start",
     )
     n = Integers([2, 2, 2], "Vertices along each direction, from 2 on.", follows="start")
     min = Vector(
@@ -45,7 +46,9 @@ class SparseGridTopology(MadeTopology):
     nbVirtualFinerLevels = Int(
         0, "Times that finer cells are halved, whose material counts.", follows="start"
     )
-    fillWeighted = Bool(True, "Cells that the surface meets have half the stiffness.")
+    fillWeighted = Bool(
+        True, "Cells that the surface meets have half the stiffness.", follows="start"
+    )
     onlyInsideCells = Bool(False, "Leave out the cells that the surface meets.", follows="start")
     dataResolution = Integers([0, 0, 0], "Unused: files of voxels are not read.")
     voxelSize = Vector(3, [1.0, 1.0, 1.0], "Unused: files of voxels are not read.")

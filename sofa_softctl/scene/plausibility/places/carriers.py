@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.mesh.faces import HEXAHEDRON_QUADS
 from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.skin import Skin, skin_of
+from sofa_softctl.runtime.mesh.skin import Skin, rows_as_keys, skin_of
 from sofa_softctl.scene.body import elements_of
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.plausibility.bodies import point
@@ -45,7 +46,11 @@ class CarrierMesh:
     @cached_property
     def skin(self) -> Skin:
         """Its boundary."""
-        return skin_of(Mesh(self.x, tetrahedra=self.elements))
+        if self.elements.shape[1] == 4:
+            return skin_of(Mesh(self.x, tetrahedra=self.elements))
+        quads = self.elements[:, np.array(HEXAHEDRON_QUADS)].reshape(-1, 4)
+        _, first, count = np.unique(rows_as_keys(quads), return_index=True, return_counts=True)
+        return skin_of(Mesh(self.x, quads=quads[first[count == 1]]))
 
     def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""

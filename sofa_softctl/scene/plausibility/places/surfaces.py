@@ -110,14 +110,20 @@ def off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartW
     """A chamber whose wall is not on the boundary of the tetrahedra that it presses on.
 
     By the centres of its triangles: corners of a chamber that is turned may lie on it, too.
+    Cells of a grid, which know nothing of chambers, may hold it, but not leave it out.
     """
     skin = surface_of(entry, x)
-    if carrier.elements.shape[1] != 4 or not len(skin.triangles):
+    if not len(skin.triangles) or not len(carrier.skin.triangles):
         return []
     walls = x[skin.triangles]
     corners = carrier.x[carrier.skin.triangles]
     boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
-    distance, nearest = nearest_points(boundary, walls.mean(axis=1))
+    centres = walls.mean(axis=1)
+    distance, nearest = nearest_points(boundary, centres)
+    if carrier.elements.shape[1] == 8:
+        a, b, c = corners[nearest // len(_LATTICE)].transpose(1, 0, 2)
+        outwards = np.einsum("pc,pc->p", np.cross(b - a, c - a), centres - boundary[nearest])
+        distance = np.where(outwards > 0.0, distance, 0.0)
     lengths, own = (
         np.linalg.norm(t - t[:, [1, 2, 0]], axis=2).mean(axis=1) for t in (corners, walls)
     )

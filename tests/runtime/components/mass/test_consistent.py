@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from sofa_softctl.runtime.helper.strictness import complaints
+
 SIZE = np.array([2.0, 3.0, 4.0])
 DENSITY = 1.5
 TOTAL = DENSITY * SIZE.prod()
@@ -114,3 +116,21 @@ def test_a_scaled_mass_is_that_of_a_denser_body(body, dense, product, root, run,
     assert dense(mass) == pytest.approx(3.0 * M, rel=1e-14)
     assert product(mass, v, 1.0).ravel() == pytest.approx(3.0 * M @ v.ravel(), rel=1e-12)
     assert after == pytest.approx(3.0 * before, rel=1e-14)
+
+
+def test_masses_of_nodes_are_said_not_to_count(body, root, run, tolerant):
+    with complaints() as found:
+        body(vertexMass=[1.0, 2.0])
+        run(root)
+    assert "does not take 'vertexMass': its matrix comes from the elements" in str(found[0])
+
+
+def test_rows_are_summed_from_the_start_or_not_at_all(body, dense, root, run):
+    """A linear solver knows which nodes are coupled."""
+    mass, _ = body()
+    run(root)
+    before = dense(mass)
+    mass.lumping.value = True
+    mass.reinit()
+    run(root)
+    assert (dense(mass) == before).all()

@@ -250,3 +250,13 @@ def test_springs_that_a_script_adds_and_removes_act(joined, root):
     simulation.animateNSteps(fresh, 5, 0.01)
     assert found == pytest.approx(both.one.dofs.position.value, abs=1e-12)
     assert not np.allclose(found, ONE)
+
+
+def test_elements_of_nodes_that_are_not_there_are_an_error(root, integrated, run):
+    node = integrated(root, "body", [[0, 0, 0], [1, 0, 0]])
+    node.addObject("UniformMass", totalMass=1.0)
+    mesh = {"position": [[0, 0, 0], [1, 0, 0], [2, 0, 0]], "edges": [[0, 1], [1, 2]]}
+    root.addChild("mesh").addObject("MeshTopology", name="net", **mesh)
+    node.addObject("MeshSpringForceField", stiffness=1.0, topology="@/mesh/net")
+    with pytest.raises(SceneError, match="has 2 in 'edges of /mesh/net', but there are 2 nodes"):
+        run(root)
