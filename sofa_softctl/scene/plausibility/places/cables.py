@@ -96,7 +96,12 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
     Args:
         cables: Each with its points, the pull point first, shape (n, 3).
     """
-    for (first, line), (second, points) in combinations(cables, 2):
+    boxes = [np.array([line.min(axis=0), line.max(axis=0)]) for _, line in cables]
+    for i, j in combinations(range(len(cables)), 2):
+        (first, line), (second, points) = cables[i], cables[j]
+        box_distance, size = np.abs(boxes[i] - boxes[j]).max(), np.ptp(boxes[i], axis=0).sum()
+        if box_distance > SAME_LINE_DISTANCE_MAX * size:  # the rest takes longer
+            continue
         length = min(np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for x in (line, points))
         if max(_apart(line, points), _apart(points, line)) < SAME_LINE_DISTANCE_MAX * length:
             yield StartWarning(
