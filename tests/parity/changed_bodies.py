@@ -175,8 +175,8 @@ def sensing(kind, actuator="SurfacePressureActuator", name="inflated_to_a_goal")
 
     def build(root):
         of_parity(name)(root)
-        found = next(n for n in root.walk() for o in n.objects if type(o).__name__ == actuator)
-        found.addObject(kind, triangles=found.objects[0].triangles.value.tolist())
+        node = next(n for n in root.walk() for o in n.objects if type(o).__name__ == actuator)
+        node.addObject(kind, triangles=node.objects[0].triangles.value.tolist())
 
     return build
 

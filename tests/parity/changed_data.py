@@ -61,7 +61,7 @@ def classes():
 @cache
 def scenes_with():
     """Names of the scenes that hold a class of component, the quickest first."""
-    found = {}
+    names_of = {}
     for name in scene_names():
         start = time.perf_counter()
         try:
@@ -74,8 +74,8 @@ def scenes_with():
             continue
         seconds = time.perf_counter() - start
         for kind in held:
-            found.setdefault(kind, []).append((seconds, name))
-    return {kind: [name for _, name in sorted(names)] for kind, names in found.items()}
+            names_of.setdefault(kind, []).append((seconds, name))
+    return {kind: [name for _, name in sorted(names)] for kind, names in names_of.items()}
 
 
 def spread(names):
@@ -96,28 +96,28 @@ def sweep(cls, known=None):
         known: The same of an earlier sweep; what it tells is tried again by the test only.
     """
     kinds, known = cls.data_types, known or {}
-    found = {name: known.get(name, ["untried", "", 0]) for name in data_of(cls)}
+    answers = {name: known.get(name, ["untried", "", 0]) for name in data_of(cls)}
     some, others = spread(scenes_with().get(cls.__name__, []))
     end = time.monotonic() + SECONDS
     for scene in some + others:
         open_ = [
             name
-            for name, (answer, *_) in found.items()
+            for name, (answer, *_) in answers.items()
             if answer not in (known.get(name) and TELLING or ("step",))
             and (scene in some or answer not in (*TELLING, "idle"))
         ]
         if not open_ or (scene in others and time.monotonic() > end):
             break
-        try_all(Trial(scene, cls.__name__), open_, found, kinds)
-    return found
+        try_all(Trial(scene, cls.__name__), open_, answers, kinds)
+    return answers
 
 
-def try_all(trial, names, found, kinds):
-    """The values of each Data in a scene; keeps in `found` what tells most."""
+def try_all(trial, names, answers, kinds):
+    """The values of each Data in a scene; keeps in `answers` what tells most."""
     for name in names:
         idle = is_idle(kinds[name])
         for number, value in enumerate(trial.values[name][: 1 if idle else VALUES_MAX]):
-            if found[name][0] == "step" or (idle and found[name][0] == "idle"):
+            if answers[name][0] == "step" or (idle and answers[name][0] == "idle"):
                 break
             try:
                 answer = trial.answer(name, value)
@@ -125,8 +125,8 @@ def try_all(trial, names, found, kinds):
                 print(f"{trial.scene} {trial.kind}.{name}: {error!r:.200}", file=sys.stderr)
                 continue
             answer = "idle" if idle and answer == "none" else answer
-            if ORDER.index(answer) > ORDER.index(found[name][0]):
-                found[name] = [answer, trial.scene, number]
+            if ORDER.index(answer) > ORDER.index(answers[name][0]):
+                answers[name] = [answer, trial.scene, number]
 
 
 def page(record):

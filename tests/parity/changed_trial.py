@@ -54,9 +54,9 @@ def put(root, state, component):
     root._data["time"].set(state.time)
     root._data["nbComputedSteps"].set(state.steps)
     root.inherit()
-    found = owners(root)
+    present_owners = owners(root)
     for (place, name), value in state.data.items():
-        data = found[place]._data[name]
+        data = present_owners[place]._data[name]
         present = data.get()
         if isinstance(value, np.ndarray) and np.shape(present) == value.shape:
             np.copyto(present, value)
@@ -64,8 +64,8 @@ def put(root, state, component):
         else:
             data.set(value)
     for place, own in state.own.items():
-        if own and found[place] is not component:
-            found[place].restore(own)
+        if own and present_owners[place] is not component:
+            present_owners[place].restore(own)
 
 
 def seen(root, component):
@@ -82,12 +82,12 @@ def seen(root, component):
     return np.concatenate([np.ravel(entry).astype(float) for entry in numbers] or [np.zeros(0)])
 
 
-def same(one, other):
-    return one.shape == other.shape and bool(np.array_equal(one, other, equal_nan=True))
+def same(first, second):
+    return first.shape == second.shape and bool(np.array_equal(first, second, equal_nan=True))
 
 
-def _distance(one, other):
-    return np.abs(one - other).max() if one.shape == other.shape else np.inf
+def _distance(first, second):
+    return np.abs(first - second).max() if first.shape == second.shape else np.inf
 
 
 class Trial:
@@ -166,11 +166,13 @@ class Trial:
         From the same state where that fits.
         """
         with self._scene(name, value) as (root, component):
-            found, at_start = owners(root), seen(root, component)
-            fits = len(found) > max((place for place, _ in self.state.data), default=-1) and all(
-                np.shape(found[place]._data[key].get()) == np.shape(kept)
+            present_owners, at_start = owners(root), seen(root, component)
+            fits = len(present_owners) > max(
+                (place for place, _ in self.state.data), default=-1
+            ) and all(
+                np.shape(present_owners[place]._data[key].get()) == np.shape(kept)
                 for (place, key), kept in self.state.data.items()
-                if key == "position" and found[place].category == "state"
+                if key == "position" and present_owners[place].category == "state"
             )
             if fits:
                 put(root, self.state, component)
