@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-if str(HERE) not in sys.path:
-    sys.path.append(str(HERE))
+sys.path += [str(folder) for folder in (HERE, HERE / "changed") if str(folder) not in sys.path]
 from changed_build import build, data_of, owners, runtime, scene_names  # noqa: E402
 from changed_trial import AFTER, BEFORE, Trial  # noqa: E402
 from changed_values import is_idle  # noqa: E402

@@ -30,7 +30,7 @@ def declared(cls, name):
 
 
 def told_late(answer):
-    """Whether it is warned of when it is set in a run."""
+    """Return True if setting it in a run is warned of."""
     return answer in ("reinit", "start", "unchecked")
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.faces import HEXAHEDRON_QUADS
-from sofa_softctl.runtime.mesh.mesh import Mesh
-from sofa_softctl.runtime.mesh.skin import Skin, measured, rows_as_keys, skin_of
+from sofa_softctl.runtime.mesh.skin import Skin, measured
 from sofa_softctl.scene.body import body_size, cable_components, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
+from sofa_softctl.scene.plausibility.carrier import CarrierMesh, nearest_points
 
 PULL_DISTANCE_MAX = 5.0
 """Distance of a pull point from its cable by the size of the body, above which it is warned of."""
@@ -39,57 +35,8 @@ _LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)])
 """Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
 REVERSED = -0.8
 """Cosine of the angle between two pieces of a cable below which it turns back on itself [-]."""
-BLOCK = 256
-"""Points that are compared with all others at once, which bounds the memory that it takes."""
 _PRESSED = "SurfacePressure"
 """How the names of components begin that press on a surface."""
-
-
-@dataclass(frozen=True)
-class CarrierMesh:
-    """A volume mesh that carries points."""
-
-    path: str
-    """Path of its node."""
-    x: np.ndarray
-    """Positions of its nodes [length], shape (n, 3)."""
-    elements: np.ndarray
-    """Vertex numbers, shape (m, 4) or (m, 8)."""
-
-    @cached_property
-    def edges(self) -> np.ndarray:
-        """Longest edge of the elements at each node [length], shape (n,)."""
-        corners = self.x.T[:, self.elements.T]  # axis, corner, element
-        longest = np.zeros(len(self.elements))
-        for i, j in combinations(range(corners.shape[1]), 2):
-            longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=0))
-        order = np.argsort(longest)  # of several elements at a node the longest comes last
-        edges = np.zeros(len(self.x))
-        edges[self.elements[order]] = np.sqrt(longest[order])[:, None]
-        return edges
-
-    @cached_property
-    def skin(self) -> Skin:
-        """Its boundary."""
-        if self.elements.shape[1] == 4:
-            return skin_of(Mesh(self.x, tetrahedra=self.elements))
-        quads = self.elements[:, np.array(HEXAHEDRON_QUADS)].reshape(-1, 4)
-        _, first, count = np.unique(rows_as_keys(quads), return_index=True, return_counts=True)
-        return skin_of(Mesh(self.x, quads=quads[first[count == 1]]))
-
-    def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
-        distance, nearest = _nearest(self.x, x)
-        return distance, self.edges[nearest]
-
-    def is_outside(self, x: np.ndarray) -> np.ndarray:
-        """Return which points are farther than an element from the mesh, bool (p,)."""
-        distance, edge = self.distances(x)
-        return np.asarray((distance > edge) & (edge > 0.0))
-
-    def extents(self) -> str:
-        """Return the corners of the box around it, for messages."""
-        return f"from {point(self.x.min(axis=0))} to {point(self.x.max(axis=0))}"
 
 
 def point_warnings(root: Any) -> list[StartWarning]:
@@ -121,21 +68,6 @@ def point_warnings(root: Any) -> list[StartWarning]:
                     faults = _off_boundary(entry, x, carrier)
                 warnings += faults
     return warnings
-
-
-def _nearest(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance of each x to the nearest of some points, and its number, shapes (p,).
-
-    By matrix products, a block at a time: loading SciPy's trees takes longer.
-    """
-    centre = points.mean(axis=0)  # which keeps cancellation small
-    points, x = points - centre, x - centre
-    nearest = np.empty(len(x), dtype=int)
-    squares = (points**2).sum(axis=1)
-    for start in range(0, len(x), BLOCK):
-        block = x[start : start + BLOCK]
-        nearest[start : start + BLOCK] = (squares - 2.0 * block @ points.T).argmin(axis=1)
-    return np.asarray(np.linalg.norm(x - points[nearest], axis=1)), nearest
 
 
 def _visual_of(node: Any) -> Any:
@@ -249,7 +181,7 @@ def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[Start
     walls = x[np.unique(skin.triangles)]
     corners = carrier.x[carrier.skin.triangles]
     boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
-    distance, nearest = _nearest(boundary, walls)
+    distance, nearest = nearest_points(boundary, walls)
     if carrier.elements.shape[1] == 8:
         a, b, c = corners[nearest // len(_LATTICE)].transpose(1, 0, 2)
         outwards = np.einsum("pc,pc->p", np.cross(b - a, c - a), walls - boundary[nearest])

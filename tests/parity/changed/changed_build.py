@@ -1,11 +1,10 @@
 """Scenes of this folder by name, for changed_data.py: built, and what is in them."""
 
 import importlib.util
-import sys
 from functools import cache
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 OWN_LOOP = ("examples", "changed_scenes", "changed_bodies", "changed_files")
 """Modules whose scenes have an animation loop."""
 OF_ALL = frozenset("name tags printLog listening src template bbox".split())
@@ -20,9 +19,8 @@ def runtime():
 
 @cache
 def module(name):
-    if str(HERE) not in sys.path:
-        sys.path.append(str(HERE))
-    spec = importlib.util.spec_from_file_location(f"changed_{name}", HERE / f"{name}.py")
+    folder = HERE / "changed" if name.startswith("changed_") else HERE
+    spec = importlib.util.spec_from_file_location(f"of_{name}", folder / f"{name}.py")
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded

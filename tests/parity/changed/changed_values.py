@@ -37,7 +37,7 @@ DRAWN = ("Unused", "Draw", "Color", "Size of", "Scale of the dr", "How to draw",
 
 
 def is_idle(kind):
-    """Whether a declaration says that the Data does nothing where nothing is drawn."""
+    """Return True if a declaration says that the Data does nothing where nothing is drawn."""
     return kind.help.startswith(DRAWN) or "drawn" in kind.help or "for drawing" in kind.help
 
 

@@ -1,0 +1,79 @@
+"""Volume meshes that carry mapped points: how far points are from them, and their boundary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from sofa_softctl.runtime.mesh.faces import HEXAHEDRON_QUADS
+from sofa_softctl.runtime.mesh.mesh import Mesh
+from sofa_softctl.runtime.mesh.skin import Skin, rows_as_keys, skin_of
+from sofa_softctl.scene.plausibility.bodies import point
+
+BLOCK = 256
+"""Points that are compared with all others at once, which bounds the memory that it takes."""
+
+
+@dataclass(frozen=True)
+class CarrierMesh:
+    """A volume mesh that carries points."""
+
+    path: str
+    """Path of its node."""
+    x: np.ndarray
+    """Positions of its nodes [length], shape (n, 3)."""
+    elements: np.ndarray
+    """Vertex numbers, shape (m, 4) or (m, 8)."""
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """Longest edge of the elements at each node [length], shape (n,)."""
+        corners = self.x.T[:, self.elements.T]  # axis, corner, element
+        longest = np.zeros(len(self.elements))
+        for i, j in combinations(range(corners.shape[1]), 2):
+            longest = np.maximum(longest, ((corners[:, i] - corners[:, j]) ** 2).sum(axis=0))
+        order = np.argsort(longest)  # of several elements at a node the longest comes last
+        edges = np.zeros(len(self.x))
+        edges[self.elements[order]] = np.sqrt(longest[order])[:, None]
+        return edges
+
+    @cached_property
+    def skin(self) -> Skin:
+        """Its boundary."""
+        if self.elements.shape[1] == 4:
+            return skin_of(Mesh(self.x, tetrahedra=self.elements))
+        quads = self.elements[:, np.array(HEXAHEDRON_QUADS)].reshape(-1, 4)
+        _, first, count = np.unique(rows_as_keys(quads), return_index=True, return_counts=True)
+        return skin_of(Mesh(self.x, quads=quads[first[count == 1]]))
+
+    def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
+        distance, nearest = nearest_points(self.x, x)
+        return distance, self.edges[nearest]
+
+    def is_outside(self, x: np.ndarray) -> np.ndarray:
+        """Return which points are farther than an element from the mesh, bool (p,)."""
+        distance, edge = self.distances(x)
+        return np.asarray((distance > edge) & (edge > 0.0))
+
+    def extents(self) -> str:
+        """Return the corners of the box around it, for messages."""
+        return f"from {point(self.x.min(axis=0))} to {point(self.x.max(axis=0))}"
+
+
+def nearest_points(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distance of each x to the nearest of some points, and its number, shapes (p,).
+
+    By matrix products, a block at a time: loading SciPy's trees takes longer.
+    """
+    centre = points.mean(axis=0)  # which keeps cancellation small
+    points, x = points - centre, x - centre
+    nearest = np.empty(len(x), dtype=int)
+    squares = (points**2).sum(axis=1)
+    for start in range(0, len(x), BLOCK):
+        block = x[start : start + BLOCK]
+        nearest[start : start + BLOCK] = (squares - 2.0 * block @ points.T).argmin(axis=1)
+    return np.asarray(np.linalg.norm(x - points[nearest], axis=1)), nearest
