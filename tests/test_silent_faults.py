@@ -214,7 +214,7 @@ def of_skin(**values):
     return change
 
 
-def in_class(name, change, **values):
+def in_class(name, change):
     """A controller with a method of that name."""
 
     def add(scene):
@@ -222,7 +222,7 @@ def in_class(name, change, **values):
             import Sofa
 
             body = {name: lambda self, event: change(root)}
-            return type("Mine", (Sofa.Core.Controller,), body)(name="mine", **values)
+            return type("Mine", (Sofa.Core.Controller,), body)(name="mine")
 
         scene.options = None
         scene.controllers.append(make)
@@ -240,18 +240,6 @@ def changed(path, kind, **values):
 
 def added(path, kind, **values):
     return lambda scene: scene.add(path, kind, **values)
-
-
-def pressed(corners):
-    """A chamber in a body of cells."""
-
-    def add(scene):
-        scene.add("body/chamber", "MeshTopology", position=corners, triangles=SKIN)
-        scene.add("body/chamber", "MechanicalObject")
-        scene.add("body/chamber", "SurfacePressureConstraint", value=[0.0])
-        scene.add("body/chamber", "BarycentricMapping")
-
-    return add
 
 
 def option(**values):
@@ -506,12 +494,6 @@ FAULTS = {
         "the pressure acts within the material, or in the void",
         0,
     ),
-    "chamber beside its cells": (
-        "cube",
-        pressed(CORNERS + 0.1),
-        "the pressure acts within the material, or in the void",
-        0,
-    ),
     "chamber open": (
         "chamber",
         moved("body/chamber", "MeshTopology", "triangles", lambda t: t[4:]),
@@ -646,12 +628,6 @@ FAULTS = {
         "Did you mean 'onKeypressedEvent'",
         0,
     ),
-    "controller that does not listen": (
-        "finger",
-        in_class("onAnimateBeginEvent", lambda root: None, listening=False),
-        "it has listening=False, so no event calls its 'onAnimateBeginEvent'",
-        0,
-    ),
     "plugin misspelt": (
         "finger",
         added("", "RequiredPlugin", pluginName=["SoftRobot"]),
@@ -665,13 +641,6 @@ FAULTS = {
 def test_of_a_right_scene_nothing_is_said(name, caplog):
     scene = Scene(name)
     assert scene.said(caplog, 40) == ""
-
-
-def test_of_a_chamber_within_cells_nothing_is_said(caplog):
-    """A grid does not follow the walls of a chamber that it holds."""
-    scene = Scene("cube")
-    pressed(0.5 * (CORNERS + CORNERS.mean(axis=0)))(scene)
-    assert scene.said(caplog, 0) == ""
 
 
 @pytest.mark.parametrize("name", FAULTS)

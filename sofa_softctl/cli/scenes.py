@@ -75,7 +75,7 @@ def adding_keys(texts: list[str] | None) -> Addition | None:
 
 
 def unpressed_keys(session: Any) -> str:
-    """What a run without `--key` says where a controller does something at keys; else ''."""
+    """A hint for a run without `--key` where a controller does something at keys; else ''."""
     from sofa_softctl.scene.keys import key_hearers
 
     names = [entry.getPathName() for entry in key_hearers(session.root)]

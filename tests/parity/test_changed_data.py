@@ -30,7 +30,7 @@ def declared(cls, name):
 
 
 def told_late(answer):
-    """Whether it is warned of when it is set in a run."""
+    """Return True if setting it in a run is warned of."""
     return answer in ("reinit", "start", "unchecked")
 
 
@@ -78,10 +78,10 @@ def test_a_change_does_what_the_record_says(kind, tolerant):
             if scene not in trials:
                 trials[scene] = changed_data.Trial(scene, kind)
             trial = trials[scene]
-            found = trial.answer(name, trial.values[name][number])
+            present = trial.answer(name, trial.values[name][number])
             told = name in trial.told
-            if found.replace("part", "step") != answer.replace("part", "step"):
-                wrong[name] = (found, answer)
+            if present.replace("part", "step") != answer.replace("part", "step"):
+                wrong[name] = (present, answer)
             elif (
                 told != told_late(answer)
                 and (kind, name) not in BY_READER
@@ -89,7 +89,7 @@ def test_a_change_does_what_the_record_says(kind, tolerant):
                     told and CLASSES[kind].data_types[name].per  # its length does not fit
                 )
             ):
-                wrong[name] = (found, "warned of" if told else "not warned of")
+                wrong[name] = (present, "warned of" if told else "not warned of")
     assert not wrong
 
 

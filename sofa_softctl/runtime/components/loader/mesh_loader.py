@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,15 +24,8 @@ from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
-_OPTIONS = (
-    "filename",
-    "scale",
-    "flipNormals",
-    "triangulate",
-    "createSubelements",
-    "onlyAttachedPoints",
-)
-"""Data of every loader, besides its place, of which the mesh depends."""
+_OF_FILE: dict[str, Any] = {"auto_link": False, "follows": "start"}
+"""Of Data that say how the file is read: with another value it is read again."""
 _splits: ContextVar[int] = ContextVar("_splits", default=0)
 
 
@@ -63,7 +56,6 @@ class MeshLoader(Component):
 
     category: ClassVar[str] = "loader"
     kind: ClassVar[str] = ""
-    placing: ClassVar[tuple[str, ...]] = ("translation", "rotation", "scale3d", "transformation")
 
     filename = Text("", "Mesh file.", required=True, follows="start")
     position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",), follows="start")
@@ -73,41 +65,20 @@ class MeshLoader(Component):
     tetrahedra = Elements(4, [], "Tetrahedra.", aliases=("tetras",), follows="start")
     hexahedra = Elements(8, [], "Hexahedra.", aliases=("hexas",), follows="start")
     normals = Vectors(3, [], "Normals at the vertices, from the faces around each.")
-    translation = Vector(
-        3, [0.0] * 3, "Translation.", unit="length", auto_link=False, follows="start"
-    )
-    rotation = Vector(
-        3, [0.0] * 3, "Angles about x, y and z.", unit="degree", auto_link=False, follows="start"
-    )
-    scale3d = Vector(
-        3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start"
-    )
-    scale = Vector(
-        1,
-        [1.0],
-        "Scale along all axes, in single precision as in SOFA.",
-        auto_link=False,
-        follows="start",
-    )
+    translation = Vector(3, [0.0] * 3, "Translation.", unit="length", **_OF_FILE)
+    rotation = Vector(3, [0.0] * 3, "Angles about x, y and z.", unit="degree", **_OF_FILE)
+    scale3d = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", **_OF_FILE)
+    scale = Vector(1, [1.0], "Scale along all axes, in single precision as in SOFA.", **_OF_FILE)
     transformation = Vector(
         16,
         np.eye(4).ravel(),
         "Matrix with translation, row by row, in place of scale3d, rotation and translation.",
-        auto_link=False,
-        follows="start",
+        **_OF_FILE,
     )
-    flipNormals = Bool(
-        False, "Turn the triangles and quadrilaterals over.", auto_link=False, follows="start"
-    )
-    triangulate = Bool(
-        False, "Split quadrilaterals into triangles.", auto_link=False, follows="start"
-    )
-    createSubelements = Bool(
-        False, "Add the edges and triangles of higher elements.", auto_link=False, follows="start"
-    )
-    onlyAttachedPoints = Bool(
-        False, "Leave out vertices that belong to no element.", auto_link=False, follows="start"
-    )
+    flipNormals = Bool(False, "Turn the triangles and quadrilaterals over.", **_OF_FILE)
+    triangulate = Bool(False, "Split quadrilaterals into triangles.", **_OF_FILE)
+    createSubelements = Bool(False, "Add the edges and triangles of higher elements.", **_OF_FILE)
+    onlyAttachedPoints = Bool(False, "Leave out vertices that belong to no element.", **_OF_FILE)
     pentahedra = Elements(6, [], "Unused: no such elements are read.", aliases=("pentas",))
     pyramids = Elements(5, [], "Unused: no such elements are read.")
     polylines = Texts([], "Unused.")
@@ -133,7 +104,8 @@ class MeshLoader(Component):
 
     def data_changed(self, data: Data) -> None:
         """Another file name, place or option, once in a node, counts at once."""
-        if data.type.name in (*self.placing, *_OPTIONS) and len(self.position.get()):
+        own = data.type.name == "filename" or not data.type.auto_link
+        if own and len(self.position.get()):
             self.load()
 
     def reinit(self) -> None:

@@ -25,8 +25,6 @@ class SphereLoader(MeshLoader):
     listRadius = Reals([], "Radius of each sphere.", unit="length", follows="start")
     scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start")
 
-    placing = ("translation", "rotation", "scale3d", "scale")
-
     def parse(self, path: str) -> Mesh:
         """See MeshLoader."""
         radii, centres = [], []

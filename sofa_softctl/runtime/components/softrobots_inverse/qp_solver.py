@@ -63,9 +63,7 @@ class QPInverseProblemSolver(ConstraintSolver):
     allowSliding = Bool(False, "Let contacts slide; otherwise they hold whatever pulls along them.")
     minContactForces = Real(0.0, "Least sum of the normal lambda, from two contacts on.")
     maxContactForces = Real(0.0, "Greatest sum of the normal lambda, from two contacts on.")
-    qpSolver = Text(
-        "daqp", "QP solver; qpOASES and proxQP of SOFA scenes are taken for ours.", follows="start"
-    )
+    qpSolver = Text("daqp", "QP solver; qpOASES and proxQP are taken for ours.", follows="start")
     multithreading = Bool(False, "Unused.")
     reverseAccumulateOrder = Bool(False, "Unused.")
     saveMatrices = Bool(False, "Unused.")

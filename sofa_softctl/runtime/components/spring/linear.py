@@ -277,9 +277,7 @@ class SpringForceField(LinearSpringField):
     enabled = Integers(
         [1], "0 for springs that do nothing.", per="springsIndices1", follows="reinit"
     )
-    filename = Text(
-        "", "Not supported: file with springs.", aliases=("fileSprings",), follows="start"
-    )
+    filename = Text("", "Not supported: springs.", aliases=("fileSprings",), follows="start")
     showArrowSize = Real(0.01, "Size of the drawn springs.")
     drawMode = Int(0, "How to draw the springs.")
 

@@ -58,23 +58,23 @@ def test_another_place_counts_at_once(loader):
 @pytest.mark.parametrize(
     ("name", "value", "counted", "count"),
     [
-        ("scale", 3.0, lambda found: found.position.array()[1, 0], 27.0),
-        ("triangulate", True, lambda found: len(found.triangles), 2),
-        ("createSubelements", True, lambda found: len(found.edges), 4),
-        ("onlyAttachedPoints", True, lambda found: len(found.position), 4),
-        ("flipNormals", True, lambda found: found.quads.array()[0, 0], 4),
+        ("scale", 3.0, lambda mesh: mesh.position.array()[1, 0], 27.0),
+        ("triangulate", True, lambda mesh: len(mesh.triangles), 2),
+        ("createSubelements", True, lambda mesh: len(mesh.edges), 4),
+        ("onlyAttachedPoints", True, lambda mesh: len(mesh.position), 4),
+        ("flipNormals", True, lambda mesh: mesh.quads.array()[0, 0], 4),
     ],
 )
 def test_another_option_counts_at_once(loader, name, value, counted, count):
-    found = loader()
-    found.findData(name).value = value
-    assert counted(found) == count
+    mesh = loader()
+    mesh.findData(name).value = value
+    assert counted(mesh) == count
 
 
 def test_a_file_without_spheres_is_said_to_have_none(loader, tolerant):
-    with complaints() as found:
+    with complaints() as said:
         loader("SphereLoader", "spheres\n0 1 2 3 0.5\n", "sph")
-    assert "finds no line 'sphe NUMBER X Y Z RADIUS' in" in str(found[0])
+    assert "finds no line 'sphe NUMBER X Y Z RADIUS' in" in str(said[0])
 
 
 def test_normals_are_those_of_the_faces_around_a_vertex(loader):

@@ -119,10 +119,10 @@ def test_a_scaled_mass_is_that_of_a_denser_body(body, dense, product, root, run,
 
 
 def test_masses_of_nodes_are_said_not_to_count(body, root, run, tolerant):
-    with complaints() as found:
+    with complaints() as said:
         body(vertexMass=[1.0, 2.0])
         run(root)
-    assert "does not take 'vertexMass': its matrix comes from the elements" in str(found[0])
+    assert "does not take 'vertexMass': its matrix comes from the elements" in str(said[0])
 
 
 def test_rows_are_summed_from_the_start_or_not_at_all(body, dense, root, run):

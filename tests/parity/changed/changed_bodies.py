@@ -1,88 +1,10 @@
-"""Scenes of components that no comparison with SOFA holds, for changed_data.py."""
+"""Scenes of contacts, regions and loads that no comparison with SOFA holds, for changed_data.py."""
 
-import importlib.util
-from pathlib import Path
+import changed_scenes
+from changed_scenes import alone, carried
 
-
-def _module(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-mechanics, solids, parity = _module("mechanics"), _module("solids"), _module("parity_scenes")
-examples = _module("examples")
-
-
-def alone(build):
-    """The scene under a DefaultAnimationLoop."""
-
-    def create(root):
-        root.addObject("DefaultAnimationLoop")
-        return build(root)
-
-    return create
-
-
-def beside(kind, **values):
-    """The falling beam with a component beside it."""
-
-    def build(root):
-        mechanics.beam(root, [mechanics.LDL])
-        root.beam.addObject(kind, **values)
-
-    return alone(build)
-
-
-def sought(*parts):
-    """A point on springs under a QPInverseProblemSolver, with components on it."""
-
-    def build(root):
-        root.dt, root.gravity = 0.01, [0.0, -9.81, 0.0]
-        root.addObject("FreeMotionAnimationLoop")
-        root.addObject("QPInverseProblemSolver", epsilon=1e-3)
-        node = root.addChild("points")
-        node.addObject("EulerImplicitSolver", rayleighMass=0.1)
-        node.addObject("SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
-        places = [[0, 0, 0], [1, 0, 0], [0, 1, 0.2]]
-        node.addObject("MechanicalObject", name="dofs", position=places)
-        node.addObject("UniformMass", totalMass=1.0)
-        node.addObject("RestShapeSpringsForceField", stiffness=[30.0])
-        node.addObject("LinearSolverConstraintCorrection")
-        for kind, values in parts:
-            node.addObject(kind, **values)
-
-    return build
-
-
-PULL = ("CableActuator", {"indices": [1], "pullPoint": [5, 1, 0], "maxForce": 3.0})
-GOAL = ("PositionEffector", {"indices": [1], "effectorGoal": [[1.2, 0, 0]]})
-
-
-def constrained(kind, **values):
-    """The point on springs with a constraint of its own, solved forward."""
-
-    def build(root):
-        sought((kind, values))(root)
-        root.removeObject(root.QPInverseProblemSolver)
-        root.addObject("GenericConstraintSolver", maxIterations=500, tolerance=1e-12)
-
-    return build
-
-
-def carried(kind, **values):
-    """The falling beam, of which springs hold some copied nodes."""
-
-    def build(root):
-        mechanics.beam(root, [mechanics.LDL])
-        child = root.beam.addChild("copy")
-        places = [[0, 0, 20], [10, 0, 20], [0, 10, 30]]
-        child.addObject("MechanicalObject", name="dofs", position=places)
-        child.addObject("RestShapeSpringsForceField", stiffness=[50.0])
-        child.addObject(kind, **values)
-
-    return alone(build)
+mechanics, solids = changed_scenes.mechanics, changed_scenes.solids
+parity = changed_scenes.load("parity_scenes")
 
 
 def swapped(build, values=None, **kinds):
@@ -253,70 +175,13 @@ def sensing(kind, actuator="SurfacePressureActuator", name="inflated_to_a_goal")
 
     def build(root):
         of_parity(name)(root)
-        found = next(n for n in root.walk() for o in n.objects if type(o).__name__ == actuator)
-        found.addObject(kind, triangles=found.objects[0].triangles.value.tolist())
+        node = next(n for n in root.walk() for o in n.objects if type(o).__name__ == actuator)
+        node.addObject(kind, triangles=node.objects[0].triangles.value.tolist())
 
     return build
 
 
 CASES = {
-    "fast_tetrahedra": alone(solids.solid("FastTetrahedralCorotationalForceField")),
-    "gravity": beside("Gravity", gravity=[0.0, -5.0, 0.0]),
-    "subset": carried("SubsetMapping", indices=[8, 9, 14]),
-    "cable_given": sought(
-        GOAL, PULL, ("CableEquality", {"indices": [2], "pullPoint": [0, 5, 0], "eqDisp": 0.05})
-    ),
-    "cable_length_sought": sought(
-        PULL, ("CableEffector", {"indices": [2], "pullPoint": [0, 5, 0], "desiredLength": 3.9})
-    ),
-    "position_given": sought(
-        GOAL,
-        PULL,
-        ("PositionEquality", {"indices": [2], "useDirections": [0, 1, 0], "eqDelta": 1.1}),
-    ),
-    "center_sought": sought(PULL, ("BarycentricCenterEffector", {"effectorGoal": [[0.5, 0.3, 0]]})),
-    "above_a_plane": constrained("UnilateralPlaneConstraint", indices=[0, 1, 2, 0]),
-    "lagged_preconditioner": alone(
-        mechanics.solved(
-            (mechanics.PCG, {"iterations": 9, "tolerance": 1e-9, "preconditioner": "@p"}),
-            ("WarpPreconditioner", {"name": "p", "linearSolver": "@q"}),
-            ("SparseLDLSolver", {"name": "q"}),
-        )
-    ),
-    "blocks_along_a_chain": alone(mechanics.solved(("BTDLinearSolver", {}))),
-    **{
-        f"system_{kind}": beside(kind)
-        for kind in (
-            "MatrixLinearSystem",
-            "AssemblingMatrixSystem",
-            "ConstantSparsityPatternSystem",
-            "CompositeLinearSystem",
-            "MatrixFreeSystem",
-            "RotationMatrixSystem",
-            "ConstantSparsityProjectionMethod",
-            "EdgeSetGeometryAlgorithms",
-            "PointSetGeometryAlgorithms",
-            "QuadSetGeometryAlgorithms",
-            "HexahedronSetGeometryAlgorithms",
-            "TriangleSetGeometryAlgorithms",
-            "HexahedronSetTopologyModifier",
-            "PointSetTopologyModifier",
-            "MechanicalMatrixMapper",
-            "CommunicationController",
-        )
-    },
-    **{
-        f"solved_{kind}": alone(mechanics.solved((kind, dict(mechanics.LDL[1]))))
-        for kind in (
-            "AsyncSparseLDLSolver",
-            "SparseCholeskySolver",
-            "SparseLUSolver",
-            "PrecomputedLinearSolver",
-        )
-    },
-    "solved_ParallelCGLinearSolver": alone(
-        mechanics.solved(("ParallelCGLinearSolver", {"iterations": 5, "tolerance": 1e-3}))
-    ),
     "parallel_tetrahedra": alone(
         swapped(
             mechanics.solved(mechanics.LDL),
@@ -374,7 +239,6 @@ CASES = {
     "within_a_mesh": within_a_mesh,
     "limited": limited,
     "extruded": extruded,
-    "cable_sensed": sought(GOAL, PULL, ("CableSensor", {"indices": [2], "pullPoint": [0, 5, 0]})),
     "pressure_sensed": sensing("SurfacePressureSensor"),
     "pressure_given": sensing("SurfacePressureEquality"),
     **{f"ropes_{kind.lower()}": ropes(kind) for kind in ("Line", "Point", "Sphere")},
@@ -389,77 +253,6 @@ CASES = {
     "plane_of_cells": chosen("PlaneROI", plane=[-1, -1, 0, 11, -1, 0, 11, 11, 0, 4]),
     "part_by_range": carried("SubsetMapping", first=8, last=10),
     "part_by_distance": alone(within_reach),
-    "goal_that_moves_slowly": sought(
-        (
-            "PositionEffector",
-            {
-                "indices": [1],
-                "effectorGoal": [[1.4, 0.3, 0]],
-                "limitShiftToTarget": True,
-                "maxShiftToTarget": 0.05,
-            },
-        ),
-        PULL,
-    ),
-    "center_that_moves_slowly": sought(
-        PULL,
-        (
-            "BarycentricCenterEffector",
-            {
-                "effectorGoal": [[0.5, 0.3, 0]],
-                "limitShiftToTarget": True,
-                "maxShiftToTarget": 0.01,
-            },
-        ),
-    ),
-    "length_that_moves_slowly": sought(
-        PULL,
-        (
-            "CableEffector",
-            {
-                "indices": [2],
-                "pullPoint": [0, 5, 0],
-                "desiredLength": 3.0,
-                "limitShiftToTarget": True,
-                "maxShiftToTarget": 0.01,
-            },
-        ),
-    ),
-    "pulled_within_limits": sought(
-        GOAL,
-        (
-            "CableActuator",
-            {
-                "indices": [1],
-                "pullPoint": [5, 1, 0],
-                "maxPositiveDisp": 0.01,
-                "maxNegativeDisp": 0.01,
-                "maxDispVariation": 0.001,
-                "minForce": 0.0,
-            },
-        ),
-    ),
-    "pushed_within_limits": sought(
-        GOAL,
-        (
-            "ForcePointActuator",
-            {"indices": [1], "direction": [1, 0, 0], "maxForce": 0.01, "minForce": -0.01},
-        ),
-    ),
-    "slid_within_limits": sought(
-        GOAL,
-        (
-            "SlidingActuator",
-            {
-                "indices": [1],
-                "direction": [1, 0, 0],
-                "maxForce": 0.05,
-                "minForce": -0.05,
-                "maxPositiveDisp": 0.01,
-                "maxDispVariation": 0.002,
-            },
-        ),
-    ),
     "quads_pressed_along": alone(pressed_along("QuadPressureForceField")),
     "edges_pressed_along": alone(pressed_along("EdgePressureForceField")),
 }

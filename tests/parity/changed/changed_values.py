@@ -37,7 +37,7 @@ DRAWN = ("Unused", "Draw", "Color", "Size of", "Scale of the dr", "How to draw",
 
 
 def is_idle(kind):
-    """Whether a declaration says that the Data does nothing where nothing is drawn."""
+    """Return True if a declaration says that the Data does nothing where nothing is drawn."""
     return kind.help.startswith(DRAWN) or "drawn" in kind.help or "for drawing" in kind.help
 
 
@@ -47,7 +47,7 @@ def values_for(data):
 
     kind, value = data.type, data.get()
     if data.name in NUMBERS:
-        return [other for other in NUMBERS[data.name] if not np.array_equal(other, value)]
+        return [number for number in NUMBERS[data.name] if not np.array_equal(number, value)]
     if isinstance(kind, types.Choice):
         return [choice for choice in kind.choices if choice != value]
     if isinstance(value, str):
@@ -91,6 +91,6 @@ def _arrays(data, kind, value):
         fixed = isinstance(kind, types.Vector)
         turned = [value[::-1]] if len(value) > 1 else []
         return [value + 1] if fixed else [*ends, value + 1, *turned, np.maximum(value - 1, 0)]
-    one = value.copy()
-    one.flat[0] += 0.2
-    return [np.where(value == 0.0, 0.1, 1.3 * value), 0.7 * value, one]
+    shifted = value.copy()
+    shifted.flat[0] += 0.2
+    return [np.where(value == 0.0, 0.1, 1.3 * value), 0.7 * value, shifted]
