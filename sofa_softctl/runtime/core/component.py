@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.base import Base
+from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.core.data.types import Bool, Text
-from sofa_softctl.runtime.core.late_changes import Handling
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 

@@ -21,7 +21,7 @@ FOLD_LENGTH_RATIO_MAX = 0.9
 """Length of a piece that runs back over the one before, by that one's; a tendon that returns
 beside itself has points beside each other, and 1 [-]."""
 SAME_LINE_DISTANCE_MAX = 0.02
-"""Distance of two cables, by the length of the shorter one, below which they are on one line."""
+"""Distance of two cables, by the size of one, below which they are on one line [-]."""
 
 
 def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarning]:
@@ -97,7 +97,10 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
         cables: Each with its points, the pull point first, shape (n, 3).
     """
     for (first, line), (second, points) in combinations(cables, 2):
-        length = min(np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for x in (line, points))
+        ends = float(np.abs(line[[0, -1]] - points[[0, -1]]).max())
+        length = float(np.ptp(line, axis=0).max())
+        if ends > SAME_LINE_DISTANCE_MAX * length:  # most pairs: the rest takes longer
+            continue
         if max(_apart(line, points), _apart(points, line)) < SAME_LINE_DISTANCE_MAX * length:
             yield StartWarning(
                 second,

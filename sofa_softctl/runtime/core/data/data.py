@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import LinkError, SceneError, UnreadableValueError
-from sofa_softctl.runtime.core.late_changes import Handling
+from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.core.data.data import Data, is_shared
-from sofa_softctl.runtime.core.late_changes import Handling
+from sofa_softctl.runtime.core.data.handling import Handling
 
 
 class _Sized(Data):
