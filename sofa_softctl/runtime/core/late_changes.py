@@ -46,6 +46,8 @@ class LateChanges:
 
         One that reads the value may add to it, or limit it.
         """
+        if Handling.controller is None:
+            return
         last, event = self.setters.get(data, (None, ""))
         controller = Handling.controller
         if last is not None and last is not controller and event == Handling.event:

@@ -20,15 +20,16 @@ class Handling:
         read: set[Data] = set()
         self._new = (controller, event, read)
 
-    @staticmethod
-    def note_read(data: Data) -> None:
-        """A script reads it."""
-        if Handling.controller is not None:
-            Handling.read.add(data)
-
     def __enter__(self) -> None:
         self._old = (Handling.controller, Handling.event, Handling.read)
         Handling.controller, Handling.event, Handling.read = self._new
 
     def __exit__(self, *exception: object) -> None:
         Handling.controller, Handling.event, Handling.read = self._old
+
+
+def get_noted(data: Data) -> Any:
+    """Return the value of a Data that a script reads."""
+    if Handling.controller is not None:
+        Handling.read.add(data)
+    return data.get()
