@@ -5,8 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from sofa_softctl import InverseController, Session, add_effector
 from sofa_softctl.errors import SceneError
-from tests.test_silent_faults import CABLE, Scene, changed, moved, option
+from sofa_softctl.scene.run import run
+from tests.test_silent_faults import CABLE, Scene, added, changed, moved, option
 
 pytestmark = pytest.mark.usefixtures("tolerant")
 MOTOR, PUMP = ("body/cable", "CableConstraint"), ("body/chamber", "SurfacePressureConstraint")
@@ -127,6 +129,21 @@ FAULTS = {
         "triangles are off the boundary of the mesh of '/body'",
         0,
     ),
+    "a cable from the wrong end": (
+        "finger",
+        changed(*MOTOR, pullPoint=[4.0, 10.0, 95.0], hasPullPoint=True),
+        "at [4, 10, 5] it turns and runs back over itself for 25",
+        0,
+    ),
+    "a motor in the clamp": (
+        "finger",
+        both(
+            moved("body/cable", "MechanicalObject", "position", lambda x: x * [1, 1, 0.05]),
+            changed("body", "BoxROI", box=[-1, -1, -1, 61, 31, 19]),
+        ),
+        "cable moves nothing: all that it acts on is fixed",
+        1,
+    ),
     # What actuators are given
     "growth is limited": (
         "chamber",
@@ -163,6 +180,21 @@ FAULTS = {
         changed(*PUMP, valueType="volumeGrowth", value=[0.02]),
         "its volumeGrowth of up to 0.02 volume is 5e-06 of the volume at rest",
         21,
+    ),
+    "a limit in another unit": (
+        "chamber",
+        changed(*PUMP, maxPressure=8.0),
+        "times it, allows a pressure of 800, more than its material bears (100): it limits nothing",
+        1,
+    ),
+    "a field of pressure in Pa": (
+        "chamber",
+        both(
+            added("body/chamber", "SurfacePressureForceField", name="field", pressure=2000.0),
+            lambda scene: scene.drop(*PUMP),
+        ),
+        "SurfacePressureForceField '/body/chamber/field': its pressure came to 2000 pressure",
+        1,
     ),
     "force in kN": (
         "finger",
@@ -226,6 +258,12 @@ FAULTS = {
         "from where effector '/body/tip' began: is it the effector that is meant",
         2,
     ),
+    "a goal in metres from the second step on": (
+        "finger",
+        option(goal=lambda t: [8.0, 10.0, 88.0] if t < 0.015 else [0.008, 0.01, 0.088]),
+        "Times 1000 the goal is .* away: is it in other units;",
+        3,
+    ),
     "a clamp too large": (
         "finger",
         both(changed("body", "BoxROI", box=[-1, -1, -1, 61, 31, 60]), option(goal=[0, 10, 88])),
@@ -240,7 +278,7 @@ def test_a_fault_is_named(name, caplog):
     kind, change, expected, steps = FAULTS[name]
     scene = Scene(kind)
     change(scene)
-    expected = re.sub(r"([+(\[])", r"\\\1", expected)
+    expected = re.sub(r"([+()\[])", r"\\\1", expected)
     assert re.search(expected, _all_said(scene, caplog, steps), re.DOTALL)
 
 
@@ -295,7 +333,7 @@ def test_a_list_has_an_entry_for_each_actuator(name, caplog):
     assert f"{name} must be a number" in scene.said(caplog, 0)
 
 
-def test_a_list_of_one_is_not_for_two(beam, Sofa):
+def test_a_list_of_one_is_not_for_two(Sofa):
     from sofa_softctl.scene import options
 
     controller = type("Mine", (), {"made_at": "scene.py:1"})()
@@ -303,3 +341,75 @@ def test_a_list_of_one_is_not_for_two(beam, Sofa):
     assert options.numbers(controller, "lead", 1.0, 2, "actuator").tolist() == [1.0, 1.0]
     with pytest.raises(SceneError, match="one for all or one for each of the 2 actuators"):
         options.numbers(controller, "lead", [1.0], 2, "actuator")
+
+
+@pytest.mark.parametrize(("z", "expected"), [((88.0, 30.0), False), ((30.0, 88.0), True)])
+def test_exchanged_goals_are_a_reason(beam, z, expected):
+    """Two effectors at 90 and 30 mm."""
+
+    def createScene(root):
+        beam(root, cables=1)
+        effectors = []
+        for name, height in (("tip", 90.0), ("middle", 30.0)):
+            node = root.beam.addChild(name)
+            node.addObject("MechanicalObject", position=[[10.0, 10.0, height]])
+            effectors.append(add_effector(node))
+            node.addObject("BarycentricMapping")
+        goal = [[5.0, 10.0, z[0]], [10.0, 10.0, z[1]]]
+        motor = root.beam.cable_0.cable
+        root.addObject(
+            InverseController(
+                root=root, actuators=[motor], effectors=effectors, goal=goal, effort_rate=0.1
+            )
+        )
+
+    with Session(createScene, backend="embedded") as session:
+        (inverse,) = run(session, 2)[0].inverse
+    assert ("are the goals exchanged" in inverse.goal.verdict) == expected
+
+
+def test_a_motor_of_two_inverse_controllers_is_named(beam, caplog):
+    def createScene(root):
+        beam(root, cables=1)
+        tip = root.beam.addChild("tip")
+        tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+        effector = add_effector(tip)
+        tip.addObject("BarycentricMapping")
+        for name in ("first", "second"):
+            root.addObject(
+                InverseController(
+                    name=name,
+                    root=root,
+                    actuators=[root.beam.cable_0.cable],
+                    effectors=[effector],
+                    goal=[9.0, 10.0, 90.0],
+                    effort_min=0.0,
+                )
+            )
+
+    Session(createScene, backend="embedded").close()
+    (text,) = [entry.getMessage() for entry in caplog.records]
+    assert "'/first', too: of two efforts in a step only the last acts" in text
+
+
+def test_two_motors_that_do_the_same_are_named(beam, caplog):
+    def createScene(root):
+        beam(root, cables=1)
+        tip = root.beam.addChild("tip")
+        tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+        effector = add_effector(tip)
+        tip.addObject("BarycentricMapping")
+        line = np.linspace([4.0, 10.0, 20.0], [4.0, 10.0, 85.0], 4)
+        motors = []
+        for name, shift in (("a", 0.0), ("b", 0.5)):
+            node = root.beam.addChild(name)
+            node.addObject("MechanicalObject", position=(line + [shift, 0.0, 0.0]).tolist())
+            motors.append(node.addObject("CableConstraint", indices=[0, 1, 2, 3]))
+            motors[-1].valueType = "force"
+            node.addObject("BarycentricMapping")
+        options = {"actuators": motors, "effectors": [effector], "goal": [9.0, 10.0, 90.0]}
+        root.addObject(InverseController(root=root, effort_min=0.0, **options))
+
+    with Session(createScene, backend="embedded") as session:
+        session.step(2)
+    assert "b and a do the same to the whole robot" in caplog.text

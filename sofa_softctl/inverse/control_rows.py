@@ -87,14 +87,15 @@ class ControlRows:
     def _warn_of_pairs(self, W: np.ndarray) -> None:
         """Warn of actuators without an effect, or with the same one, by W, shape (n_a, n_a)."""
         size = np.sqrt(np.maximum(W.diagonal(), 0.0))
-        for i in np.flatnonzero(size <= NO_EFFECT * size.max(initial=0.0)):
+        lasts = ~self._driven.changes  # a modulus has no effect until there are stresses
+        for i in np.flatnonzero((size <= NO_EFFECT * size.max(initial=0.0)) & lasts):
             Sofa.msg_warning(
                 self._driven.components[i],
                 f"{self._driven.names[i]} moves nothing: all that it acts on is fixed. Does it lie "
                 "in the clamp?",
             )
         alike = np.triu(W > ALIKE_MIN * np.outer(size, size), 1)  # antagonists are opposite
-        for i, j in np.argwhere(alike & (np.outer(size, size) > 0.0)):
+        for i, j in np.argwhere(alike & np.outer(lasts * size > 0.0, lasts * size > 0.0)):
             Sofa.msg_warning(
                 self._driven.components[j],
                 f"{self._driven.names[j]} and {self._driven.names[i]} do the same to the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -73,9 +74,22 @@ class Playback(SceneController):
             for actuator, unit in zip(self.actuators, units, strict=True)
         ]
         self.times, self.commands = record.time, values * scales
+        recorded = record.metadata.get(f"{channel.rpartition('.')[0]}.actuators", "[]")
+        self._recorded_names: list[str] = json.loads(recorded)
+        self._source = f"{commands}: '{channel}'"
         self._efforts = [
             entry.getClassName() in QUANTITIES and is_effort(entry) and unit != MULTIPLIER
             for entry, unit in zip(self.actuators, units, strict=True)
+        ]
+
+    def start_warnings(self) -> list[str]:
+        """See SceneController: actuators in another order than those of the recording."""
+        names = [entry.getContext().getName() for entry in self.actuators]
+        if names == self._recorded_names or sorted(names) != sorted(self._recorded_names):
+            return []
+        return [
+            f"{self._source} has columns of {', '.join(self._recorded_names)}, and 'actuators' are "
+            f"{', '.join(names)}: give them in the order of the recording."
         ]
 
     def _scale(self, actuator: Any, unit: str, record: Record, where: str) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
-from sofa_softctl.errors import DivergedError, RecordError, SceneError, SoftctlError
+from sofa_softctl.errors import RecordError, SceneError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
@@ -24,7 +24,7 @@ from sofa_softctl.scene.cleanup import clean_up, is_interrupt
 from sofa_softctl.scene.condition import Condition
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
 from sofa_softctl.scene.plausibility import implausible
-from sofa_softctl.scene.plausibility.names import unadded_controllers, unread_parameters
+from sofa_softctl.scene.plausibility.names import unused_warnings
 from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
@@ -121,15 +121,9 @@ class Session:
             raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
         self._simulation.init(self.root)
         Sofa: Any = self.backend.Sofa
-        for name in unread_parameters(self._create, self.parameters):
-            Sofa.msg_warning(
-                self.root,
-                f"createScene of '{self.name}' never reads its parameter '{name}', so that "
-                f"{name}={self.parameters[name]} changes nothing.",
-            )
-        unadded = unadded_controllers(self.root, self._create, self._made)
+        unused = unused_warnings(self.root, self.name, self._create, self.parameters, self._made)
         self._made = []
-        for component, text in (*unadded, *implausible(self.root, self.units)):
+        for component, text in (*unused, *implausible(self.root, self.units)):
             Sofa.msg_warning(component, text)
         from sofa_softctl.scene.controller import SceneController  # it imports Sofa
 
@@ -172,8 +166,7 @@ class Session:
             self._animate(self.dt)
             self.condition.step(self.time)
         except Exception as error:
-            if isinstance(error, DivergedError) and (cause := self.condition.watched.cause()):
-                error.args = (f"{error} {cause}",)
+            self.condition.watched.explain(error)
             number, end = self.step_count + 1, start + self.dt
             error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
             self._fail_recording(error)

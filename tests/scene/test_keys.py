@@ -91,6 +91,22 @@ def test_a_run_without_keys_says_how_to_press_those_that_the_scene_hears(
 
 
 @pytest.mark.usefixtures("tolerant")
+def test_a_key_whose_time_never_comes_is_said(softctl, scene, caplog):
+    scene.write_text(SCENE)
+    keys = ("--key", "t=0.01:+", "--key", "t=10:-")
+    softctl("run", scene, "--steps", 3, *keys, "--quiet")
+    text = "1 of 2 keys were never pressed: the run ended at t = 0.03, before t = 10"
+    assert text in caplog.text
+
+
+def test_a_parameter_given_twice_is_refused(softctl, scene):
+    scene.write_text(SCENE)
+    status, _, err = softctl("run", scene, "--set", "a=1", "--set", "a=2")
+    assert status == 2
+    assert "--set a is given twice, as '1' and '2': give it once" in err
+
+
+@pytest.mark.usefixtures("tolerant")
 @pytest.mark.parametrize(("method", "heard"), [("onKeypressedEvent", True), ("onKeydown", False)])
 def test_a_key_that_nobody_hears_is_warned_of_once(tmp_path, caplog, method, heard):
     from sofa_softctl.scene.keys import KeyPress, KeyPresses

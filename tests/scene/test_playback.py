@@ -1,11 +1,12 @@
 """Recorded commands reach the actuators; recordings that do not fit are refused."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sofa_softctl import Session
+from sofa_softctl import Playback, Session
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.writer import RecordWriter
 
@@ -49,3 +50,23 @@ def test_a_recording_of_another_robot_is_refused(tmp_path):
     commands = str(record_of_a_pull(tmp_path / "four.mcap", count=4))
     with pytest.raises(RecordError, match=r"shape \(20, 4\), expected .* 8 actuators"):
         Session(SCENE, parameters={"commands": commands})
+
+
+def test_actuators_in_another_order_than_the_recordings_are_named(tmp_path, beam, caplog):
+    """The recording's `inverse` drove cable_0, then cable_1."""
+    path, names = tmp_path / "run.mcap", ["cable_0", "cable_1"]
+    with RecordWriter(path, {"inverse.actuators": json.dumps(names)}) as writer:
+        writer.add_channel("inverse.effort", shape=(2,), unit="")
+        writer.write(0.01, {"inverse.effort": np.zeros(2)})
+
+    def create(root, reverse=False):
+        beam(root, cables=2)
+        cables = [root.beam.getChild(name).cable for name in names]
+        cables = cables[::-1] if reverse else cables
+        channel = "inverse.effort"
+        root.addObject(Playback(root=root, actuators=cables, commands=path, channel=channel))
+
+    Session(create, backend="embedded")
+    assert not caplog.records
+    Session(create, backend="embedded", parameters={"reverse": True})
+    assert "columns of cable_0, cable_1, and 'actuators' are cable_1, cable_0" in caplog.text

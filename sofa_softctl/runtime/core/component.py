@@ -11,7 +11,6 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.data.types import Bool, Text
-from sofa_softctl.runtime.core.late_changes import Handling
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -161,11 +160,10 @@ class Component(Base):
         if not self._initialised or data.type.name not in type(self).data_types:
             return
         self.check_numbers(data, value, where)
-        if Handling.controller is not None and self._context is not None:
-            self._context.getRoot().late_changes.note_setter(data, value)
-        if self._context is None or not (data.type.per or self.follows(data) != "step"):
+        if self._context is None:
             return
         changes = self._context.getRoot().late_changes
+        changes.note_setter(data, value)
         if data.type.per:
             changes.note_list(data)
         if self.follows(data) != "step" and not np.array_equal(data._value, value):

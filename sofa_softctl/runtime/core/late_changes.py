@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import Line, describe
 
@@ -21,32 +22,6 @@ _MULTIPLIERS = ("force", "pressure")
 
 CONFLICT_STEPS_MIN = 3
 """Steps in which two controllers set a Data, from which on it is warned of [-]."""
-
-
-class Handling:
-    """Controller whose method runs now, in any scene."""
-
-    controller: Any = None
-    event: str = ""
-    read: ClassVar[set[Data]] = set()
-    """Data whose value was read within it."""
-
-    def __init__(self, controller: Any, event: str) -> None:
-        read: set[Data] = set()
-        self._new = (controller, event, read)
-
-    @staticmethod
-    def note_read(data: Data) -> None:
-        """A script reads it."""
-        if Handling.controller is not None:
-            Handling.read.add(data)
-
-    def __enter__(self) -> None:
-        self._old = (Handling.controller, Handling.event, Handling.read)
-        Handling.controller, Handling.event, Handling.read = self._new
-
-    def __exit__(self, *exception: object) -> None:
-        Handling.controller, Handling.event, Handling.read = self._old
 
 
 class LateChanges:
@@ -79,6 +54,8 @@ class LateChanges:
 
         One that reads the value may add to it, or limit it.
         """
+        if Handling.controller is None:
+            return
         last, event = self.setters.get(data, (None, ""))
         controller = Handling.controller
         if last is not None and last is not controller and event == Handling.event:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.core.late_changes import Handling
 from sofa_softctl.runtime.helper.source_line import Line
 
 

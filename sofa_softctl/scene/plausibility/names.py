@@ -6,7 +6,7 @@ import dis
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,19 +59,33 @@ def unread_parameters(create: Callable[..., Any], names: Iterable[str]) -> list[
     return [name for name in names if name in own and name not in read]
 
 
-def unadded_controllers(
-    root: Any, create: Callable[..., Any], made: Iterable[Any]
+def unused_warnings(
+    root: Any,
+    name: str,
+    create: Callable[..., Any],
+    parameters: Mapping[str, Any],
+    made: Iterable[Any],
 ) -> list[StartWarning]:
-    """Warn of controllers that a scene made and added to no node, so that they get no event.
+    """Warn of parameters that createScene does not read, and of controllers that it does not add.
 
     Args:
         root: Root of the scene.
-        create: Its createScene: classes of libraries elsewhere are their own matter.
+        name: The scene's name.
+        create: Its createScene; classes of libraries elsewhere are their own matter.
+        parameters: Parameters that are given.
         made: Controllers that were made meanwhile.
     """
+    unread = [
+        StartWarning(
+            root,
+            f"createScene of '{name}' never reads its parameter '{parameter}', so that "
+            f"{parameter}={parameters[parameter]} changes nothing.",
+        )
+        for parameter in unread_parameters(create, parameters)
+    ]
     plain = find_backend().Sofa.Core.Controller
     folder = Path(getattr(inspect.unwrap(create), "__globals__", {}).get("__file__", ".")).parent
-    return [
+    return unread + [
         StartWarning(
             root,
             f"createScene makes a {type(controller).__name__} and adds it to no node, so that none "

@@ -100,6 +100,12 @@ class Drive:
     """Steps in which a limit cut an effort that was imposed, by the name of the limit."""
     counter: int = 0
 
+    def __post_init__(self) -> None:
+        find = self.component.findData
+        self._value = find("value" if self.kind.displacement else self.kind.quantity)
+        self._index = find("valueIndex")
+        self._limits: list[Any] = [find(name) if name else None for name in self.kind.limits]
+
     @property
     def name(self) -> str:
         """Class and path."""
@@ -125,38 +131,32 @@ class Drive:
     @property
     def value(self) -> float:
         """Present value; NaN if there is none."""
-        data = self.component.findData("valueIndex")
-        values, index = np.ravel(self._data.value), 0 if data is None else int(data.value)
+        values = np.ravel(self._value.value)
+        index = 0 if self._index is None else int(self._index.value)
         return float(values[index]) if 0 <= index < len(values) else np.nan
-
-    @property
-    def _data(self) -> Any:
-        return self.component.findData("value" if self.kind.displacement else self.kind.quantity)
 
     def step(self) -> None:
         """Note the value of a step."""
-        data, value = self._data, self.value
+        value, counter = self.value, self._value.getCounter()
         self.rising_steps += bool(self.recent) and abs(value) > abs(self.recent[-1])
-        self.set_steps += data.getCounter() != self.counter
-        self.counter = data.getCounter()
+        self.set_steps += counter != self.counter
+        self.counter = counter
         self.recent.append(value)
         self.value_min, self.value_max = min(self.value_min, value), max(self.value_max, value)
         self.steps += 1
-        if self.is_effort and self.kind.displacement and (limit := self._cutting_limit(value)):
+        if self._limits[1] is not None and self.is_effort and (limit := self._cutting_limit(value)):
             self.cut[limit] = self.cut.get(limit, 0) + 1
 
     def _cutting_limit(self, value: float) -> str:
         """Return the name of the limit that cut an effort in the last step, or ''."""
-        least, largest, displacement, rate = self.kind.limits
-        for name, sign in ((least, -1.0), (largest, 1.0)):
-            limit = self.component.findData(name)
+        least, largest, displacement, rate = self._limits
+        for name, limit, sign in zip(self.kind.limits, (least, largest), (-1.0, 1.0), strict=False):
             if limit.isSet() and sign * (value - float(limit.value)) > 0.0:
                 return name
-        rates = self.component.findData(rate) if rate else None
-        if not self.component.findData(displacement).isSet() or (rates and rates.isSet()):
+        if not displacement.isSet() or (rate is not None and rate.isSet()):
             return ""
         multiplier = float(self.component.findData(self.kind.quantity).value)
-        return displacement if value - multiplier > CUT_TOLERANCE * abs(value) else ""
+        return self.kind.limits[2] if value - multiplier > CUT_TOLERANCE * abs(value) else ""
 
     def shortfall(self, tolerance: float) -> str:
         """Return a sentence if what is imposed was not reached, else ''."""

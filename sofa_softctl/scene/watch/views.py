@@ -23,27 +23,28 @@ class KeptViews:
 
     def __init__(self, root: Any) -> None:
         controllers = controllers_of(find_backend().Sofa, root)
-        self._names = {c: names for c in controllers if (names := list(_kept_names(type(c))))}
-        self._before: dict[tuple[Any, str], Any] = {}
+        self._kept = [
+            (c, name) for c in controllers for name in dict.fromkeys(_kept_names(type(c)))
+        ]
+        self._before: dict[int, Any] = {}
         self.texts: list[str] = []
 
     def step(self, steps: int) -> None:
         """Look at them after a step: those that a later step has set anew are kept from it."""
         if steps > 3 or self.texts:
             return
-        for controller, names in self._names.items():
-            for name in names:
-                value = vars(controller).get(name)
-                is_view = isinstance(value, np.ndarray) and not value.flags.writeable
-                if not is_view or value.base is None:
-                    continue
-                before = self._before.setdefault((controller, name), value)
-                if before is not value and np.shares_memory(before, value):
-                    self.texts.append(
-                        f"{at(controller)}: its attribute '{name}' is a view of a Data, which "
-                        "shows present values, not those of the step before: what is compared with "
-                        "it is compared with itself. Keep a copy: .value.copy()."
-                    )
+        for number, (controller, name) in enumerate(self._kept):
+            value = vars(controller).get(name)
+            is_view = isinstance(value, np.ndarray) and not value.flags.writeable
+            if not is_view or value.base is None:
+                continue
+            before = self._before.setdefault(number, value)
+            if before is not value and np.shares_memory(before, value):
+                self.texts.append(
+                    f"{at(controller)}: its attribute '{name}' is a view of a Data, which shows "
+                    "present values, not those of the step before: what is compared with it is "
+                    "compared with itself. Keep a copy: .value.copy()."
+                )
 
 
 def _kept_names(kind: type) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.plausibility.bodies import Body
 from sofa_softctl.scene.watch.actuators import (
     PushingCable,
@@ -89,7 +90,10 @@ class Watched:
         ]
         return [text for text in texts if text]
 
-    def cause(self) -> str:
-        """Return a sentence on efforts beyond what the material bears, for a run that diverged."""
+    def explain(self, error: Exception) -> None:
+        """Add to the error of a run that diverged which effort the material does not bear."""
         ratio = self._settings.diverging_effort_min
-        return next(filter(None, (beyond_material(drive, ratio) for drive in self._drives)), "")
+        if isinstance(error, DivergedError):
+            for text in filter(None, (beyond_material(drive, ratio) for drive in self._drives)):
+                error.args = (f"{error} {text}",)
+                return

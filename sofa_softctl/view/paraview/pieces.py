@@ -130,12 +130,12 @@ class CablesPiece(Piece):
     def grid(self, step: int) -> Grid:
         """See Piece."""
         points = np.concatenate([each[step] for each in self._points])
-        is_known = np.isfinite(points).all(axis=1)
-        here = is_known[self._cells].all(axis=1)  # the others' cables are not in the scene
+        here = np.isfinite(points[self._cells]).all(axis=(1, 2))  # not so of cables to come
         owner = self._owner[here]
         values = {name: found[step][owner] for name, found in self._values.items()}
-        cells = (np.cumsum(is_known) - 1)[self._cells[here]]
-        return Grid(points[is_known], "line", cells, {}, {"cable": owner} | values)
+        used, cells = np.unique(self._cells[here], return_inverse=True)
+        cells = cells.reshape(-1, 2)
+        return Grid(points[used], "line", cells, {}, {"cable": owner} | values)
 
 
 class ContactsPiece(Piece):

@@ -46,6 +46,22 @@ def test_a_scene_with_the_same_limits_fits():
     assert (bend.low, bend.high) == pytest.approx((-0.1 * bend.factor, 0.5 * bend.factor))
 
 
+def test_limits_in_another_unit_are_asked_about():
+    """The robot's 60 mm, and a scene in which 0.5 mm are the most."""
+    found = fit(robot(), scene(left={"displacement_limits": (0.0, 0.5)}), MM, 0.01)
+    (warning,) = found.warnings
+    assert warning.startswith("'left': the robot's limits, 0 to 60 mm, are 120 times those of the ")
+
+
+def test_a_cable_that_only_pulls_needs_no_least():
+    """It yields to the motion, for which the robot's limits leave some slack."""
+    limits = {"left": {"displacement_limits": (-math.inf, 60.0)}}
+    slack = robot(("position = [0.0, 60.0]", "position = [-2.0, 60.0]"))
+    assert fit(slack, scene(**limits), MM, 0.01).warnings == []
+    (warning,) = fit(robot(), scene(**limits), MM, 0.01).warnings
+    assert "limits are wider than the robot's: up to 60 mm, without a least" in warning
+
+
 def test_a_name_that_toml_must_quote_is_quoted():
     found = fit(robot(), [*scene(), replace(scene("left")[0], name="arm/j0")], MM, 0.01)
     (error,) = found.errors

@@ -55,7 +55,12 @@ def row(fault, measured):
 
 
 def write(measured, runs):
-    """Write the page.
+    """Write the page; see `text_of`."""
+    PAGE.write_text(text_of(measured, runs))
+
+
+def text_of(measured, runs):
+    """The whole page.
 
     Args:
         measured: Worst time of each fault, by its name.
@@ -65,7 +70,7 @@ def write(measured, runs):
     for title, faults in SECTIONS.items():
         lines = [f"| {' | '.join(row(fault, measured[fault.name]))} |\n" for fault in faults]
         text += f"\n## {title}\n\n{COLUMNS}|---|---|---|---|---|---|\n{''.join(lines)}"
-    PAGE.write_text(text)
+    return text
 
 
 def rows():

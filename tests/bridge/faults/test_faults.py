@@ -1,9 +1,11 @@
 """Each fault, in the whole chain; the page of faults is made of the same."""
 
+import re
+
 import pytest
 
 from tests.bridge.faults.host import Server
-from tests.bridge.faults.page import row, rows
+from tests.bridge.faults.page import PAGE, row, rows, text_of
 from tests.bridge.faults.run import FAULTS, built, run
 
 
@@ -41,3 +43,11 @@ def test_the_page_has_each_fault_as_it_is():
             assert time == ""
         else:
             assert 0.0 <= float(time) <= 1e3 * fault.bound.seconds
+
+
+def test_the_page_is_what_the_script_writes_with_its_times():
+    text = PAGE.read_text()
+    runs = re.search(r"the worst of (\d+) runs", text).group(1)
+    times = {name: cells[3] for name, cells in rows().items()}
+    measured = {name: float(time) / 1e3 if time else None for name, time in times.items()}
+    assert text_of(measured, runs) == text

@@ -1,4 +1,5 @@
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import meshio
 import numpy as np
@@ -8,6 +9,7 @@ from sofa_softctl import Session, read_record
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.view.paraview.collection import export_pvd
+from sofa_softctl.view.paraview.pieces import pieces_of
 
 STEPS = 7
 
@@ -30,6 +32,20 @@ def record(tmp_path_factory, beam):
 def listed(path):
     """Attributes of every entry of a collection."""
     return [entry.attrib for entry in ElementTree.parse(path).getroot().iter("DataSet")]
+
+
+def test_cables_that_come_later_leave_no_nan(record):
+    """The second one is not there in the first three steps."""
+    channels = {name: values.copy() for name, values in record.channels.items()}
+    for name, values in channels.items():
+        if name.startswith("beam/cable_1/"):
+            values[:3] = np.nan
+    (cables,) = [p for p in pieces_of(replace(record, channels=channels)) if p.name == "cables"]
+    for step, lines in ((2, 3), (3, 6)):
+        grid = cables.grid(step)
+        assert np.isfinite(grid.points).all() and len(grid.cells) == lines
+        assert len(grid.points) == 4 * lines // 3 and grid.cells.max() == len(grid.points) - 1
+        assert {len(values) for values in grid.cell_data.values()} == {lines}
 
 
 def test_every_step_has_a_file_for_each_part_and_its_time(tmp_path, record):

@@ -108,10 +108,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         if not variables:
             if len(e) and not self._told_idle:
                 self._told_idle = True
-                text = (
-                    "has effectors, but no actuator that acts: nothing brings them to their goals."
-                )
-                message.warning(self, f"{self.describe()} {text} Add a CableActuator, for example.")
+                message.warning(self, "has effectors, but no actuator that acts: they stay idle.")
             return
         a = _rows(variables)
         touching = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import LinkError, SceneError, UnreadableValueError
-from sofa_softctl.runtime.core.late_changes import Handling
+from sofa_softctl.runtime.core.data.handling import get_noted
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sofa_softctl.runtime.core.data.declaration import DataType
-
 
 _PATH = re.compile(r"[./]*[A-Za-z_][\w/.]*\.[A-Za-z_]\w*")
 """A text that looks like the path of a Data."""
@@ -77,8 +76,7 @@ class Data(metaclass=DataClass):
     @property
     def value(self) -> Any:
         """The value; arrays come as read-only views."""
-        Handling.note_read(self)
-        value = self.get()
+        value = get_noted(self)
         if isinstance(value, np.ndarray):
             value = value.view()
             value.setflags(write=False)
@@ -112,8 +110,7 @@ class Data(metaclass=DataClass):
 
     def array(self) -> np.ndarray:
         """A read-only view of the value as an array."""
-        Handling.note_read(self)
-        value = np.asarray(self.get()).view()
+        value = np.asarray(get_noted(self)).view()
         value.setflags(write=False)
         return value
 
@@ -450,8 +447,7 @@ class WriteAccess:
 
     def __enter__(self) -> np.ndarray:
         self._data.check_settable()
-        Handling.note_read(self._data)
-        value = self._data.get()
+        value = get_noted(self._data)
         if not isinstance(value, np.ndarray):
             raise SceneError(
                 f"{describe(scene_line())}: {self._data.getPathName()} is no array; use '.value'."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.core.data.data import Data, is_shared
-from sofa_softctl.runtime.core.late_changes import Handling
+from sofa_softctl.runtime.core.data.handling import get_noted
 
 
 class _Sized(Data):
@@ -68,8 +68,7 @@ class DataContainer(_Sized):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
-        Handling.note_read(self)
-        value = self.get()
+        value = get_noted(self)
         found = value[index]
         if not isinstance(found, np.ndarray):
             return found

@@ -21,7 +21,7 @@ FOLD_LENGTH_RATIO_MAX = 0.9
 """Length of a piece that runs back over the one before, by that one's; a tendon that returns
 beside itself has points beside each other, and 1 [-]."""
 SAME_LINE_DISTANCE_MAX = 0.02
-"""Distance of two cables, by the length of the shorter one, below which they are on one line."""
+"""Distance of two cables, by the size of one, below which they are on one line [-]."""
 
 
 def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarning]:
@@ -96,13 +96,11 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
     Args:
         cables: Each with its points, the pull point first, shape (n, 3).
     """
-    boxes = [np.array([line.min(axis=0), line.max(axis=0)]) for _, line in cables]
-    for i, j in combinations(range(len(cables)), 2):
-        (first, line), (second, points) = cables[i], cables[j]
-        box_distance, size = np.abs(boxes[i] - boxes[j]).max(), np.ptp(boxes[i], axis=0).sum()
-        if box_distance > SAME_LINE_DISTANCE_MAX * size:  # the rest takes longer
+    for (first, line), (second, points) in combinations(cables, 2):
+        ends = float(np.abs(line[[0, -1]] - points[[0, -1]]).max())
+        length = float(np.ptp(line, axis=0).max())
+        if ends > SAME_LINE_DISTANCE_MAX * length:  # most pairs: the rest takes longer
             continue
-        length = min(np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for x in (line, points))
         if max(_apart(line, points), _apart(points, line)) < SAME_LINE_DISTANCE_MAX * length:
             yield StartWarning(
                 second,

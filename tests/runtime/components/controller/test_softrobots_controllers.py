@@ -71,6 +71,9 @@ def test_a_network_is_not_there_but_its_data_are(root, caplog):
     assert "exchanges nothing" in caplog.text
     with pytest.raises(SceneError, match="no Data 'data3'"):
         root.addObject("CommunicationController", nbDataField=2, data3=[1])
+    for count in (-1, 10**9):
+        with pytest.raises(SceneError, match="needs nbDataField from 0 to 1000"):
+            root.addObject("CommunicationController", nbDataField=count)
 
 
 FRAMES = """Type: Vec3d

@@ -47,6 +47,15 @@ def test_a_force_falls_with_the_distance_from_the_centre(pressed, root):
     assert force.displacement.value == pytest.approx([np.dot(shares, shares)])
 
 
+def test_without_spheres_nothing_acts_and_the_solver_says_so(pressed, root, caplog, tolerant):
+    _, force = pressed(centers=[], radii=[])
+    simulation.animateNSteps(root, 1)
+    force.reinit()
+    simulation.animateNSteps(root, 1)
+    assert "does nothing without 'centers'" in caplog.text
+    assert caplog.text.count("has effectors, but no actuator that acts") == 1
+
+
 def test_the_centre_goes_on_by_delta_and_is_back_after_a_reset(pressed, root):
     _, force = pressed(goals=[0.2, 0.0, 0.0, 0.0], radii=[0.5])
     simulation.animateNSteps(root, 1)

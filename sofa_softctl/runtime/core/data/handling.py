@@ -1,0 +1,35 @@
+"""Which controller's method runs now, and what it has read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.core.data.data import Data
+
+
+class Handling:
+    """Controller whose method runs now, in any scene."""
+
+    controller: Any = None
+    event: str = ""
+    read: ClassVar[set[Data]] = set()
+    """Data whose value was read within it."""
+
+    def __init__(self, controller: Any, event: str) -> None:
+        read: set[Data] = set()
+        self._new = (controller, event, read)
+
+    def __enter__(self) -> None:
+        self._old = (Handling.controller, Handling.event, Handling.read)
+        Handling.controller, Handling.event, Handling.read = self._new
+
+    def __exit__(self, *exception: object) -> None:
+        Handling.controller, Handling.event, Handling.read = self._old
+
+
+def get_noted(data: Data) -> Any:
+    """Return the value of a Data that a script reads."""
+    if Handling.controller is not None:
+        Handling.read.add(data)
+    return data.get()
