@@ -30,9 +30,10 @@ def point_warnings(root: Any) -> list[StartWarning]:
     """Mapped points outside their mesh, open or misplaced chambers, distant pull points."""
     warnings: list[StartWarning] = []
     carriers: dict[str, CarrierMesh] = {}
+    joined: dict[Any, Any] = {}
     for node in nodes_of(root):
         for entry in node.objects:
-            warnings += pair_warnings(entry, node)
+            warnings += pair_warnings(entry, node, joined)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue

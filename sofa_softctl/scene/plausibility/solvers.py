@@ -108,7 +108,7 @@ def _without_stiffness(body: Body) -> Iterator[StartWarning]:
 
 
 def _doubled(body: Body) -> Iterator[StartWarning]:
-    """Two masses on one state, or two materials of one kind on the same elements."""
+    """Two masses on one state, or two materials on the same elements."""
     path = body.node.getPathName()
     masses = [entry for entry in body.masses if entry.getContext().getPathName() == path]
     carried = [entry for entry in body.masses if entry.getContext().getPathName() != path]
@@ -138,9 +138,11 @@ def _total_mass(entry: Any) -> float:
 
 
 def _acts_on_same(first: Any, second: Any) -> bool:
-    """Return True if two components are of one kind, or both masses, on one topology."""
-    masses = all(entry.getClassName().endswith("Mass") for entry in (first, second))
-    if not masses and first.getClassName() != second.getClassName():
+    """Return True if two components are masses, or materials of one element, on one topology."""
+    kinds = [entry.getClassName() for entry in (first, second)]
+    masses = all(kind.endswith("Mass") for kind in kinds)
+    cells = any(all(cell in kind for kind in kinds) for cell in ("Tetrahedr", "Hexahedr"))
+    if not (masses or cells or kinds[0] == kinds[1]):
         return False
     links = [entry.findLink("topology") for entry in (first, second)]
     linked = [link.getLinkedBase() if link is not None else None for link in links]

@@ -23,6 +23,9 @@ SHAPE_TOLERANCE = 0.02
 OFFSET_MIN = 0.03
 """Distance between the centres of a body and of a surface of its shape, by its size, from which on
 the surface stands beside it [-]."""
+SCALED_MIN = 0.1
+"""Difference of a surface's scale from 1, if it has the shape of the body, from which on it is not
+of its size [-]."""
 TURNED_MIN = 0.1
 """Difference between the boxes of a body and of a surface of its volume, by its size, from which on
 the surface is turned against it [-]."""
@@ -39,18 +42,23 @@ def surface_beside(
     body = _box(carrier.x[carrier.elements.ravel()])
     size = float(np.ptp(body, axis=0).max())
     difference = float(np.abs(np.ptp(own, axis=0) - np.ptp(body, axis=0)).max())
-    offset, is_turned = own.mean(axis=0) - body.mean(axis=0), False
+    offset = own.mean(axis=0) - body.mean(axis=0)
+    is_turned, scale = False, 1.0
     if difference > SHAPE_TOLERANCE * size:
         if carrier.elements.shape[1] != 4:
             return
         skin = surface_of(entry, x)
-        if not (skin.closed and carrier.skin.closed):
+        if not (skin.closed and carrier.skin.closed and skin.volume > 0.0 < carrier.skin.volume):
             return
-        if abs(skin.volume - carrier.skin.volume) > SHAPE_TOLERANCE * carrier.skin.volume:
+        scale = float(np.cbrt(skin.volume / carrier.skin.volume))
+        if abs(scale - 1.0) < SHAPE_TOLERANCE / 3.0:
+            offset = _centroid(x, skin) - _centroid(carrier.x, carrier.skin)
+            is_turned = difference > TURNED_MIN * size
+        elif abs(scale - 1.0) < SCALED_MIN or not _is_scaled(own, body, scale):
             return
-        offset = _centroid(x, skin) - _centroid(carrier.x, carrier.skin)
-        is_turned = difference > TURNED_MIN * size
-    if float(np.linalg.norm(offset)) > OFFSET_MIN * size:
+    if abs(scale - 1.0) >= SCALED_MIN:
+        fault = f"is {scale:.3g} times as large"
+    elif float(np.linalg.norm(offset)) > OFFSET_MIN * size:
         rounded = np.round(offset / size, 6) * size
         fault = f"stands {point(rounded)} beside it"
     elif is_turned:
@@ -63,6 +71,12 @@ def surface_beside(
         f"{carrier.extents()}, and {fault}. Give both loaders the same translation, rotation and "
         "scale.",
     )
+
+
+def _is_scaled(own: np.ndarray, body: np.ndarray, scale: float) -> bool:
+    """Return True if the box of a body times a factor is as large as another one."""
+    expected = scale * np.ptp(body, axis=0)
+    return bool((np.abs(np.ptp(own, axis=0) - expected) < SHAPE_TOLERANCE * expected.max()).all())
 
 
 def _box(x: np.ndarray) -> np.ndarray:
