@@ -98,7 +98,8 @@ def _masses(body: Body) -> list[StartWarning]:
 
 def _massless_nodes(body: Body) -> Iterator[StartWarning]:
     """Nodes of elements that no mass covers, though each of the masses has a part."""
-    masses = [mass for mass in body.masses if mass.getContext() is body.node]
+    path = body.node.getPathName()
+    masses = [mass for mass in body.masses if mass.getContext().getPathName() == path]
     parts = [mass.findData("indices") for mass in masses]
     if not (body.elastic and len(body.elements) and masses):
         return

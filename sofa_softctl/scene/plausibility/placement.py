@@ -37,7 +37,7 @@ def _of_body(body: Body) -> Iterator[StartWarning]:
         return
     difference, text = max(clues, key=lambda clue: clue[0])
     if difference > 0:
-        offset = np.round((body.rest - mesh).mean(axis=0), 9)
+        offset = np.round((body.rest - mesh).mean(axis=0), 9) + 0.0  # without -0
         yield StartWarning(
             body.state,
             f"{at(body.state)} lies {point(offset)} from its mesh '{body.topology.getPathName()}' "

@@ -59,7 +59,7 @@ def surface_beside(
     if abs(scale - 1.0) >= SCALED_MIN:
         fault = f"is {scale:.3g} times as large"
     elif float(np.linalg.norm(offset)) > OFFSET_MIN * size:
-        rounded = np.round(offset / size, 6) * size
+        rounded = np.round(offset / size, 6) * size + 0.0  # without -0
         fault = f"stands {point(rounded)} beside it"
     elif is_turned:
         fault = f"is turned against it: it reaches from {point(own[0])} to {point(own[1])}"

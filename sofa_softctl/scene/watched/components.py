@@ -7,9 +7,9 @@ from typing import Any
 
 from sofa_softctl.scene.plausibility.bodies import Body
 from sofa_softctl.scene.watched.contacts import watched_contacts
-from sofa_softctl.scene.watched.joints import watched_joints
+from sofa_softctl.scene.watched.joints import WatchedJoint, watched_joints
 from sofa_softctl.scene.watched.linear_solvers import watched_linear_solvers
-from sofa_softctl.scene.watched.materials import watched_turns
+from sofa_softctl.scene.watched.materials import WatchedTurn, watched_turns
 
 
 class ComponentWatches:
@@ -22,7 +22,10 @@ class ComponentWatches:
     """
 
     def __init__(self, root: Any, bodies: list[Body], size: float) -> None:
-        self._checked = [*watched_joints(root), *watched_turns(bodies)]
+        self._checked: list[WatchedJoint | WatchedTurn] = [
+            *watched_joints(root),
+            *watched_turns(bodies),
+        ]
         self._contacts = watched_contacts(root, size)
         self._solvers = watched_linear_solvers(root)
 
@@ -38,5 +41,9 @@ class ComponentWatches:
 
     def texts(self) -> Iterator[str]:
         """Return sentences on what does not hold."""
-        for watch in (*self._solvers, *self._checked, *self._contacts):
+        for solver in self._solvers:
+            yield from solver.texts()
+        for watch in self._checked:
             yield from watch.texts()
+        for contacts in self._contacts:
+            yield from contacts.texts()

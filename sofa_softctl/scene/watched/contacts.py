@@ -50,11 +50,10 @@ class WatchedContacts:
                 "and beyond it to the other side. Give a larger contactStiffness, a smaller dt, "
                 "or FrictionContactConstraint."
             )
-        sunk = [entry for entry in self.pipeline.sunk_bodies()]
-        deep = max(sunk, key=lambda entry: entry.depth, default=None)
+        deep = max(self.pipeline.sunk_bodies(), key=lambda entry: entry.depth, default=None)
         if deep is not None and deep.depth > DEPTH_MAX * self.size:
             yield (
-                f"At the end {deep.count} of {deep.total} points of "
+                f"At the end {deep.inside_count} of {deep.point_count} points of "
                 f"'{deep.model.getContext().getPathName()}' are on the wrong side of "
                 f"{deep.around.getClassName()} '{deep.around.getPathName()}', up to "
                 f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. Try a smaller dt, "

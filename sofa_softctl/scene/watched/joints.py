@@ -66,7 +66,7 @@ class WatchedJoint:
 
 def watched_joints(root: Any) -> list[WatchedJoint]:
     """Return the watches on attachments, and on springs that are too soft for their body."""
-    joints = []
+    joints: list[WatchedJoint] = []
     bodies = {body.node.getPathName(): body for body in bodies_of(root)}
     for node in nodes_of(root):
         for entry in node.objects:

@@ -50,10 +50,10 @@ class Sunk(NamedTuple):
     """The surface."""
     model: CollisionModel
     """A collision model of the body."""
-    count: int
-    """Its points on the wrong side."""
-    total: int
-    """Its points."""
+    inside_count: int
+    """Number of its points on the wrong side."""
+    point_count: int
+    """Number of its points."""
     depth: float
     """How far the deepest of them is from the surface [length]."""
 
@@ -73,7 +73,7 @@ def sunk_bodies(
     sunk = []
     for around, body in _meetings(models, may_push):
         depth = _overlap(around, body, method).depth
-        if count := np.count_nonzero(depth):
+        if count := int(np.count_nonzero(depth)):
             sunk.append(Sunk(around, body.model, count, len(body.nodes), float(depth.max())))
     return sunk
 
