@@ -413,6 +413,16 @@ def test_a_fault_is_named(name, caplog):
     assert re.search(pattern, scene.said(caplog, steps))
 
 
+def test_solvers_without_a_body_are_no_fault():
+    def create_scene(root):
+        root.addObject("DefaultAnimationLoop")
+        root.addObject("EulerImplicitSolver")
+        root.addObject("SparseLDLSolver")
+
+    with Session(create_scene, backend="embedded") as session:
+        session.step()
+
+
 def test_a_mass_of_no_material_in_the_volume_of_a_rigid_body_is_named(caplog):
     scene = Bodies("box")
     scene.set("body", "UniformMass", vertexMass=mass(INERTIA, 30.0))

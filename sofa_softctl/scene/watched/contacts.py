@@ -22,7 +22,7 @@ class WatchedContacts:
     passed_count: int = 0
     """Contacts of a step whose points passed, at most."""
     passed: float = 0.0
-    """How far at most [length]."""
+    """Largest distance by which they did [length]."""
     time: float = 0.0
     """Time of the first such step [time]."""
     contact_distance: float = 0.0

@@ -30,7 +30,7 @@ class WatchedJoint:
     limit: float
     """Growth of a distance above which it does not hold [length]."""
     reason: str
-    """What to do, as the end of a sentence."""
+    """Probable reason and remedy, sentences for users."""
     start: np.ndarray = field(init=False)
     """Distances at the start [length], shape (n,)."""
     growth: float = 0.0
@@ -102,7 +102,7 @@ def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJ
     if body is None or np.shape(body.state.position.value)[1] != 3 or not body.size > 0.0:
         return
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
-    if any(other.getClassName() in FIXED for other in body.entries) or not masses:
+    if any(component.getClassName() in FIXED for component in body.entries) or not masses:
         return
     weight = gravity * sum(float(mass.totalMass.value) for mass in masses)
     points = np.asarray(entry.points.value, dtype=int)
