@@ -75,12 +75,12 @@ def _fixed_nodes(body: Body) -> tuple[Any, set[int]]:
     """Return the last component that fixes nodes, or None, and the nodes that any of them fixes."""
     fixed: set[int] = set()
     last = None
-    for entry in body.node.objects:
-        if entry.getClassName() in FIXED:
-            last = entry
-            every = entry.findData("fixAll")
+    for component in body.node.objects:
+        if component.getClassName() in FIXED:
+            last = component
+            every = component.findData("fixAll")
             whole = every is not None and every.value
-            fixed |= set(range(body.count) if whole else map(int, entry.indices.value))
+            fixed |= set(range(body.count) if whole else map(int, component.indices.value))
     return last, fixed
 
 

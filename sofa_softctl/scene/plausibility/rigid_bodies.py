@@ -71,9 +71,9 @@ def _surfaces(body: Body) -> Iterator[RigidSurface]:
         mapping = node.getMechanicalMapping()
         if mapping is None or mapping.getClassName() != "RigidMapping":
             continue
-        entry = next((e for e in node.objects if len(triangles_of(e))), None)
+        topology = next((e for e in node.objects if len(triangles_of(e))), None)
         x = np.asarray(mapping.initialPoints.value, dtype=float).reshape(-1, 3)
-        if entry is None or (triangles := triangles_of(entry)).max() >= len(x):
+        if topology is None or (triangles := triangles_of(topology)).max() >= len(x):
             continue
         skin = measured(x, triangles)
         if skin.closed and abs(skin.volume) > 0.0:

@@ -93,15 +93,15 @@ def _creep(root: Any, entry: Any, seconds: float) -> Iterator[str]:
 
 def _without_stiffness(body: Body) -> Iterator[StartWarning]:
     """A correction that knows the masses of nodes only, on a body with stiffness."""
-    for entry in body.node.objects if body.elastic and len(body.elements) else ():
-        if entry.getClassName() != "UncoupledConstraintCorrection":
+    for correction in body.node.objects if body.elastic and len(body.elements) else ():
+        if correction.getClassName() != "UncoupledConstraintCorrection":
             continue
-        if entry.defaultCompliance.isSet() or entry.compliance.isSet():
+        if correction.defaultCompliance.isSet() or correction.compliance.isSet():
             continue
         yield StartWarning(
-            entry,
-            f"{at(entry)} moves each node of '{body.node.getPathName()}' by its mass alone, as if "
-            "no element joined it to others: contacts and actuators do not deform the body as its "
+            correction,
+            f"{at(correction)} moves each node of '{body.node.getPathName()}' by its mass alone, "
+            "as if no element joined it to others: contacts and actuators do not deform the body as its "
             "stiffness says. Use LinearSolverConstraintCorrection with a direct solver, such as "
             "SparseLDLSolver.",
         )

@@ -35,8 +35,8 @@ def surface_beside(
     about: Any, node: Any, x: np.ndarray, carrier: CarrierMesh
 ) -> Iterator[StartWarning]:
     """A surface that has the shape of the body that carries it, and another place."""
-    entry = next((e for e in node.objects if len(triangles_of(e))), None)
-    if entry is None or (cells := triangles_of(entry)).max() >= len(x):
+    topology = next((e for e in node.objects if len(triangles_of(e))), None)
+    if topology is None or (cells := triangles_of(topology)).max() >= len(x):
         return
     own = _box(x[cells.ravel()])
     body = _box(carrier.x[carrier.elements.ravel()])
@@ -47,7 +47,7 @@ def surface_beside(
     if difference > SHAPE_TOLERANCE * size:
         if carrier.elements.shape[1] != 4:
             return
-        skin = surface_of(entry, x)
+        skin = surface_of(topology, x)
         if not (skin.closed and carrier.skin.closed and skin.volume > 0.0 < carrier.skin.volume):
             return
         scale = float(np.cbrt(skin.volume / carrier.skin.volume))

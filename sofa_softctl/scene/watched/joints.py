@@ -69,11 +69,11 @@ def watched_joints(root: Any) -> list[WatchedJoint]:
     joints: list[WatchedJoint] = []
     bodies = {body.node.getPathName(): body for body in bodies_of(root)}
     for node in nodes_of(root):
-        for entry in node.objects:
-            kind = entry.getClassName()
+        for component in node.objects:
+            kind = component.getClassName()
             if kind == "RestShapeSpringsForceField":
-                joints += _springs(entry, bodies.get(node.getPathName()), gravity_of(root))
-            elif (pairs := pairs_of(entry, node)) is not None and not _lets_go(entry):
+                joints += _springs(component, bodies.get(node.getPathName()), gravity_of(root))
+            elif (pairs := pairs_of(component, node)) is not None and not _lets_go(component):
                 reason = (
                     "It moves points by half of their distance after each step, and bodies under "
                     "solvers of their own are not joined by that: use a "
@@ -82,7 +82,7 @@ def watched_joints(root: Any) -> list[WatchedJoint]:
                     else "Has the constraint solver converged, and can all constraints hold at "
                     "the same time?"
                 )
-                joints.append(WatchedJoint(entry, pairs.distances, _limit(pairs), reason))
+                joints.append(WatchedJoint(component, pairs.distances, _limit(pairs), reason))
     return joints
 
 
