@@ -190,6 +190,12 @@ FAULTS = {
         "is turned against it: it reaches from",
         0,
     ),
+    "skin of another size": (
+        "block",
+        moved("body/skin", "MeshTopology", "position", lambda x: 0.5 * (x - 10.0) + 10.0),
+        "has the shape of the mesh of '/body', .* and is 0.5 times as large",
+        0,
+    ),
     "numbers of another mesh": (
         "joined",
         lambda scene: (
@@ -237,6 +243,18 @@ FAULTS = {
         "block",
         lambda scene: scene.add("body/skin", "UniformMass", totalMass=0.04),
         "gives the body of '/body' its totalMass=0.04 a second time",
+        0,
+    ),
+    "materials of two kinds": (
+        "joined",
+        lambda scene: scene.add("body", "FastTetrahedralCorotationalForceField", youngModulus=9.0),
+        "acts on what TetrahedronFEMForceField '/body/TetrahedronFEMForceField' acts on already",
+        0,
+    ),
+    "no material": (
+        "block",
+        dropped("body", "TetrahedronFEMForceField"),
+        "has 162 elements with mass, and no force field gives them stiffness",
         0,
     ),
     "fixed in no direction": (
@@ -308,6 +326,14 @@ FAULTS = {
         "joined",
         changed("", "BilateralLagrangianConstraint", second_point=[]),
         "joins nothing: 'first_point' has 9 nodes, and 'second_point' has 0",
+        0,
+    ),
+    "joined twice": (
+        "joined",
+        lambda scene: scene.lines.append(
+            ["", scene.lines[-1][1], {**scene.lines[-1][2], "name": "again"}]
+        ),
+        "joins what '/BilateralLagrangianConstraint' joins already",
         0,
     ),
     "attachment between solvers": (
@@ -385,6 +411,16 @@ def test_a_fault_is_named(name, caplog):
     change(scene)
     pattern = re.escape(expected).replace(r"\.\*", ".*")
     assert re.search(pattern, scene.said(caplog, steps))
+
+
+def test_solvers_without_a_body_are_no_fault():
+    def create_scene(root):
+        root.addObject("DefaultAnimationLoop")
+        root.addObject("EulerImplicitSolver")
+        root.addObject("SparseLDLSolver")
+
+    with Session(create_scene, backend="embedded") as session:
+        session.step()
 
 
 def test_a_mass_of_no_material_in_the_volume_of_a_rigid_body_is_named(caplog):

@@ -82,6 +82,8 @@ def response_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
     found: list[StartWarning] = []
     body_of_state = {id(body.state): body for body in bodies}
     for system in getattr(root.of("animation loop")[0], "systems", ()):
+        if not system.states:
+            continue
         with one_blas_thread():
             response = rest_response(system, np.asarray(root.gravity.value, dtype=float))
         node = system.states[0].getContext()

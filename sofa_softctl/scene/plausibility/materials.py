@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -19,7 +20,11 @@ MODULI = (100.0, 1e12)
 
 def material_warnings(bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
     """Young's moduli and total masses that are not positive, or in another unit than UNITS."""
-    warnings = [warning for body in bodies for warning in (*_moduli(body), *_masses(body))]
+    warnings = [
+        warning
+        for body in bodies
+        for warning in (*_moduli(body), *_masses(body), *_without_material(body))
+    ]
     if units is not None:
         warnings += [
             warning for body in bodies if body.elastic for warning in _of_no_material(body, units)
@@ -93,7 +98,8 @@ def _masses(body: Body) -> list[StartWarning]:
 
 def _massless_nodes(body: Body) -> Iterator[StartWarning]:
     """Nodes of elements that no mass covers, though each of the masses has a part."""
-    masses = [mass for mass in body.masses if mass.getContext() is body.node]
+    path = body.node.getPathName()
+    masses = [mass for mass in body.masses if mass.getContext().getPathName() == path]
     parts = [mass.findData("indices") for mass in masses]
     if not (body.elastic and len(body.elements) and masses):
         return
@@ -108,6 +114,22 @@ def _massless_nodes(body: Body) -> Iterator[StartWarning]:
             f"and {len(bare)} nodes of elements have none, the first {bare[0]}: neither gravity "
             "nor inertia acts there. Leave 'indices' out, or add a mass for the others.",
         )
+
+
+def _without_material(body: Body) -> Iterator[StartWarning]:
+    """Elements with mass that nothing gives a stiffness."""
+    kinds = [entry.getClassName() for entry in body.entries]
+    if not len(body.elements) or body.elastic or not body.masses:
+        return
+    if any(re.search("ForceField|Spring|FEM", kind) for kind in kinds):
+        return
+    if not any("OdeSolver" in entry.getCategories() for entry in body.node.objects):
+        return
+    yield StartWarning(
+        body.state,
+        f"{at(body.state)} has {len(body.elements)} elements with mass, and no force field gives "
+        "them stiffness: each node moves on its own. Add a TetrahedronFEMForceField or the like.",
+    )
 
 
 def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:

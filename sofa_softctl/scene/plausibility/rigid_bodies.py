@@ -71,9 +71,9 @@ def _surfaces(body: Body) -> Iterator[RigidSurface]:
         mapping = node.getMechanicalMapping()
         if mapping is None or mapping.getClassName() != "RigidMapping":
             continue
-        entry = next((e for e in node.objects if len(triangles_of(e))), None)
+        topology = next((e for e in node.objects if len(triangles_of(e))), None)
         x = np.asarray(mapping.initialPoints.value, dtype=float).reshape(-1, 3)
-        if entry is None or (triangles := triangles_of(entry)).max() >= len(x):
+        if topology is None or (triangles := triangles_of(topology)).max() >= len(x):
             continue
         skin = measured(x, triangles)
         if skin.closed and abs(skin.volume) > 0.0:
@@ -152,8 +152,8 @@ def _scalar_first(body: Body, rigid: Sequence[Body]) -> Iterator[StartWarning]:
         return
     k = int(np.argmax(is_suspect))
     if (size[k, 1:3] < 1e-6).all():  # about x, as bodies are that stand around this axis
-        others = [np.asarray(other.state.position.value, dtype=float)[:, 3] for other in rigid]
-        if (np.abs(np.concatenate(others)) > SCALAR_LAST_MIN).sum() > 1:
+        about_x = [np.asarray(a.state.position.value, dtype=float)[:, 3] for a in rigid]
+        if (np.abs(np.concatenate(about_x)) > SCALAR_LAST_MIN).sum() > 1:
             return
     angle, less = (math.degrees(2.0 * math.acos(min(1.0, size[k, i]))) for i in (3, 0))
     numbers = " ".join(f"{value:.4g}" for value in turns[k])

@@ -106,22 +106,22 @@ def _creep(root: Any, entry: Any, seconds: float) -> Iterator[str]:
 
 def _without_stiffness(body: Body) -> Iterator[StartWarning]:
     """A correction that knows the masses of nodes only, on a body with stiffness."""
-    for entry in body.node.objects if body.elastic and len(body.elements) else ():
-        if entry.getClassName() != "UncoupledConstraintCorrection":
+    for correction in body.node.objects if body.elastic and len(body.elements) else ():
+        if correction.getClassName() != "UncoupledConstraintCorrection":
             continue
-        if entry.defaultCompliance.isSet() or entry.compliance.isSet():
+        if correction.defaultCompliance.isSet() or correction.compliance.isSet():
             continue
         yield StartWarning(
-            entry,
-            f"{at(entry)} moves each node of '{body.node.getPathName()}' by its mass alone, as if "
-            "no element joined it to others: contacts and actuators do not deform the body as its "
-            "stiffness says. Use LinearSolverConstraintCorrection with a direct solver, such as "
-            "SparseLDLSolver.",
+            correction,
+            f"{at(correction)} moves each node of '{body.node.getPathName()}' by its mass alone, "
+            "as if no element joined it to others: contacts and actuators do not deform the body "
+            "as its stiffness says. Use LinearSolverConstraintCorrection with a direct solver, such "
+            "as SparseLDLSolver.",
         )
 
 
 def _doubled(body: Body) -> Iterator[StartWarning]:
-    """Two masses on one state, or two materials of one kind on the same elements."""
+    """Two masses on one state, or two materials on the same elements."""
     path = body.node.getPathName()
     masses = [entry for entry in body.masses if entry.getContext().getPathName() == path]
     carried = [entry for entry in body.masses if entry.getContext().getPathName() != path]
@@ -151,9 +151,11 @@ def _total_mass(entry: Any) -> float:
 
 
 def _acts_on_same(first: Any, second: Any) -> bool:
-    """Return True if two components are of one kind, or both masses, on one topology."""
-    masses = all(entry.getClassName().endswith("Mass") for entry in (first, second))
-    if not masses and first.getClassName() != second.getClassName():
+    """Return True if two components are masses, or materials of one element, on one topology."""
+    kinds = [entry.getClassName() for entry in (first, second)]
+    masses = all(kind.endswith("Mass") for kind in kinds)
+    cells = any(all(cell in kind for kind in kinds) for cell in ("Tetrahedr", "Hexahedr"))
+    if not (masses or cells or kinds[0] == kinds[1]):
         return False
     links = [entry.findLink("topology") for entry in (first, second)]
     linked = [link.getLinkedBase() if link is not None else None for link in links]

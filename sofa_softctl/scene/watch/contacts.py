@@ -22,7 +22,7 @@ class WatchedContacts:
     passed_count: int = 0
     """Contacts of a step whose points passed, at most."""
     passed: float = 0.0
-    """How far at most [length]."""
+    """Largest distance by which they did [length]."""
     time: float = 0.0
     """Time of the first such step [time]."""
     contact_distance: float = 0.0
@@ -50,11 +50,10 @@ class WatchedContacts:
                 "and beyond it to the other side. Give a larger contactStiffness, a smaller dt, "
                 "or FrictionContactConstraint."
             )
-        sunk = [entry for entry in self.pipeline.sunk_bodies()]
-        deep = max(sunk, key=lambda entry: entry.depth, default=None)
+        deep = max(self.pipeline.sunk_bodies(), key=lambda entry: entry.depth, default=None)
         if deep is not None and deep.depth > DEPTH_MAX * self.size:
             yield (
-                f"At the end {deep.points_within} of {deep.total} points of "
+                f"At the end {deep.inside_count} of {deep.point_count} points of "
                 f"'{deep.model.getContext().getPathName()}' are on the wrong side of "
                 f"{deep.around.getClassName()} '{deep.around.getPathName()}', up to "
                 f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. Try a smaller dt, "

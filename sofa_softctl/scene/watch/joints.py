@@ -30,7 +30,7 @@ class WatchedJoint:
     limit: float
     """Growth of a distance above which it does not hold [length]."""
     reason: str
-    """What to do, as the end of a sentence."""
+    """Probable reason and remedy, sentences for users."""
     start: np.ndarray = field(init=False)
     """Distances at the start [length], shape (n,)."""
     growth: float = 0.0
@@ -69,11 +69,11 @@ def watched_joints(root: Any) -> list[WatchedJoint]:
     joints: list[WatchedJoint] = []
     bodies = {body.node.getPathName(): body for body in bodies_of(root)}
     for node in nodes_of(root):
-        for entry in node.objects:
-            kind = entry.getClassName()
+        for component in node.objects:
+            kind = component.getClassName()
             if kind == "RestShapeSpringsForceField":
-                joints += _springs(entry, bodies.get(node.getPathName()), gravity_of(root))
-            elif (pairs := pairs_of(entry, node)) is not None and not _lets_go(entry):
+                joints += _springs(component, bodies.get(node.getPathName()), gravity_of(root))
+            elif (pairs := pairs_of(component, node)) is not None and not _lets_go(component):
                 reason = (
                     "It moves points by half of their distance after each step, and bodies under "
                     "solvers of their own are not joined by that: use a "
@@ -82,7 +82,7 @@ def watched_joints(root: Any) -> list[WatchedJoint]:
                     else "Has the constraint solver converged, and can all constraints hold at "
                     "the same time?"
                 )
-                joints.append(WatchedJoint(entry, pairs.distances, _limit(pairs), reason))
+                joints.append(WatchedJoint(component, pairs.distances, _limit(pairs), reason))
     return joints
 
 
@@ -102,7 +102,7 @@ def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJ
     if body is None or np.shape(body.state.position.value)[1] != 3 or not body.size > 0.0:
         return
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
-    if any(other.getClassName() in FIXED for other in body.entries) or not masses:
+    if any(component.getClassName() in FIXED for component in body.entries) or not masses:
         return
     weight = gravity * sum(float(mass.totalMass.value) for mass in masses)
     points = np.asarray(entry.points.value, dtype=int)

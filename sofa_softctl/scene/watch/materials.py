@@ -71,9 +71,9 @@ def turns(rest: np.ndarray, x: np.ndarray, elements: np.ndarray) -> np.ndarray:
 def watched_turns(bodies: Sequence[Body]) -> list[WatchedTurn]:
     """Return the watches on bodies with elements whose force field is linear."""
     return [
-        WatchedTurn(body, entry)
+        WatchedTurn(body, field)
         for body in bodies
-        for entry in body.node.objects
-        if len(body.elements) and entry.findData("youngModulus") is not None
-        if (method := entry.findData("method")) is not None and str(method.value) in LINEAR
+        for field in body.node.objects
+        if len(body.elements) and field.findData("youngModulus") is not None
+        if (method := field.findData("method")) is not None and str(method.value) in LINEAR
     ]

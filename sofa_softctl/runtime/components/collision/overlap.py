@@ -50,12 +50,12 @@ class Sunk(NamedTuple):
     """The surface."""
     model: CollisionModel
     """A collision model of the body."""
-    points_within: int
-    """Its points on the wrong side."""
-    total: int
-    """Its points."""
+    inside_count: int
+    """Number of its points on the wrong side."""
+    point_count: int
+    """Number of its points."""
     depth: float
-    """How far the deepest of them is from the surface [length]."""
+    """Distance of the deepest of them from the surface [length]."""
 
 
 def sunk_bodies(
@@ -97,14 +97,14 @@ def warn_of_overlap(
     crossed: list[tuple[CollisionModel, CollisionBody, int]] = []
     named: set[frozenset[int]] = set()
     for around, body in _meetings(models, may_push):
-        found = _overlap(around, body, method)
+        overlap = _overlap(around, body, method)
         pair = frozenset((id(around._context), id(body.model._context)))
-        text = _describe(around, body, found, method.contactDistance.get())
+        text = _describe(around, body, overlap, method.contactDistance.get())
         if text:
             named.add(pair)
             message.warning(around, text)
-        elif found.crossing and pair not in named:
-            crossed.append((around, body, found.crossing))
+        elif overlap.crossing and pair not in named:
+            crossed.append((around, body, overlap.crossing))
     for around, body, count in crossed:
         pair = frozenset((id(around._context), id(body.model._context)))
         if pair not in named:

@@ -71,15 +71,30 @@ def pairs_of(entry: Any, node: Any) -> NodePairs | None:
     return NodePairs(entry, (states[0], states[1]), (nodes[0], nodes[1]), names)
 
 
-def pair_warnings(entry: Any, node: Any) -> Iterator[StartWarning]:
-    """Nodes that are joined in pairs with themselves, or that start far from each other."""
+def pair_warnings(entry: Any, node: Any, joined: dict[Any, Any]) -> Iterator[StartWarning]:
+    """Nodes that are joined to themselves, twice, or that start far from each other.
+
+    Args:
+        entry: A component.
+        node: Its node.
+        joined: The joints of the scene so far, by what they join; this one is added.
+    """
     pairs = pairs_of(entry, node)
     if pairs is None:
         yield from _without_nodes(entry)
         return
     first, second = pairs.states
+    numbers = zip(*(nodes.tolist() for nodes in pairs.nodes), strict=True)
+    key = (entry.getClassName(), first.getPathName(), second.getPathName(), frozenset(numbers))
+    has_springs = "external_points" in pairs.names  # which may act in one direction each
+    if joined.setdefault(key, entry) is not entry and not has_springs:
+        yield StartWarning(
+            entry,
+            f"{at(entry)} joins what '{joined[key].getPathName()}' joins already: of constraints "
+            "that say the same the forces are not determined. Leave one out.",
+        )
     is_same = first.getPathName() == second.getPathName()
-    if is_same and "external" not in pairs.names[2] and (pairs.nodes[0] == pairs.nodes[1]).any():
+    if is_same and not has_springs and (pairs.nodes[0] == pairs.nodes[1]).any():
         k = int(np.argmax(pairs.nodes[0] == pairs.nodes[1]))
         yield StartWarning(
             entry,

@@ -37,7 +37,7 @@ def _of_body(body: Body) -> Iterator[StartWarning]:
         return
     difference, text = max(clues, key=lambda clue: clue[0])
     if difference > 0:
-        offset = np.round((body.rest - mesh).mean(axis=0), 9)
+        offset = np.round((body.rest - mesh).mean(axis=0), 9) + 0.0  # without -0
         yield StartWarning(
             body.state,
             f"{at(body.state)} lies {point(offset)} from its mesh '{body.topology.getPathName()}' "
@@ -63,15 +63,15 @@ def _resized(body: Body) -> Iterator[StartWarning]:
 
 def _boxes(body: Body, mesh: np.ndarray) -> Iterator[tuple[int, str]]:
     """Differences: how many more nodes of the mesh than of the state regions of interest hold."""
-    for entry in body.node.objects:
-        if entry.getClassName() != "BoxROI":
+    for region in body.node.objects:
+        if region.getClassName() != "BoxROI":
             continue
-        boxes = np.asarray(entry.box.value, dtype=float).reshape(-1, 6)
+        boxes = np.asarray(region.box.value, dtype=float).reshape(-1, 6)
         held, meant = (
             sum(int(((x >= box[:3]) & (x <= box[3:])).all(axis=1).sum()) for box in boxes)
             for x in (body.rest, mesh)
         )
-        name = entry.getPathName()
+        name = region.getPathName()
         yield (
             meant - held,
             f"BoxROI '{name}' would hold {meant} nodes of the mesh in place of {held}",

@@ -32,9 +32,10 @@ def point_warnings(root: Any) -> list[StartWarning]:
     warnings: list[StartWarning] = []
     carriers: dict[str, CarrierMesh] = {}
     cables: list[tuple[Any, np.ndarray]] = []
+    joined: dict[Any, Any] = {}
     for node in nodes_of(root):
         for entry in node.objects:
-            warnings += pair_warnings(entry, node)
+            warnings += pair_warnings(entry, node, joined)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue

@@ -26,6 +26,9 @@ SHAPE_TOLERANCE = 0.02
 OFFSET_MIN = 0.03
 """Distance between the centres of a body and of a surface of its shape, by its size, from which on
 the surface stands beside it [-]."""
+SCALED_MIN = 0.1
+"""Difference of a surface's scale from 1, if it has the shape of the body, from which on it is not
+of its size [-]."""
 TURNED_MIN = 0.1
 """Difference between the boxes of a body and of a surface of its volume, by its size, from which on
 the surface is turned against it [-]."""
@@ -35,26 +38,31 @@ def surface_beside(
     about: Any, node: Any, x: np.ndarray, carrier: CarrierMesh
 ) -> Iterator[StartWarning]:
     """A surface that has the shape of the body that carries it, and another place."""
-    entry = next((e for e in node.objects if len(triangles_of(e))), None)
-    if entry is None or (cells := triangles_of(entry)).max() >= len(x):
+    topology = next((e for e in node.objects if len(triangles_of(e))), None)
+    if topology is None or (cells := triangles_of(topology)).max() >= len(x):
         return
     own = _box(x[cells.ravel()])
     body = _box(carrier.x[carrier.elements.ravel()])
     size = float(np.ptp(body, axis=0).max())
     difference = float(np.abs(np.ptp(own, axis=0) - np.ptp(body, axis=0)).max())
-    offset, is_turned = own.mean(axis=0) - body.mean(axis=0), False
+    offset = own.mean(axis=0) - body.mean(axis=0)
+    is_turned, scale = False, 1.0
     if difference > SHAPE_TOLERANCE * size:
         if carrier.elements.shape[1] != 4:
             return
-        skin = surface_of(entry, x)
-        if not (skin.closed and carrier.skin.closed):
+        skin = surface_of(topology, x)
+        if not (skin.closed and carrier.skin.closed and skin.volume > 0.0 < carrier.skin.volume):
             return
-        if abs(skin.volume - carrier.skin.volume) > SHAPE_TOLERANCE * carrier.skin.volume:
+        scale = float(np.cbrt(skin.volume / carrier.skin.volume))
+        if abs(scale - 1.0) < SHAPE_TOLERANCE / 3.0:
+            offset = _centroid(x, skin) - _centroid(carrier.x, carrier.skin)
+            is_turned = difference > TURNED_MIN * size
+        elif abs(scale - 1.0) < SCALED_MIN or not _is_scaled(own, body, scale):
             return
-        offset = _centroid(x, skin) - _centroid(carrier.x, carrier.skin)
-        is_turned = difference > TURNED_MIN * size
-    if float(np.linalg.norm(offset)) > OFFSET_MIN * size:
-        rounded = np.round(offset / size, 6) * size
+    if abs(scale - 1.0) >= SCALED_MIN:
+        fault = f"is {scale:.3g} times as large"
+    elif float(np.linalg.norm(offset)) > OFFSET_MIN * size:
+        rounded = np.round(offset / size, 6) * size + 0.0  # without -0
         fault = f"stands {point(rounded)} beside it"
     elif is_turned:
         fault = f"is turned against it: it reaches from {point(own[0])} to {point(own[1])}"
@@ -66,6 +74,12 @@ def surface_beside(
         f"{carrier.extents()}, and {fault}. Give both loaders the same translation, rotation and "
         "scale.",
     )
+
+
+def _is_scaled(own: np.ndarray, body: np.ndarray, scale: float) -> bool:
+    """Return True if the box of a body times a factor is as large as another one."""
+    expected = scale * np.ptp(body, axis=0)
+    return bool((np.abs(np.ptp(own, axis=0) - expected) < SHAPE_TOLERANCE * expected.max()).all())
 
 
 def _box(x: np.ndarray) -> np.ndarray:
