@@ -114,9 +114,9 @@ def _without_stiffness(body: Body) -> Iterator[StartWarning]:
         yield StartWarning(
             correction,
             f"{at(correction)} moves each node of '{body.node.getPathName()}' by its mass alone, "
-            "as if no element joined it to others: contacts and actuators do not deform the "
-            "body as its stiffness says. Use LinearSolverConstraintCorrection with a direct "
-            "solver, such as SparseLDLSolver.",
+            "as if no element joined it to others: contacts and actuators do not deform the body "
+            "as its stiffness says. Use LinearSolverConstraintCorrection with a direct solver, "
+            "such as SparseLDLSolver.",
         )
 
 
