@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE))
+sys.path += [str(HERE), str(HERE / "changed")]
 RECORD = HERE / "records" / "variants.json.gz"
 STEPS = 10
 SCENES = 2
@@ -52,32 +52,12 @@ EXCLUDE = (
 """Data of which SOFA takes one when both are given, or which work on one another."""
 
 
-def modules():
-    import importlib
-
-    kinds = "mechanics solids examples topologies engines parity_scenes changed_scenes".split()
-    return {kind: importlib.import_module(kind) for kind in kinds}
-
-
 def build(Sofa, name):
     """Root of a scene 'module/case' that is not initialised."""
-    kind, case = name.split("/")
-    cases, root = modules()[kind].CASES, Sofa.Core.Node("root")
-    if kind == "parity_scenes":
-        create, options = cases[case]
-        create(root, **options)
-    elif kind in ("topologies", "engines"):
-        root.gravity = [3.0, -98.1, 20.0]
-        root.addObject("DefaultAnimationLoop")
-        cases[case](root.addChild("node"))
-    else:
-        if kind == "solids" and case.endswith("_held"):
-            first = case.startswith("velocities")
-            root.addObject("FreeMotionAnimationLoop", solveVelocityConstraintFirst=first)
-        elif kind not in ("examples", "changed_scenes") and not case.startswith("constraint"):
-            root.addObject("DefaultAnimationLoop")
-        cases[case](root)
-    return root
+    import changed_build
+
+    changed_build.runtime = lambda: Sofa
+    return changed_build.build(name)
 
 
 class Changed:
