@@ -89,4 +89,4 @@ def section_of(component: Any) -> float:
     """Return the mean cross-section of the body of a component [length^2], of its box at most."""
     body = body_of(component.getContext())
     sides = np.sort(np.ptp(box_of(body), axis=0)) if body is not None else np.zeros(3)
-    return float(sides[0] * sides[1])
+    return float(sides[0]) * float(sides[1])  # infinite where a run diverged

@@ -21,8 +21,15 @@ import numpy as np
 
 HERE = Path(__file__).parent
 sys.path += [str(folder) for folder in (HERE, HERE / "changed") if str(folder) not in sys.path]
-from changed_build import build, data_of, owners, runtime, scene_names  # noqa: E402
-from changed_trial import AFTER, BEFORE, Trial  # noqa: E402
+from changed_build import (  # noqa: E402, F401
+    build,
+    component_of,
+    data_of,
+    owners,
+    runtime,
+    scene_names,
+)
+from changed_trial import AFTER, BEFORE, Trial, same, seen  # noqa: E402, F401
 from changed_values import is_idle  # noqa: E402
 
 RECORD = HERE / "records" / "changed_data.json"

@@ -35,6 +35,8 @@ RECORD = HERE / "records" / "variants.json.gz"
 STEPS = 10
 SCENES = 2
 """In which a component is tried."""
+CANDIDATES = 8
+"""Scenes that are tried until so many run in SOFA."""
 SECONDS = 60
 """After which a variant counts as one that does not end."""
 DIRECTIONS = 3
@@ -264,10 +266,10 @@ def variants(described):
 def worker():
     """Answer jobs, a line of JSON each, until the input ends."""
     out = os.fdopen(os.dup(1), "w")
-    Sofa = start_sofa()
     capture = tempfile.TemporaryFile()  # noqa: SIM115, as long as the process
     os.dup2(capture.fileno(), 1)
     os.dup2(capture.fileno(), 2)
+    Sofa = start_sofa()
     for line in sys.stdin:
         job = json.loads(line)
         capture.seek(0)
@@ -333,12 +335,17 @@ def record_component(worker, kind, scenes):
     """SOFA's results of one component: for each scene the unchanged one, and what differs."""
     rows = {}
     for scene in scenes:
+        if sum("variants" in row for row in rows.values()) == SCENES:
+            break
         description = worker.ask(do="describe", kind=kind, scene=scene)["answer"]
         if "raised" in description:
             rows[scene] = {"raised": description["raised"]}
             continue
         choose(worker, kind, scene, description)
         plain = worker.ask(do="run", kind=kind, scene=scene, values={})
+        if "raised" in plain["answer"]:
+            rows[scene] = {"raised": plain["answer"]["raised"]}
+            continue
         tried = []
         for values in variants(description):
             reply = worker.ask(do="run", kind=kind, scene=scene, values=values)
@@ -387,8 +394,8 @@ def record(kinds):
     worker, known = Worker(), load()
     for kind in kinds or [cls.__name__ for cls in classes()]:
         scenes = scenes_with().get(kind, [])
-        places = sorted({0, len(scenes) // 2}) if scenes else []
-        known[kind] = record_component(worker, kind, [scenes[place] for place in places][:SCENES])
+        spread = [*scenes[:1], *scenes[len(scenes) // 2 :], *scenes[1:]][:CANDIDATES]
+        known[kind] = record_component(worker, kind, list(dict.fromkeys(spread)))
         counts = [len(row.get("variants", [])) for row in known[kind].values()]
         print(kind, counts, flush=True)
         save(known)
@@ -466,8 +473,7 @@ def compare(kinds):
         if kinds and kind not in kinds:
             continue
         for scene, row in rows.items():
-            if "plain" not in row or "raised" in row["plain"]["answer"]:
-                print(f"{kind} {scene}: {row.get('raised') or row['plain']['answer']['raised']}")
+            if "raised" in row:
                 continue
             base = row["plain"]["answer"]
             _, plainly_said = embedded(kind, scene, {})

@@ -265,7 +265,13 @@ class STLExporter(Exporter):
             quads = source._data["quads"].get()
         if not len(triangles) and len(quads):
             triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
-        content = formats.stl(points, triangles.reshape(-1, 3), binary=self.binaryformat.get())
+        corners = triangles.reshape(-1, 3)
+        if corners.size and not 0 <= corners.min() <= corners.max() < len(points):
+            wrong = corners.min() if corners.min() < 0 else corners.max()
+            raise self.fault(
+                f"has a triangle with node {wrong}, but there are {len(points)} points."
+            )
+        content = formats.stl(points, corners, binary=self.binaryformat.get())
         self.save(f"{self.numbered()}.stl", content)
 
 

@@ -260,11 +260,12 @@ class DiagonalMass(TopologicalMass, LumpedMass):
 
     def init(self) -> None:
         """Distribute the mass."""
+        count = self.state.count
         if given_by(self, *_GIVE) == "vertexMass" and self._fits(self.vertexMass.get()):
             self._take(self.vertexMass.get())
             return
         elements, masses, _ = self.elements()
-        self.masses = np.zeros((self.state.count, 1))
+        self.masses = np.zeros((count, 1))
         for i in range(elements.shape[1]):
             np.add.at(self.masses[:, 0], elements[:, i], masses / elements.shape[1])
         self.vertexMass.set(self.masses[:, 0].copy())

@@ -84,7 +84,7 @@ def test_j_follows_the_turning_body(body, root):
     ("given", "seen"), [({}, 1.0), ({"vertexMass": "3 1 [1 0 0,0 1 0,0 0 1]"}, 3.0)]
 )
 def test_a_mass_that_comes_after_the_correction_is_not_known_yet(
-    body, root, monkeypatch, given, seen
+    body, root, monkeypatch, tolerant, given, seen
 ):
     """As in SOFA, where totalMass counts from the init of the mass on; compared in SofaGym's
     CartPole, whose pole of 0.1 is moved by its constraints as one of mass 1."""
@@ -97,7 +97,7 @@ def test_a_mass_that_comes_after_the_correction_is_not_known_yet(
     simulation.init(root)
     simulation.animateNSteps(root, 1)
     assert root.solver.W() == pytest.approx(H / seen * np.eye(2), rel=1e-12)
-    assert f"moves the body as one of mass {seen:g}" in said[0]
+    assert any(f"moves the body as one of mass {seen:g}" in text for text in said)
 
 
 def test_without_a_mass_a_body_is_corrected_as_one_of_mass_1(body, root, tolerant, caplog):
