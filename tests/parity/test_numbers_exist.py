@@ -32,7 +32,7 @@ NAMES_NOTHING = {
 """Lists of whole numbers that are not of what exists."""
 SETS = {("MeshBoundaryROI", "triangles"), ("MeshBoundaryROI", "quads")}
 LEFT_OUT = {"ValuesFromIndices", "MergeSets"}
-"""The first goes on without what does not exist, as in SOFA, with a warning; sets of any numbers."""
+"""The first goes on without what does not exist, with a warning, as in SOFA; sets of any number."""
 GROWS = {"IndexValueMapper", "ROIValueMapper"}
 """Their lists grow to the largest number."""
 SINGLE = {"index", "sliding_point", "axis_1", "axis_2"}

@@ -11,6 +11,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.components.solver.conjugate_gradient import CGLinearSolver
 from sofa_softctl.runtime.core.data.types import Bool, Int
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class PCGLinearSolver(CGLinearSolver):
@@ -18,7 +19,8 @@ class PCGLinearSolver(CGLinearSolver):
 
     Starts from the last step's solution and stops after `iterations`, or when
     r^T P^-1 r <= tolerance |b|^2. P is another linear solver, `preconditioner`; it takes a new
-    matrix every `update_step` steps, or with build_precond=False the first step's only.
+    matrix every `update_step` steps, or with build_precond=False the first step's only. As in SOFA
+    one that is added after this solver is not used; a warning says so.
     """
 
     aliases = ("ShewchukPCGLinearSolver",)
@@ -28,6 +30,15 @@ class PCGLinearSolver(CGLinearSolver):
     use_precond = Bool(True, "Use the preconditioner.")
     update_step = Int(1, "Steps from one matrix of the preconditioner to the next.")
     build_precond = Bool(True, "Give the preconditioner new matrices, not only the first.")
+
+    def added(self) -> None:
+        """See Component; forget a preconditioner that is not there yet."""
+        super().added()
+        for link in (self._links["preconditioner"], self._links["preconditioners"]):
+            if link.path and link.target is None:
+                problem = self.fault(f"finds no '{link.path}' before it, its preconditioner.")
+                complain(self, problem, " It goes on without, as in SOFA: add that one first.")
+                link.path = ""
 
     def attach(self, system: MechanicalSystem) -> None:
         """See LinearSolver.

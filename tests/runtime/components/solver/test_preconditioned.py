@@ -78,7 +78,13 @@ def test_a_direct_solver_keeps_its_name_and_gives_its_matrix(kind):
 @pytest.mark.parametrize(
     ("solvers", "message"),
     [
-        ([("PCGLinearSolver", {"preconditioner": "@dofs"})], "takes another linear solver as"),
+        (
+            [
+                ("PCGLinearSolver", {"preconditioner": "@solver1"}),
+                ("BoxROI", {"box": [0, 0, 0, 1, 1, 1]}),
+            ],
+            "takes another linear solver as",
+        ),
         (
             [
                 ("PCGLinearSolver", {"preconditioner": "@solver1"}),
@@ -92,6 +98,16 @@ def test_a_direct_solver_keeps_its_name_and_gives_its_matrix(kind):
 def test_what_cannot_precondition_is_an_error(solvers, message):
     with pytest.raises(SceneError, match=message):
         tip(sprung(*solvers))
+
+
+def test_a_preconditioner_that_comes_later_is_not_used_as_in_sofa(tolerant, caplog):
+    """With few iterations the motion is that of a solver without one."""
+    late = sprung(("JacobiPreconditioner", {}), ("PCGLinearSolver", {"preconditioner": "@solver0"}))
+    assert "finds no '@solver0' before it" in caplog.text
+    late.body.EulerImplicitSolver.findLink("linearSolver").setLinkedBase(late.body.solver1)
+    alone = sprung(("PCGLinearSolver", {"iterations": 2}))
+    late.body.solver1.iterations.value = 2
+    assert tip(late) == pytest.approx(tip(alone), abs=1e-14)
 
 
 def test_a_preconditioner_alone_solves_no_constraints(root, beam):
