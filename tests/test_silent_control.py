@@ -8,6 +8,8 @@ import pytest
 from sofa_softctl import InverseController, Session, add_effector
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.run import run
+from sofa_softctl.scene.watch.drive_faults import unused_drives
+from sofa_softctl.scene.watch.drives import drives_of
 from tests.test_silent_faults import CABLE, Scene, added, changed, moved, option
 
 pytestmark = pytest.mark.usefixtures("tolerant")
@@ -57,6 +59,21 @@ def drive(values):
 
 def both(*changes):
     return lambda scene: [change(scene) for change in changes]
+
+
+def at_end(scene):
+    """A controller that lets go of the motor after each step, which another one pulls anew."""
+    import Sofa
+
+    class LetGo(Sofa.Core.Controller):
+        def __init__(self, *args, motor, **kwargs):
+            Sofa.Core.Controller.__init__(self, *args, **kwargs)
+            self.motor = motor
+
+        def onAnimateEndEvent(self, event):
+            self.motor.value.value = [0.0]
+
+    scene.controllers.append(lambda root: LetGo(name="let_go", motor=root.body.cable.motor))
 
 
 def never_added(scene):
@@ -306,6 +323,9 @@ def _all_said(scene, caplog, steps):
         ("chamber", changed(*PUMP, value=[-0.02], minPressure=-0.1), 30),  # suction is meant
         ("finger", keeping(lambda x: x.copy()), 4),
         ("finger", drive(lambda t: 100.0 * t * DT), 60),  # a ramp
+        ("finger", drive(lambda t: 80.0 * max(0.0, t - 0.52) * DT), 60),  # one that has just begun
+        ("finger", drive(lambda t: 50.0 * (t > 0.3) * np.sin(3.0 * (t - 0.3)) ** 2 * DT), 60),
+        ("finger", both(drive(lambda t: 50.0 * DT), at_end), 60),
         ("finger", drive(lambda t: 50.0 * (1.0 + np.sin(2.0 * np.pi * t / 0.3)) * DT), 70),
         ("finger", drive(lambda t: 50.0 * DT * (round(t / DT) % 6 < 3)), 70),  # a valve
     ],
@@ -314,6 +334,19 @@ def test_what_is_meant_is_left_alone(kind, change, steps, caplog):
     scene = Scene(kind)
     change(scene)
     assert _all_said(scene, caplog, steps) == ""
+
+
+@pytest.mark.parametrize(("duration", "expected"), [(0.0, True), (0.5, True), (1.0, False)])
+def test_a_run_that_ends_before_its_controller_begins_is_left_alone(duration, expected, beam):
+    def createScene(root):
+        beam(root, cables=1)
+
+    with Session(createScene, backend="embedded") as session:
+        (idle,) = drives_of(session.root, None)
+        for _ in range(50):
+            idle.component.value.value = [0.0]
+            idle.step()
+        assert bool(unused_drives([idle], duration)) == expected
 
 
 def test_one_that_reads_before_it_sets_may_follow_another(caplog):

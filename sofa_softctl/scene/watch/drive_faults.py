@@ -35,11 +35,20 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
     yield _loose_limit(drive)
 
 
-def unused_drives(drives: Sequence[Drive]) -> str:
-    """Return a sentence if all actuators of a scene get 0 in every step of a run, else ''."""
+def unused_drives(drives: Sequence[Drive], duration: float) -> str:
+    """Return a sentence if all actuators of a scene get 0 in every step of a run, else ''.
+
+    Args:
+        drives: All of them, after the run.
+        duration: The scene's DURATION [time]: one that is shorter may end before the controller
+            has begun.
+    """
     if any(drive.value_min or drive.value_max for drive in drives):
         return ""
     for drive in drives:
+        dt = float(drive.root.dt.value)
+        if drive.steps * dt < duration - 0.5 * dt:
+            continue
         if drive.set_steps == drive.steps >= drive.settings.steps_min:
             return (
                 f"No actuator got anything but 0: '{drive.component.getPathName()}' was set in "
@@ -134,10 +143,10 @@ def _swing(drive: Drive) -> str:
     if len(np.unique(np.round(x / top, 3))) < drive.settings.levels_min:
         return ""
     lags = range(1, drive.settings.period_max + 1)
-    correlations = np.array([np.corrcoef(x[:-lag], x[lag:])[0, 1] for lag in lags])
+    correlations = np.array([_correlation(x[:-lag], x[lag:]) for lag in lags])
     turned = int(np.argmax(correlations < 0.0))  # a quarter of a period
     period = turned + 1 + int(np.argmax(correlations[turned:]))
-    if correlations.min() > 0.0 or correlations[period - 1] < drive.settings.repetition_min:
+    if not correlations.min() < 0.0 or correlations[period - 1] < drive.settings.repetition_min:
         return ""
     factor = drive.factor() if drive.is_effort else 1.0
     times = (
@@ -151,6 +160,11 @@ def _swing(drive: Drive) -> str:
         f"steps at the end. A feedback that is too strong does so, or a motion that dt is too "
         f"large for.{times}"
     )
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the correlation of two series, 0 where one is constant."""
+    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(x) > 0.0 and np.ptp(y) > 0.0 else 0.0
 
 
 def _loose_limit(drive: Drive) -> str:

@@ -130,8 +130,10 @@ class Drive:
 
     @property
     def value(self) -> float:
-        """Present value; NaN if there is none."""
-        values = np.ravel(self._value.value)
+        """Value that the last step used, which a controller may have set since; NaN: none."""
+        changes = getattr(self.root, "late_changes", None)  # SOFA notes none
+        used = {} if changes is None else changes.used
+        values = np.ravel(used.get(self._value, self._value.value))
         index = 0 if self._index is None else int(self._index.value)
         return float(values[index]) if 0 <= index < len(values) else np.nan
 
