@@ -10,7 +10,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.run import run
 from sofa_softctl.scene.watch.drive_faults import unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
-from tests.test_silent_faults import CABLE, Scene, added, changed, moved, option
+from tests.test_silent_faults import CABLE, Scene, added, changed, gravity, moved, option
 
 pytestmark = pytest.mark.usefixtures("tolerant")
 MOTOR, PUMP = ("body/cable", "CableConstraint"), ("body/chamber", "SurfacePressureConstraint")
@@ -280,6 +280,21 @@ FAULTS = {
         option(goal=lambda t: [8.0, 10.0, 88.0] if t < 0.015 else [0.008, 0.01, 0.088]),
         "Times 1000 the goal is .* away: is it in other units;",
         3,
+    ),
+    "a goal that hardly moves": (
+        "finger",
+        both(gravity(0.0, 0.0, 0.0), option(goal=lambda t: [10.0 - 0.1 * t, 10.0, 90.0])),
+        "reached: .*; the goal never left the tolerance around where the effector started",
+        5,
+    ),
+    "a goal that moves along axes of weight 0": (
+        "finger",
+        both(
+            gravity(0.0, 0.0, 0.0),
+            option(goal=lambda t: [10.0 - 200.0 * t, 10.0, 90.0], weight=[[0.0, 1.0, 1.0]]),
+        ),
+        "but the goal moves, by 8 length, only along axes of weight 0",
+        5,
     ),
     "a clamp too large": (
         "finger",
