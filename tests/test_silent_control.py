@@ -192,6 +192,30 @@ FAULTS = {
         "SOFA's value is the pressure times 0.01 with this integrator and dt: was it mul",
         1,
     ),
+    "pressure without dt that blows the chamber up": (
+        "chamber",
+        changed(*PUMP, value=[0.6]),
+        "its pressure came to 60 pressure, where the modulus of the material is 100, and its vol",
+        30,
+    ),
+    "growth in another unit": (
+        "chamber",
+        changed(*PUMP, valueType="volumeGrowth", value=[1.0]),
+        "its volumeGrowth of up to 1 volume is 0.0003 of the volume at rest",
+        21,
+    ),
+    "force in N": (
+        "finger",
+        drive(lambda t: 1.0 * DT),
+        "its force of up to 1 force does nothing that one sees",
+        21,
+    ),
+    "force without dt that folds the body": (
+        "finger",
+        drive(lambda t: 2500.0 * min(t / 0.2, 1.0)),
+        "its force came to 2.5e.05 force, and the modulus of the material times its cross-section",
+        30,
+    ),
     "pressure where a growth is meant": (
         "chamber",
         changed(*PUMP, valueType="volumeGrowth", value=[0.02]),
