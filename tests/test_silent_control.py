@@ -8,7 +8,9 @@ import pytest
 from sofa_softctl import InverseController, Session, add_effector
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.run import run
-from tests.test_silent_faults import CABLE, Scene, added, changed, moved, option
+from sofa_softctl.scene.watch.drive_faults import unused_drives
+from sofa_softctl.scene.watch.drives import drives_of
+from tests.test_silent_faults import CABLE, Scene, added, changed, gravity, moved, option
 
 pytestmark = pytest.mark.usefixtures("tolerant")
 MOTOR, PUMP = ("body/cable", "CableConstraint"), ("body/chamber", "SurfacePressureConstraint")
@@ -57,6 +59,21 @@ def drive(values):
 
 def both(*changes):
     return lambda scene: [change(scene) for change in changes]
+
+
+def at_end(scene):
+    """A controller that lets go of the motor after each step, which another one pulls anew."""
+    import Sofa
+
+    class LetGo(Sofa.Core.Controller):
+        def __init__(self, *args, motor, **kwargs):
+            Sofa.Core.Controller.__init__(self, *args, **kwargs)
+            self.motor = motor
+
+        def onAnimateEndEvent(self, event):
+            self.motor.value.value = [0.0]
+
+    scene.controllers.append(lambda root: LetGo(name="let_go", motor=root.body.cable.motor))
 
 
 def never_added(scene):
@@ -175,6 +192,30 @@ FAULTS = {
         "SOFA's value is the pressure times 0.01 with this integrator and dt: was it mul",
         1,
     ),
+    "pressure without dt that blows the chamber up": (
+        "chamber",
+        changed(*PUMP, value=[0.6]),
+        "its pressure came to 60 pressure, where the modulus of the material is 100, and its vol",
+        30,
+    ),
+    "growth in another unit": (
+        "chamber",
+        changed(*PUMP, valueType="volumeGrowth", value=[1.0]),
+        "its volumeGrowth of up to 1 volume is 0.0003 of the volume at rest",
+        21,
+    ),
+    "force in N": (
+        "finger",
+        drive(lambda t: 1.0 * DT),
+        "its force of up to 1 force does nothing that one sees",
+        21,
+    ),
+    "force without dt that folds the body": (
+        "finger",
+        drive(lambda t: 2500.0 * min(t / 0.2, 1.0)),
+        "its force came to 2.5e.05 force, and the modulus of the material times its cross-section",
+        30,
+    ),
     "pressure where a growth is meant": (
         "chamber",
         changed(*PUMP, valueType="volumeGrowth", value=[0.02]),
@@ -264,6 +305,21 @@ FAULTS = {
         "Times 1000 the goal is .* away: is it in other units;",
         3,
     ),
+    "a goal that hardly moves": (
+        "finger",
+        both(gravity(0.0, 0.0, 0.0), option(goal=lambda t: [10.0 - 0.1 * t, 10.0, 90.0])),
+        "reached: .*; the goal never left the tolerance around where the effector started",
+        5,
+    ),
+    "a goal that moves along axes of weight 0": (
+        "finger",
+        both(
+            gravity(0.0, 0.0, 0.0),
+            option(goal=lambda t: [10.0 - 200.0 * t, 10.0, 90.0], weight=[[0.0, 1.0, 1.0]]),
+        ),
+        "but the goal moves, by 8 length, only along axes of weight 0",
+        5,
+    ),
     "a clamp too large": (
         "finger",
         both(changed("body", "BoxROI", box=[-1, -1, -1, 61, 31, 60]), option(goal=[0, 10, 88])),
@@ -306,6 +362,9 @@ def _all_said(scene, caplog, steps):
         ("chamber", changed(*PUMP, value=[-0.02], minPressure=-0.1), 30),  # suction is meant
         ("finger", keeping(lambda x: x.copy()), 4),
         ("finger", drive(lambda t: 100.0 * t * DT), 60),  # a ramp
+        ("finger", drive(lambda t: 80.0 * max(0.0, t - 0.52) * DT), 60),  # one that has just begun
+        ("finger", drive(lambda t: 50.0 * (t > 0.3) * np.sin(3.0 * (t - 0.3)) ** 2 * DT), 60),
+        ("finger", both(drive(lambda t: 50.0 * DT), at_end), 60),
         ("finger", drive(lambda t: 50.0 * (1.0 + np.sin(2.0 * np.pi * t / 0.3)) * DT), 70),
         ("finger", drive(lambda t: 50.0 * DT * (round(t / DT) % 6 < 3)), 70),  # a valve
     ],
@@ -314,6 +373,19 @@ def test_what_is_meant_is_left_alone(kind, change, steps, caplog):
     scene = Scene(kind)
     change(scene)
     assert _all_said(scene, caplog, steps) == ""
+
+
+@pytest.mark.parametrize(("duration", "expected"), [(0.0, True), (0.5, True), (1.0, False)])
+def test_a_run_that_ends_before_its_controller_begins_is_left_alone(duration, expected, beam):
+    def createScene(root):
+        beam(root, cables=1)
+
+    with Session(createScene, backend="embedded") as session:
+        (idle,) = drives_of(session.root, None)
+        for _ in range(50):
+            idle.component.value.value = [0.0]
+            idle.step()
+        assert bool(unused_drives([idle], duration)) == expected
 
 
 def test_one_that_reads_before_it_sets_may_follow_another(caplog):

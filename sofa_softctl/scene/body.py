@@ -86,7 +86,15 @@ def stiffness_of(component: Any) -> float:
 
 
 def section_of(component: Any) -> float:
-    """Return the mean cross-section of the body of a component [length^2], of its box at most."""
+    """Return the mean cross-section of the body of a component [length^2], of its box at most.
+
+    The box is that at rest, or, where the nodes are on a line, the present one with its skin.
+    """
     body = body_of(component.getContext())
-    sides = np.sort(np.ptp(box_of(body), axis=0)) if body is not None else np.zeros(3)
-    return float(sides[0]) * float(sides[1])  # infinite where a run diverged
+    if body is None:
+        return 0.0
+    rest = np.asarray(own_state(body).rest_position.value)
+    boxes = [np.ptp(rest[:, :3], axis=0)] if rest.ndim == 2 and len(rest) else []
+    sides = next(filter(np.all, boxes), np.ptp(box_of(body), axis=0))
+    lower, middle = np.sort(sides)[:2]
+    return float(lower) * float(middle)  # infinite where a run diverged

@@ -100,6 +100,7 @@ class Condition:
         time: Present time [time].
         units: Units that the scene declares.
         settings: Numbers.
+        duration: The scene's DURATION [time]; 0: it has none.
     """
 
     def __init__(
@@ -109,8 +110,9 @@ class Condition:
         *,
         units: Units | None = None,
         settings: ConditionSettings | None = None,
+        duration: float = 0.0,
     ) -> None:
-        self._root, self._units = root, units
+        self._root, self._units, self._duration = root, units, duration
         self._settings = settings or ConditionSettings()
         self._gravity = np.asarray(root.gravity.value, dtype=float)
         self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
@@ -121,7 +123,7 @@ class Condition:
         """Forget what was seen; sizes and places of the start stay those to compare with."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
         bodies = [watched.body for watched in self._start]
-        self.watched = Watched(self._root, self._units, self._settings, bodies)
+        self.watched = Watched(self._root, self._units, self._settings, bodies, self._duration)
         self._steps = 0
 
     def step(self, time: float) -> None:

@@ -95,7 +95,9 @@ class Session:
         animate = partial(self._simulation.animate, self.root)
         self._animate: Callable[[float], None] = self._sofa.animate if self._sofa else animate
         self.step_count = 0
-        self.condition = Condition(self.root, self.time, units=self.units)
+        self.condition = Condition(
+            self.root, self.time, units=self.units, duration=self.duration or 0.0
+        )
         self._writer: RecordWriter | None = None
         self._channels: list[DataChannel] = []
         self._streaming: list[Any] = []

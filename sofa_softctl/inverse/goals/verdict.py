@@ -107,7 +107,8 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
         text = f"not reached within the limits: {outcome}; {'; '.join(exceeded)}"
         return GoalSummary(end.tolerance, False, exceeded, text)
     if end.distance <= end.tolerance:
-        return GoalSummary(end.tolerance, True, [], f"reached: {outcome}")
+        idle = _idle(controller, history, judged, unit)
+        return GoalSummary(end.tolerance, True, [], f"reached: {outcome}{idle}")
     actual = controller.weight.reshape(-1, 3) * (tip[-1] - goal[-1])
     reasons, closest = _reasons(controller, end, float(np.linalg.norm(actual)), unit)
     began = float(np.linalg.norm(tip[0, worst] - goal[0, worst]))
@@ -116,6 +117,22 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
         reasons, closest = [*causes, *reasons], closest and not causes
     sentence = f"not reached: {outcome}; {'; '.join(reasons)}"
     return GoalSummary(end.tolerance, False, reasons, sentence, closest)
+
+
+def _idle(controller: Any, history: History, judged: np.ndarray, unit: str) -> str:
+    """Return what a verdict adds where neither goals nor effectors went anywhere that counts."""
+    counts, allowed = controller.counts[judged], controller.tolerance[judged]
+    tip, goal = history["tip"][:, judged], history["goal"][:, judged]
+    paths = np.stack([tip, goal]) - tip[0]
+    if (np.linalg.norm(paths * counts, axis=-1) > allowed).any():
+        return ""
+    travel = np.ptp(goal * ~counts.astype(bool), axis=0)
+    if (np.linalg.norm(travel, axis=-1) > allowed).any():
+        return (
+            f"; but the goal moves, by {travel.max():.3g} {unit}, only along axes of weight 0, "
+            "which do not count: check weight"
+        )
+    return "; the goal never left the tolerance around where the effector started"
 
 
 def _end_of(tip: np.ndarray, goal: np.ndarray, tolerance: float) -> _End:

@@ -34,6 +34,8 @@ class LateChanges:
         """Of which was warned."""
         self.setters: dict[Data, tuple[Any, str]] = {}
         """Controllers that set Data in the present step, each with its event."""
+        self.used: dict[Data, Any] = {}
+        """Values that the present step used, of Data that a controller sets when it ends."""
         self._conflicts: dict[Data, tuple[int, Any, Any]] = {}
         """Steps in which a second controller set a Data, with both."""
         self._dt = 0.0
@@ -56,6 +58,8 @@ class LateChanges:
         """
         if Handling.controller is None:
             return
+        if Handling.event == "onAnimateEndEvent" and data not in self.used:
+            self.used[data] = np.copy(data.get())
         last, event = self.setters.get(data, (None, ""))
         controller = Handling.controller
         if last is not None and last is not controller and event == Handling.event:

@@ -52,6 +52,7 @@ def animate(root: Node, dt: float = 0.0) -> None:
         raise SceneError(f"{describe(root._data['dt'].where)}: dt must be positive, got {h}.")
     loop, within = loop_of(root), Controller.stepping
     Controller.stepping = True
+    root.late_changes.used.clear()
     try:
         with one_blas_thread():
             loop.step(h)

@@ -30,16 +30,31 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
             f"{drive.name}: its value was cut at {limit}={value:.4g} in {steps} of "
             f"{drive.steps} steps."
         )
-    yield beyond_material(drive) or _faint(drive) or _runaway(drive) or _swing(drive)
+    yield (
+        beyond_material(drive)
+        or _swelling(drive)
+        or _faint(drive)
+        or _runaway(drive)
+        or _swing(drive)
+    )
     yield _suction(drive)
     yield _loose_limit(drive)
 
 
-def unused_drives(drives: Sequence[Drive]) -> str:
-    """Return a sentence if all actuators of a scene get 0 in every step of a run, else ''."""
+def unused_drives(drives: Sequence[Drive], duration: float) -> str:
+    """Return a sentence if all actuators of a scene get 0 in every step of a run, else ''.
+
+    Args:
+        drives: All of them, after the run.
+        duration: The scene's DURATION [time]: one that is shorter may end before the controller
+            has begun.
+    """
     if any(drive.value_min or drive.value_max for drive in drives):
         return ""
     for drive in drives:
+        dt = float(drive.root.dt.value)
+        if drive.steps * dt < duration - 0.5 * dt:
+            continue
         if drive.set_steps == drive.steps >= drive.settings.steps_min:
             return (
                 f"No actuator got anything but 0: '{drive.component.getPathName()}' was set in "
@@ -60,17 +75,37 @@ def beyond_material(drive: Drive, ratio: float = 1.0) -> str:
     factor, bearable = drive.factor(), _bearable(drive)
     if not drive.is_effort or not factor or not abs(value) / factor > ratio * bearable > 0.0:
         return ""
-    times = (
-        f"SOFA's value is the {drive.kind.quantity} times {factor:g} with this integrator and dt: "
-        "was it multiplied by it? "
-        if factor != 1.0
-        else ""
-    )
     of_area = " times its cross-section" if drive.kind.quantity == "force" else ""
     return (
         f"{drive.name}: its {drive.kind.quantity} came to {drive.effort_text(value)}, and the "
-        f"modulus of the material{of_area} is {bearable:.4g}: no body bears that. {times}Is "
-        "it in another unit?"
+        f"modulus of the material{of_area} is {bearable:.4g}: no body bears that. "
+        f"{_multiplied(drive)}Is it in another unit?"
+    )
+
+
+def _multiplied(drive: Drive) -> str:
+    """Return the question whether dt was forgotten, '' where efforts are taken as they are."""
+    factor = drive.factor()
+    if factor == 1.0:
+        return ""
+    return (
+        f"SOFA's value is the {drive.kind.quantity} times {factor:g} with this integrator and dt: "
+        "was it multiplied by it? "
+    )
+
+
+def _swelling(drive: Drive) -> str:
+    """Return a sentence if a pressure that the material hardly bears blows a chamber up."""
+    value, growth = drive.value_max, drive.measured / (drive.at_rest or np.inf)
+    bearable, factor = drive.settings.swelling_ratio * stiffness_of(drive.component), drive.factor()
+    if drive.kind.quantity != "pressure" or not drive.is_effort or not factor:
+        return ""
+    if not value / factor > bearable > 0.0 or growth < drive.settings.swelling_min:
+        return ""
+    return (
+        f"{drive.name}: its pressure came to {drive.effort_text(value)}, where the modulus of the "
+        f"material is {stiffness_of(drive.component):.4g}, and its volume grew by {growth:.0%}. "
+        f"{_multiplied(drive)}Is it in another unit?"
     )
 
 
@@ -82,7 +117,7 @@ def _faint(drive: Drive) -> str:
     if 2 * drive.settings.steps_at_end > drive.steps or not (value > 0.0 and is_steady):
         return ""
     if not drive.is_effort:
-        if value > drive.settings.faint_displacement_ratio * drive.at_rest:
+        if value > drive.kind.faint_growth * drive.at_rest:
             return ""
         return (
             f"{drive.name}: its {drive.kind.displacement} of up to {value:.3g} "
@@ -91,11 +126,13 @@ def _faint(drive: Drive) -> str:
             f"{drive.kind.quantity}, for which valueType is '{drive.kind.quantity}'?"
         )
     modulus, factor = stiffness_of(drive.component), drive.factor()
-    size = body_size(drive.component.getContext())
-    bearable = modulus * (size**2 if drive.kind.quantity == "force" else 1.0)
-    if not factor or not value / factor < drive.kind.faint_ratio * bearable:
-        return ""
-    if drive.kind.quantity == "pressure" and abs(drive.measured) > 0.01 * drive.at_rest:
+    if drive.kind.quantity == "force":
+        length = body_size(drive.component.getContext())
+        visible = modulus * section_of(drive.component) ** 1.5 / (3.0 * length)
+        is_moved = drive.measured > 1e-3 * drive.at_rest
+    else:
+        visible, is_moved = modulus, abs(drive.measured) > 0.01 * drive.at_rest
+    if not factor or is_moved or not value / factor < drive.kind.faint_ratio * visible:
         return ""
     return (
         f"{drive.name}: its {drive.kind.quantity} of up to {drive.effort_text(value)} does nothing "
@@ -134,10 +171,10 @@ def _swing(drive: Drive) -> str:
     if len(np.unique(np.round(x / top, 3))) < drive.settings.levels_min:
         return ""
     lags = range(1, drive.settings.period_max + 1)
-    correlations = np.array([np.corrcoef(x[:-lag], x[lag:])[0, 1] for lag in lags])
+    correlations = np.array([_correlation(x[:-lag], x[lag:]) for lag in lags])
     turned = int(np.argmax(correlations < 0.0))  # a quarter of a period
     period = turned + 1 + int(np.argmax(correlations[turned:]))
-    if correlations.min() > 0.0 or correlations[period - 1] < drive.settings.repetition_min:
+    if not correlations.min() < 0.0 or correlations[period - 1] < drive.settings.repetition_min:
         return ""
     factor = drive.factor() if drive.is_effort else 1.0
     times = (
@@ -151,6 +188,11 @@ def _swing(drive: Drive) -> str:
         f"steps at the end. A feedback that is too strong does so, or a motion that dt is too "
         f"large for.{times}"
     )
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the correlation of two series, 0 where one is constant."""
+    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(x) > 0.0 and np.ptp(y) > 0.0 else 0.0
 
 
 def _loose_limit(drive: Drive) -> str:

@@ -35,21 +35,24 @@ class DriveKind(NamedTuple):
     growth_max: float
     """Displacement by the length or volume at rest, above which one that rises on runs away [-]."""
     faint_ratio: float
-    """Effort by that of the material, below which nobody sees what it does [-]."""
+    """Effort by that of the material, below which nobody sees what it does [-]; of a force by
+    that which bends the body, as a beam, by its own length."""
+    faint_growth: float
+    """Imposed displacement by the length or volume at rest, that nobody sees [-]."""
 
 
 PRESSURE_FIELD = DriveKind(
-    "SurfacePressureForceField", "pressure", "", "", "", ("", "", "", ""), np.inf, 0.0
+    "SurfacePressureForceField", "pressure", "", "", "", ("", "", "", ""), np.inf, 0.0, 0.0
 )
 """Forces of a pressure, which they take as it is; they measure no growth and have no limits."""
 DRIVE_KINDS = (
     DriveKind(
         "Cable", "force", "displacement", "length", "cableInitialLength",
-        ("minForce", "maxForce", "maxPositiveDisp", ""), 0.3, 1e-7,
+        ("minForce", "maxForce", "maxPositiveDisp", ""), 0.3, 2.5e-4, 1e-4,
     ),
     DriveKind(
         "SurfacePressure", "pressure", "volumeGrowth", "volume", "initialCavityVolume",
-        ("minPressure", "maxPressure", "maxVolumeGrowth", "maxPressureVariation"), 1.0, 1e-3,
+        ("minPressure", "maxPressure", "maxVolumeGrowth", "maxPressureVariation"), 1.0, 1e-3, 1e-3,
     ),
 )  # fmt: skip
 
@@ -64,8 +67,6 @@ class DriveSettings:
     """Steps at the end that show whether it still changes [-]."""
     rising_fraction_min: float = 0.95
     """Fraction of steps in which a value that runs away rises [-]."""
-    faint_displacement_ratio: float = 1e-4
-    """Imposed displacement by the length or volume at rest, that nobody sees [-]."""
     period_max: int = 12
     """Steps of a period, up to which a swing is that of a feedback [-]."""
     swing_min: float = 0.3
@@ -74,6 +75,10 @@ class DriveSettings:
     """Correlation of a swing with itself a period later [-]."""
     unlimited_ratio: float = 100.0
     """Limit of an effort by what the material bears, from which on none is meant [-]."""
+    swelling_ratio: float = 0.25
+    """Pressure by the modulus, from which on it is named where the volume swells [-]."""
+    swelling_min: float = 0.75
+    """Growth by the volume at rest, from which on it swells [-]."""
     levels_min: int = 5
     """Values within a swing; a valve that opens and shuts has two [-]."""
 
@@ -130,8 +135,10 @@ class Drive:
 
     @property
     def value(self) -> float:
-        """Present value; NaN if there is none."""
-        values = np.ravel(self._value.value)
+        """Value that the last step used, which a controller may have set since; NaN: none."""
+        changes = getattr(self.root, "late_changes", None)  # SOFA notes none
+        used = {} if changes is None else changes.used
+        values = np.ravel(used.get(self._value, self._value.value))
         index = 0 if self._index is None else int(self._index.value)
         return float(values[index]) if 0 <= index < len(values) else np.nan
 

@@ -32,13 +32,20 @@ class Watched:
         units: Units that the scene declares.
         settings: `ConditionSettings`.
         bodies: Its moving bodies.
+        duration: Its DURATION [time]; 0: it has none.
     """
 
     def __init__(
-        self, root: Any, units: Units | None, settings: Any, bodies: Sequence[Body]
+        self,
+        root: Any,
+        units: Units | None,
+        settings: Any,
+        bodies: Sequence[Body],
+        duration: float = 0.0,
     ) -> None:
         size = min((body.size for body in bodies), default=0.0)
         self._root, self._units, self._settings = root, units, settings
+        self._duration = duration
         self._drives = drives_of(root, units)
         self._cables = [PushingCable(cable) for cable in undriven_cables(root)]
         self._views = KeptViews(root)
@@ -82,7 +89,7 @@ class Watched:
             *(text for drive in self._drives for text in drive_faults(drive, tolerance)),
             *(cable.text(self._root, self._units) for cable in self._cables),
             *(solver.text() for solver in self._solvers),
-            unused_drives(self._drives),
+            unused_drives(self._drives, self._duration),
             *self._views.texts,
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for watch in self._slow for text in watch.texts()),
