@@ -138,6 +138,55 @@ def joined_by(kind, **values):
     return change
 
 
+def sprung(length=90.0, to=0.0, **values):
+    """Two beams in a line; springs in place of a constraint join their ends at z = 0 and `to`."""
+
+    def change(scene):
+        scene.drop("", "BilateralLagrangianConstraint")
+        nodes = [np.flatnonzero(np.abs(BEAM[:, 2] - z) < 1.0) for z in (0.0, to)]
+        rows = [[i, j, 50.0, 0.1, length] for i, j in zip(*nodes, strict=True)]
+        links = {"object1": "@/body/dofs", "object2": "@/end/dofs"}
+        scene.add("", "SpringForceField", **links | {"spring": rows} | values)
+
+    return change
+
+
+def under_one_solver(scene):
+    joined_by("AttachProjectiveConstraint", twoWay=False)(scene)
+    scene.drop("end", "LinearSolverConstraintCorrection")
+    scene.drop("body", "LinearSolverConstraintCorrection")
+    for kind in ("EulerImplicitSolver", "SparseLDLSolver"):
+        scene.drop("end", kind)
+        line = scene.line("body", kind)
+        scene.lines.remove(line)
+        scene.lines.insert(2, ["", *line[1:]])
+
+
+def at_one_corner(scene):
+    """Points at the ends of both beams, of which one pair is joined."""
+    names = {"body": [0.0, 0.0, 90.0], "end": [0.0, 0.0, 90.0]}
+    corners = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [9.0, 9.0, 0.0], [0.0, 9.0, 0.0]])
+    for path, offset in names.items():
+        scene.add(f"{path}/face", "MechanicalObject", name="dofs", position=corners + offset)
+        scene.add(f"{path}/face", "BarycentricMapping")
+    links = {"object1": "@/body/face/dofs", "object2": "@/end/face/dofs"}
+    line = scene.line("", "BilateralLagrangianConstraint")
+    scene.lines.remove(line)
+    scene.lines.append([*line[:2], line[2] | links | {"first_point": [0], "second_point": [0]}])
+
+
+def with_turned_box(scene):
+    pose = [[0.0, 22.0, 0.0, 0.0, 0.7071, 0.0, 0.7071]]
+    scene.add("lid", "EulerImplicitSolver")
+    scene.add("lid", "SparseLDLSolver", template="CompressedRowSparseMatrixMat3x3d")
+    scene.add("lid", "MechanicalObject", name="dofs", template="Rigid3", position=pose)
+    scene.add("lid", "UniformMass", vertexMass=mass(INERTIA))
+    scene.add("lid", "LinearSolverConstraintCorrection")
+    links = {"object1": "@/body/dofs", "object2": "@/lid/dofs"}
+    nodes = {"first_point": [0], "second_point": [0]}
+    scene.add("", "BilateralLagrangianConstraint", template="Rigid3", **links, **nodes)
+
+
 def on_springs(stiffness):
     def change(scene):
         scene.drop("body", "FixedProjectiveConstraint")
@@ -348,6 +397,70 @@ FAULTS = {
         "Its stiffnesses are 0.9 in sum, and the body weighs 392",
         40,
     ),
+    "springs in metres": (
+        "joined",
+        sprung(length=0.09),
+        "start 90 long (median of 9), and their rest lengths are 0.09: .* in another unit",
+        0,
+    ),
+    "springs without lengths": (
+        "joined",
+        sprung(length=0.0),
+        "start 90 long (median of 9), and their rest lengths are 0: .* Without 'lengths'",
+        0,
+    ),
+    "springs between exchanged objects": (
+        "joined",
+        sprung(180.0, 90.0, object1="@/end/dofs", object2="@/body/dofs"),
+        "With object1 and object2 exchanged they would fit",
+        0,
+    ),
+    "springs of another mesh": (
+        "joined",
+        sprung(72.0, 90.0),
+        "start 180 long (median of 9), .* Are they nodes of another mesh",
+        0,
+    ),
+    "springs that let a body turn": (
+        "box",
+        lambda scene: scene.add("body", "RestShapeSpringsForceField", stiffness=1e7),
+        "turns with the default angularStiffness of 100 alone",
+        0,
+    ),
+    "springs in one direction": (
+        "joined",
+        lambda scene: (
+            scene.drop("", "BilateralLagrangianConstraint"),
+            scene.add(
+                "end",
+                "RestShapeSpringsForceField",
+                points=list(range(9)),
+                stiffness=100.0,
+                external_rest_shape="@/body/dofs",
+                external_points=list(range(45, 54)),
+            ),
+        ),
+        "is one-way: it pulls towards '/body/dofs', which moves and feels no force from it",
+        0,
+    ),
+    "attached in one direction": (
+        "joined",
+        under_one_solver,
+        "has twoWay=False: '/end' follows '/body', which carries nothing",
+        0,
+    ),
+    "joined at one point": (
+        "joined",
+        at_one_corner,
+        "joins 1 of 4 pairs of nodes that coincide: the bodies turn about it",
+        0,
+    ),
+    "joined bodies that start turned": (
+        "box",
+        with_turned_box,
+        "start turned by 94 degrees against each other",
+        0,
+    ),
     # Contacts, solvers, materials
     "a tolerance of half a body": (
         "block",
@@ -402,6 +515,12 @@ BEAM = box_of_tetrahedra(3, 3, 6)[0]
 @pytest.mark.parametrize("name", SCENES)
 def test_of_a_right_scene_nothing_is_said(name, caplog):
     assert Bodies(name).said(caplog, 30) == ""
+
+
+def test_springs_at_their_rest_lengths_are_no_fault(caplog):
+    scene = Bodies("joined")
+    sprung()(scene)
+    assert "rest lengths" not in scene.said(caplog, 0)
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -15,6 +15,7 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
+from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
 
@@ -264,10 +265,4 @@ def _watch(body: Body) -> _WatchedBody:
 
 def _is_moving(body: Body) -> bool:
     """Return True if a time integrator at or above its node moves a body in space."""
-    node = body.node if np.shape(body.state.position.value)[1] >= 3 else None
-    while node is not None:
-        if any("OdeSolver" in entry.getCategories() for entry in node.objects):
-            return True
-        parents = list(node.parents)
-        node = parents[0] if parents else None
-    return False
+    return np.shape(body.state.position.value)[1] >= 3 and solver_above(body.node) is not None

@@ -17,9 +17,9 @@ from sofa_softctl.scene.watch.actuators import (
 from sofa_softctl.scene.watch.contacts import watched_contacts
 from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
-from sofa_softctl.scene.watch.joints import WatchedJoint, watched_joints
+from sofa_softctl.scene.watch.joints import watched_joints
 from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
-from sofa_softctl.scene.watch.materials import WatchedTurn, watched_turns
+from sofa_softctl.scene.watch.materials import watched_turns
 from sofa_softctl.scene.watch.views import KeptViews
 from sofa_softctl.units import Units
 
@@ -57,10 +57,8 @@ class Watched:
             for entry in entries
             if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
         ]
-        self._slow: list[WatchedJoint | WatchedTurn] = [
-            *watched_joints(root),
-            *watched_turns(bodies),
-        ]
+        self._joints = watched_joints(root)
+        self._turns = watched_turns(bodies)
         self._contacts = watched_contacts(root, size)
         self._linear_solvers = watched_linear_solvers(root)
 
@@ -70,6 +68,8 @@ class Watched:
             drive.step()
         for cable in self._cables:
             cable.step(time, self._settings.pushing_ratio_min)
+        for joint in self._joints:
+            joint.check(time)
         self._views.step(steps)
         for contacts in self._contacts:
             contacts.step(time)
@@ -79,7 +79,7 @@ class Watched:
 
     def check(self, time: float) -> None:
         """Look at what changes slowly."""
-        for watch in self._slow:
+        for watch in self._turns:
             watch.check(time)
 
     def texts(self) -> list[str]:
@@ -92,7 +92,8 @@ class Watched:
             unused_drives(self._drives, self._duration),
             *self._views.texts,
             *(text for watch in self._linear_solvers for text in watch.texts()),
-            *(text for watch in self._slow for text in watch.texts()),
+            *(text for joint in self._joints for text in joint.texts()),
+            *(text for watch in self._turns for text in watch.texts()),
             *(text for watch in self._contacts for text in watch.texts()),
         ]
         return [text for text in texts if text]

@@ -12,6 +12,7 @@ from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.cables import cable_warnings
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, carrier_of
+from sofa_softctl.scene.plausibility.places.joints import joint_warnings
 from sofa_softctl.scene.plausibility.places.pairs import pair_warnings
 from sofa_softctl.scene.plausibility.places.surfaces import (
     off_boundary,
@@ -36,6 +37,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
     for node in nodes_of(root):
         for entry in node.objects:
             warnings += pair_warnings(entry, node, joined)
+            warnings += joint_warnings(entry, node)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
