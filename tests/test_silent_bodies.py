@@ -399,9 +399,39 @@ FAULTS = {
 BEAM = box_of_tetrahedra(3, 3, 6)[0]
 
 
+def region_first(scene):
+    line = scene.line("body", "BoxROI")
+    scene.lines.remove(line)
+    scene.lines.insert(next(k for k, entry in enumerate(scene.lines) if entry[0] == "body"), line)
+
+
+def stiffer_part(scene):
+    """Elements of a part, in a node whose mesh names all nodes of the body but the last ones."""
+    scene.add("body", "BoxROI", name="stiff", box=[-1.0, -1.0, -1.0, 41.0, 41.0, 40.0])
+    mesh = {"position": "@../mesh.position", "tetrahedra": "@../stiff.tetrahedraInROI"}
+    scene.add("body/part", "MeshTopology", **mesh)
+    scene.add("body/part", "MechanicalObject", name="dofs")
+    scene.add("body/part", "TetrahedronFEMForceField", youngModulus=900.0, poissonRatio=0.4)
+    scene.add("body/part", "IdentityMapping")
+
+
+RIGHT = {
+    "a region before its mesh": ("joined", region_first),
+    "a part of the body": ("joined", stiffer_part),
+}
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_of_a_right_scene_nothing_is_said(name, caplog):
     assert Bodies(name).said(caplog, 30) == ""
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_of_what_looks_like_a_fault_nothing_is_said(name, caplog):
+    kind, change = RIGHT[name]
+    scene = Bodies(kind)
+    change(scene)
+    assert scene.said(caplog, 10) == ""
 
 
 @pytest.mark.parametrize("name", FAULTS)
