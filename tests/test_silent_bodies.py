@@ -171,6 +171,7 @@ def without_middle(tetrahedra):
     return tetrahedra[(height < 30.0) | (height > 60.0)]
 
 
+KINDS = ("Triangle", "Line", "Point")
 FAULTS = {
     # Surfaces of bodies
     "skin less than an element beside": (
@@ -393,6 +394,45 @@ FAULTS = {
         conjugate_gradients(iterations=5, tolerance=1e-2, threshold=1e-2),
         "CGLinearSolver '/body/CGLinearSolver' leaves .* of the load unsolved",
         20,
+    ),
+    # Bodies that fall
+    "a floor that it passes by its group": (
+        "block",
+        lambda scene: (
+            scene.set("floor", "TriangleCollisionModel", group=3),
+            *(scene.set("body/skin", f"{kind}CollisionModel", group=3) for kind in KINDS),
+            scene.add("wall", "MeshTopology", position=FLOOR - 400.0, triangles=[[0, 1, 2]]),
+            scene.add("wall", "MechanicalObject", name="dofs"),
+            scene.add("wall", "TriangleCollisionModel", moving=False, simulated=False),
+            moved("floor", "MeshTopology", "position", lambda x: 0.05 * x)(scene),
+            moved("wall", "MeshTopology", "position", lambda x: 0.05 * x)(scene),
+        ),
+        "has left the scene.*has group=3, as the body's models do, so the two do not touch",
+        40,
+    ),
+    "a floor in metres": (
+        "block",
+        moved("floor", "MeshTopology", "position", lambda x: 0.0003 * x),
+        "is 0.36 long, and the smallest body that may touch it 20: is it in another unit?",
+        0,
+    ),
+    "a plane that faces away": (
+        "block",
+        lambda scene: scene.add("body", "PlaneForceField", normal=[0.0, -1.0, 0.0], d=0.0),
+        "has all 64 nodes behind it at the start, up to 22 deep",
+        0,
+    ),
+    "a falling body of first order": (
+        "block",
+        changed("body", "EulerImplicitSolver", firstOrder=True),
+        "so '/body' has no inertia",
+        0,
+    ),
+    "a clamp of mapped nodes": (
+        "block",
+        lambda scene: scene.add("body/skin", "FixedProjectiveConstraint", indices=[0]),
+        "holds nodes that a mapping moves, so it has no effect",
+        0,
     ),
     "linear and turned": ("joined", bent, "method='small', which is for small turns", 40),
 }
