@@ -220,6 +220,7 @@ def without_middle(tetrahedra):
     return tetrahedra[(height < 30.0) | (height > 60.0)]
 
 
+KINDS = ("Triangle", "Line", "Point")
 FAULTS = {
     # Surfaces of bodies
     "skin less than an element beside": (
@@ -507,9 +508,70 @@ FAULTS = {
         "CGLinearSolver '/body/CGLinearSolver' leaves .* of the load unsolved",
         20,
     ),
+    # Bodies that fall
+    "a floor that it passes by its group": (
+        "block",
+        lambda scene: (
+            scene.set("floor", "TriangleCollisionModel", group=3),
+            *(scene.set("body/skin", f"{kind}CollisionModel", group=3) for kind in KINDS),
+            scene.add("wall", "MeshTopology", position=FLOOR - 400.0, triangles=[[0, 1, 2]]),
+            scene.add("wall", "MechanicalObject", name="dofs"),
+            scene.add("wall", "TriangleCollisionModel", moving=False, simulated=False),
+            moved("floor", "MeshTopology", "position", lambda x: 0.05 * x)(scene),
+            moved("wall", "MeshTopology", "position", lambda x: 0.05 * x)(scene),
+        ),
+        "has left the scene.*has group=3, as the body's models do, so the two do not touch",
+        40,
+    ),
+    "a floor in metres": (
+        "block",
+        moved("floor", "MeshTopology", "position", lambda x: 0.0003 * x),
+        "is 0.36 long, and the smallest body that may touch it 20: is it in another unit?",
+        0,
+    ),
+    "a plane that faces away": (
+        "block",
+        lambda scene: scene.add("body", "PlaneForceField", normal=[0.0, -1.0, 0.0], d=0.0),
+        "has all 64 nodes behind it at the start, up to 22 deep",
+        0,
+    ),
+    "a falling body of first order": (
+        "block",
+        changed("body", "EulerImplicitSolver", firstOrder=True),
+        "so '/body' has no inertia",
+        0,
+    ),
+    "a clamp of mapped nodes": (
+        "block",
+        lambda scene: scene.add("body/skin", "FixedProjectiveConstraint", indices=[0]),
+        "holds nodes that a mapping moves, so it has no effect",
+        0,
+    ),
     "linear and turned": ("joined", bent, "method='small', which is for small turns", 40),
 }
 BEAM = box_of_tetrahedra(3, 3, 6)[0]
+
+
+def region_first(scene):
+    line = scene.line("body", "BoxROI")
+    scene.lines.remove(line)
+    scene.lines.insert(next(k for k, entry in enumerate(scene.lines) if entry[0] == "body"), line)
+
+
+def stiffer_part(scene):
+    """Elements of a part, in a node whose mesh names all nodes of the body but the last ones."""
+    scene.add("body", "BoxROI", name="stiff", box=[-1.0, -1.0, -1.0, 41.0, 41.0, 40.0])
+    mesh = {"position": "@../mesh.position", "tetrahedra": "@../stiff.tetrahedraInROI"}
+    scene.add("body/part", "MeshTopology", **mesh)
+    scene.add("body/part", "MechanicalObject", name="dofs")
+    scene.add("body/part", "TetrahedronFEMForceField", youngModulus=900.0, poissonRatio=0.4)
+    scene.add("body/part", "IdentityMapping")
+
+
+RIGHT = {
+    "a region before its mesh": ("joined", region_first),
+    "a part of the body": ("joined", stiffer_part),
+}
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -521,6 +583,14 @@ def test_springs_at_their_rest_lengths_are_no_fault(caplog):
     scene = Bodies("joined")
     sprung()(scene)
     assert "rest lengths" not in scene.said(caplog, 0)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_of_what_looks_like_a_fault_nothing_is_said(name, caplog):
+    kind, change = RIGHT[name]
+    scene = Bodies(kind)
+    change(scene)
+    assert scene.said(caplog, 10) == ""
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -15,6 +15,7 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
+from sofa_softctl.scene.plausibility.leaving import leaving_causes
 from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
@@ -117,6 +118,7 @@ class Condition:
         self._settings = settings or ConditionSettings()
         self._gravity = np.asarray(root.gravity.value, dtype=float)
         self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
+        self._causes = {w.name: leaving_causes(root, w.body) for w in self._start}
         self._box = box_of(root)
         self.restart(time)
 
@@ -213,20 +215,26 @@ class Condition:
                 text += "do not trust the motion meanwhile. "
             yield Finding(f"{text}Try a smaller dt, smaller forces, or a finer mesh.", bool(still))
         if watched.outside_since is not None and self._has_left(watched):
-            travel = watched.speed_max * float(self._root.dt.value)
-            fast = (
-                f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what "
-                "it passes within a step is not seen. Try a smaller dt."
-                if travel > self._settings.travel_max * watched.size > 0.0
-                else ""
-            )
             centre = ", ".join(f"{value:.4g}" for value in watched.positions.mean(axis=0))
             yield Finding(
                 f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
-                f"outside all that was there at the start, and at the end at [{centre}]. Is there "
-                f"something that should have held it, and does contact detection see it?{fast}",
+                f"outside all that was there at the start, and at the end at [{centre}]. "
+                f"{self._cause(watched)}",
                 False,
             )
+
+    def _cause(self, watched: _WatchedBody) -> str:
+        """Return why a body left the scene, as far as it can be said."""
+        if causes := self._causes[watched.name]:
+            return " ".join(causes)
+        text = "Is there something that should have held it, and does contact detection see it?"
+        travel = watched.speed_max * float(self._root.dt.value)
+        if travel > self._settings.travel_max * watched.size > 0.0:
+            text += (
+                f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what "
+                "it passes within a step is not seen. Try a smaller dt."
+            )
+        return text
 
     def _has_left(self, watched: _WatchedBody) -> bool:
         """Return True if a body outside the scene falls freely, or is far away."""

@@ -8,6 +8,7 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, bodies_of
 from sofa_softctl.scene.plausibility.contacts import contact_warnings
 from sofa_softctl.scene.plausibility.gravity import gravity_warnings, response_warnings
 from sofa_softctl.scene.plausibility.holding import holding_warnings
+from sofa_softctl.scene.plausibility.leaving import leaving_warnings
 from sofa_softctl.scene.plausibility.materials import material_warnings, mesh_warnings
 from sofa_softctl.scene.plausibility.names import name_warnings
 from sofa_softctl.scene.plausibility.places.placement import placement_warnings
@@ -32,6 +33,7 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
         *gravity_warnings(root, bodies, units),
         *material_warnings(bodies, units),
         *(held := holding_warnings(root, bodies)),
+        *leaving_warnings(root, bodies),
         *mesh_warnings(bodies),
         *placement_warnings(bodies),
         *point_warnings(root),

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.body import box_size, elements_of
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
+from sofa_softctl.scene.plausibility.leaving import collision_models
 from sofa_softctl.scene.watch.actuators import attributes_of
 
 ALARM_RATIO_MAX = 2.0
@@ -24,13 +25,7 @@ ALARM_RATIO_MIN = 5e-4
 
 def contact_warnings(root: Any) -> list[StartWarning]:
     """Warnings of collision models; none if a scene has no two nodes with such models."""
-    nodes = nodes_of(root)
-    models = [
-        entry
-        for node in nodes
-        for entry in node.objects
-        if entry.getClassName().endswith("CollisionModel") and entry.findData("group") is not None
-    ]
+    models = collision_models(root)
     if len({model.getContext().getPathName() for model in models}) < 2:
         return []
     parts = {name: entry for entry in root.objects if (name := entry.getClassName())}

@@ -119,7 +119,7 @@ def _may_join(entry: Any) -> bool:
 
 def _nowhere(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:
     falls = body.elastic and bool(body.masses)  # a rigid one may be meant to
-    free = falls and all(_leaves_free(entry, body, driven) for entry in body.entries)
+    free = falls and all(leaves_free(entry, body, driven) for entry in body.entries)
     if not free or _is_linked(root, body):
         return []
     return [
@@ -132,7 +132,8 @@ def _nowhere(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:
     ]
 
 
-def _leaves_free(entry: Any, body: Body, driven: set[str]) -> bool:
+def leaves_free(entry: Any, body: Body, driven: set[str]) -> bool:
+    """Return True if a component leaves a body free to fall; those driven hold it."""
     kind = entry.getClassName()
     if kind == "CableConstraint":
         return _pulls_within(entry, body)

@@ -124,16 +124,19 @@ class IdentityMapping(CopyMapping):
 
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Give the follower the driver's size; warn if it had another one."""
-        own = self.child._data["position"]
-        if 1 < len(own.get()) != self.parent.count:
+        own, copied = self.child._data["position"].get(), self.parent._data["position"].get()
+        # The mesh of a part of the body lacks the last points that its elements do not use.
+        first = copied[: len(own), : own.shape[1]]
+        is_part = first.shape == own.shape and np.allclose(first, own)
+        if 1 < len(own) != self.parent.count and not is_part:
             message.warning(
                 self,
-                f"{describe(self._where)}: {self.describe()} replaces the {len(own.get())} "
+                f"{describe(self._where)}: {self.describe()} replaces the {len(own)} "
                 f"positions of {self.child.describe()} by the {self.parent.count} of "
                 f"{self.parent.describe()}, as in SOFA: elements and indices there mean other "
                 "nodes now. Use a BarycentricMapping or SubsetMapping for points of their own.",
             )
-        self.child.resize(self.parent._data["position"].get())
+        self.child.resize(copied)
         numbers = np.arange(self.parent.count)
         return [(numbers, numbers)]
 

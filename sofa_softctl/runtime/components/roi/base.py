@@ -100,6 +100,9 @@ class RegionOfInterest(Engine):
                 self._data[kind].setParent(topology._data[kind])
         super().init()
         self.update_outputs()
+
+    def bwdInit(self) -> None:
+        """Warn of an empty region, now that states that come later have their nodes, too."""
         if not len(self._data["indices"].get()):
             message.warning(
                 self,

@@ -1,0 +1,125 @@
+"""Simple causes for which a body falls through what should hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.body import box_size
+from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
+from sofa_softctl.scene.plausibility.holding import leaves_free
+
+TINY_RATIO = 1.0 / 30.0
+"""Size of the largest surface that stays, by that of the smallest body which moves, below which it
+is no floor [-]."""
+BEHIND_MIN = 0.2
+"""Depth behind a plane by the size of the body, from which on the body does not rest there [-]."""
+
+
+def leaving_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
+    """Warn of floors of no size, planes that face away, bodies without inertia, fixed copies."""
+    return [
+        *_tiny_floor(root),
+        *(warning for body in bodies for warning in _of_body(root, body)),
+    ]
+
+
+def leaving_causes(root: Any, body: Body) -> list[str]:
+    """Return sentences on why a body that has left the scene was not held."""
+    certain = [*_tiny_floor(root), *_of_body(root, body)]
+    return [warning.text for warning in certain] or [*_common_groups(root, body)]
+
+
+def collision_models(root: Any) -> list[Any]:
+    """Return the collision models of a node and those below."""
+    entries = (entry for node in nodes_of(root) for entry in node.objects)
+    return [
+        entry
+        for entry in entries
+        if entry.getClassName().endswith("CollisionModel") and entry.findData("group") is not None
+    ]
+
+
+def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
+    path = body.node.getPathName()
+    gravity = gravity_of(root)
+    for entry in body.entries:
+        kind, node = entry.getClassName(), entry.getContext()
+        first_order = entry.findData("firstOrder")
+        if kind == "PlaneForceField" and not entry.bilateral.value:
+            yield from _behind_plane(entry, body.size)
+        elif _fixes(kind) and node.getMechanicalMapping() is not None:
+            yield StartWarning(
+                entry,
+                f"{at(entry)} holds nodes that a mapping moves, so it has no effect: put it, and "
+                f"its region, into the node of the body, '{path}'.",
+            )
+        elif first_order is not None and first_order.value and gravity and _is_free(body):
+            yield StartWarning(
+                entry,
+                f"{at(entry)} has firstOrder=True, so '{path}' has no inertia, and what nothing "
+                f"holds moves at a speed of {gravity:g}, the number of gravity, from the start: "
+                "leave firstOrder out.",
+            )
+
+
+def _fixes(kind: str) -> bool:
+    return kind.endswith(("FixedProjectiveConstraint", "FixedConstraint"))
+
+
+def _is_free(body: Body) -> bool:
+    """Return True if at most contacts keep a body from falling."""
+    contacts = [entry for entry in body.entries if "CollisionModel" in entry.getClassName()]
+    others = [entry for entry in body.entries if entry not in contacts]
+    return bool(body.masses) and all(leaves_free(entry, body, set()) for entry in others)
+
+
+def _behind_plane(plane: Any, size: float) -> Iterator[StartWarning]:
+    """A plane that begins with all nodes on its wrong side, and throws them out."""
+    state = own_state(plane.getContext())
+    if state is None or np.shape(state.position.value)[1] < 3 or not len(state.position.value):
+        return
+    x = np.asarray(state.position.value, dtype=float)[:, :3]
+    heights = x @ np.asarray(plane.normal.value, dtype=float) - float(plane.d.value)
+    if heights.max() < 0.0 and -heights.min() > BEHIND_MIN * size:
+        yield StartWarning(
+            plane,
+            f"{at(plane)} has all {len(x)} nodes behind it at the start, up to "
+            f"{-heights.min():.3g} deep, and pushes them along its normal: should 'normal' be the "
+            "opposite one, or 'd' another number?",
+        )
+
+
+def _tiny_floor(root: Any) -> Iterator[StartWarning]:
+    models = collision_models(root)
+    sizes: dict[bool, list[tuple[float, Any]]] = {True: [], False: []}
+    for model in models:
+        if model.getClassName() == "TriangleCollisionModel" and model.active.value:
+            size = box_size(model.getContext())
+            sizes[bool(model.simulated.value)].append((size, model))
+    moving = min((size for size, _ in sizes[True]), default=0.0)
+    largest = max(sizes[False], key=lambda entry: entry[0], default=None)
+    if largest is not None and 0.0 < largest[0] < TINY_RATIO * moving:
+        yield StartWarning(
+            largest[1],
+            f"{at(largest[1])} is {largest[0]:.3g} long, and the smallest body that may touch it "
+            f"{moving:.3g}: is it in another unit?",
+        )
+
+
+def _common_groups(root: Any, body: Body) -> Iterator[str]:
+    """Surfaces that a body does not touch, as a group of theirs says."""
+    own = collision_models(body.node)
+    paths = {model.getPathName() for model in own}
+    groups = {group for model in own for group in model.group.value}
+    for model in collision_models(root):
+        common = groups & set(model.group.value)
+        if common and model.getPathName() not in paths:
+            yield (
+                f"{at(model)} has group={min(common)}, as the body's models do, so the two do not "
+                "touch: give each another 'group', or none."
+            )
+            return
