@@ -495,6 +495,32 @@ FAULTS = {
         "the second number looks like Poisson's ratio .* would be 214.286 857.143",
         0,
     ),
+    # Files
+    "a monitor of nothing": (
+        "joined",
+        lambda scene: scene.add("body", "Monitor", indices=[3], fileName="never"),
+        "'/body/Monitor' writes nothing: give ExportPositions=True",
+        0,
+    ),
+    "an exporter of no step": (
+        "joined",
+        lambda scene: scene.add("body", "VTKExporter", filename="never", tetras=True),
+        "'/body/VTKExporter' writes no file: give exportEveryNumberOfSteps",
+        0,
+    ),
+    "an exporter of the mesh at rest": (
+        "joined",
+        lambda scene: scene.add(
+            "body",
+            "VTKExporter",
+            filename="never",
+            tetras=True,
+            position="@mesh.position",
+            exportEveryNumberOfSteps=500,
+        ),
+        "writes the points of '/body/mesh', which do not move",
+        0,
+    ),
     "linear and turned": ("joined", bent, "method='small', which is for small turns", 40),
 }
 BEAM = box_of_tetrahedra(3, 3, 6)[0]

@@ -12,6 +12,7 @@ from sofa_softctl.scene.plausibility.leaving import leaving_warnings
 from sofa_softctl.scene.plausibility.materials import material_warnings, mesh_warnings
 from sofa_softctl.scene.plausibility.misread import misread_warnings
 from sofa_softctl.scene.plausibility.names import name_warnings
+from sofa_softctl.scene.plausibility.outputs import output_warnings
 from sofa_softctl.scene.plausibility.places.placement import placement_warnings
 from sofa_softctl.scene.plausibility.places.points import point_warnings
 from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
@@ -42,6 +43,7 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
         *contact_warnings(root),
         *solver_warnings(root, bodies, units),
         *misread_warnings(root, units),
+        *output_warnings(root),
         *name_warnings(root),
         *([] if held else response_warnings(root, bodies)),
     ]
