@@ -495,6 +495,15 @@ FAULTS = {
         "the second number looks like Poisson's ratio .* would be 214.286 857.143",
         0,
     ),
+    "a force on points without a mapping": (
+        "joined",
+        lambda scene: (
+            scene.add("body/plate", "MechanicalObject", name="dofs", position=[[9.0, 9.0, 90.0]]),
+            scene.add("body/plate", "ConstantForceField", totalForce=[0.0, 0.0, 1.0]),
+        ),
+        "has neither mass nor stiffness, and a force acts on it: map it to the body of '/body'",
+        0,
+    ),
     # Files
     "a monitor of nothing": (
         "joined",
