@@ -7,6 +7,7 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.scene.plausibility.bodies import bodies_of
+from sofa_softctl.scene.plausibility.misread import misread_warnings
 from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
 from sofa_softctl.units import Units
 from tests.conftest import box_of_tetrahedra
@@ -547,6 +548,101 @@ FAULTS = {
         "holds nodes that a mapping moves, so it has no effect",
         0,
     ),
+    # Numbers that are read in another way
+    "friction of a penalty": (
+        "block",
+        lambda scene: (
+            scene.set("", "CollisionResponse", responseParams="mu=0.7"),
+            by_penalty(scene),
+        ),
+        "has responseParams='mu=0.7', and contacts by penalty have no friction",
+        0,
+    ),
+    "a sphere without radius": (
+        "block",
+        lambda scene: (
+            scene.add("body/ball", "MechanicalObject", name="dofs", position=[[10.0, 12.0, 10.0]]),
+            scene.add("body/ball", "SphereCollisionModel"),
+            scene.add("body/ball", "BarycentricMapping"),
+            scene.set("body", "MechanicalObject", scale=2.0),
+        ),
+        "takes the default, 1, and the body is .* long: give its radius",
+        0,
+    ),
+    "turned by radians": (
+        "joined",
+        changed("end", "MechanicalObject", rotation=[0.0, 0.0, 0.5236]),
+        "has rotation=0 0 0.5236, .* and degrees are expected: give 0 0 30",
+        0,
+    ),
+    "moved by degrees": (
+        "box",
+        lambda scene: scene.add(
+            "body",
+            "LinearMovementProjectiveConstraint",
+            template="Rigid3",
+            indices=[0],
+            keyTimes=[0.0, 1.0],
+            movements=[[0.0] * 6, [0.0] * 5 + [45.0]],
+        ),
+        "turns by 45 in 'movements', and radians are expected, 7.16 turns",
+        0,
+    ),
+    "nearly incompressible": (
+        "joined",
+        changed("body", "TetrahedronFEMForceField", poissonRatio=0.4995),
+        "has poissonRatio=0.4995, at which linear tetrahedra lock",
+        0,
+    ),
+    "Poisson's ratio as a modulus": (
+        "joined",
+        lambda scene: (
+            scene.drop("body", "TetrahedronFEMForceField"),
+            scene.add(
+                "body",
+                "TetrahedronHyperelasticityFEMForceField",
+                materialName="NeoHookean",
+                ParameterSet=[600.0, 0.4],
+            ),
+        ),
+        "the second number looks like Poisson's ratio .* would be 214.286 857.143",
+        0,
+    ),
+    "a force on points without a mapping": (
+        "joined",
+        lambda scene: (
+            scene.add("body/plate", "MechanicalObject", name="dofs", position=[[9.0, 9.0, 90.0]]),
+            scene.add("body/plate", "ConstantForceField", totalForce=[0.0, 0.0, 1.0]),
+        ),
+        "has neither mass nor stiffness, and a force acts on it: map it to the body of '/body'",
+        0,
+    ),
+    # Files
+    "a monitor of nothing": (
+        "joined",
+        lambda scene: scene.add("body", "Monitor", indices=[3], fileName="never"),
+        "'/body/Monitor' writes nothing: give ExportPositions=True",
+        0,
+    ),
+    "an exporter of no step": (
+        "joined",
+        lambda scene: scene.add("body", "VTKExporter", filename="never", tetras=True),
+        "'/body/VTKExporter' writes no file: give exportEveryNumberOfSteps",
+        0,
+    ),
+    "an exporter of the mesh at rest": (
+        "joined",
+        lambda scene: scene.add(
+            "body",
+            "VTKExporter",
+            filename="never",
+            tetras=True,
+            position="@mesh.position",
+            exportEveryNumberOfSteps=500,
+        ),
+        "writes the points of '/body/mesh', which do not move",
+        0,
+    ),
     "linear and turned": ("joined", bent, "method='small', which is for small turns", 40),
 }
 BEAM = box_of_tetrahedra(3, 3, 6)[0]
@@ -610,6 +706,28 @@ def test_solvers_without_a_body_are_no_fault():
 
     with Session(create_scene, backend="embedded") as session:
         session.step()
+
+
+def test_a_default_modulus_is_named_where_units_are_declared():
+    scene = Bodies("joined")
+    del scene.line("body", "TetrahedronFEMForceField")[2]["youngModulus"]
+    create_scene = create("joined", scene.lines, [], scene.gravity, {})
+    with Session(create_scene, backend="embedded") as session:
+        assert not misread_warnings(session.root, None)
+        texts = misread_warnings(session.root, Units.parse("mm, kg, s"))
+    assert ["has no youngModulus and takes the default, 5000" in text for _, text in texts] == [
+        True
+    ]
+
+
+def test_the_gravity_of_a_node_below_the_root_is_named(tmp_path, caplog):
+    file = tmp_path / "hanging.scn"
+    nodes = "<Node name='still' gravity='0 0 0'/><Node name='same' gravity='0 -9 0'/>"
+    file.write_text(f"<Node name='root' gravity='0 -9 0'><DefaultAnimationLoop/>{nodes}</Node>")
+    with Session(file, backend="embedded"):
+        pass
+    (record,) = caplog.records
+    assert "node '/still' has gravity='0 0 0', and" in record.getMessage()
 
 
 def test_a_mass_of_no_material_in_the_volume_of_a_rigid_body_is_named(caplog):

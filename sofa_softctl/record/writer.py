@@ -141,7 +141,8 @@ class RecordWriter:
         if name in self._channels or name in self._streams or name in RESERVED or not name:
             raise RecordError(
                 f"{self.path}: '{name}' cannot be a channel: expected a name that is not empty, "
-                f"not {' or '.join(RESERVED)}, and not used yet."
+                f"not {' or '.join(RESERVED)}, and not used yet; do two "
+                "nodes or components have one name?"
             )
         if kind not in self._schemas:
             schema = self._writer.register_schema(kind, "protobuf", encoding.schema())

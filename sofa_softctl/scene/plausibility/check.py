@@ -10,7 +10,9 @@ from sofa_softctl.scene.plausibility.gravity import gravity_warnings, response_w
 from sofa_softctl.scene.plausibility.holding import holding_warnings
 from sofa_softctl.scene.plausibility.leaving import leaving_warnings
 from sofa_softctl.scene.plausibility.materials import material_warnings, mesh_warnings
+from sofa_softctl.scene.plausibility.misread import misread_warnings
 from sofa_softctl.scene.plausibility.names import name_warnings
+from sofa_softctl.scene.plausibility.outputs import output_warnings
 from sofa_softctl.scene.plausibility.places.placement import placement_warnings
 from sofa_softctl.scene.plausibility.places.points import point_warnings
 from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
@@ -40,6 +42,8 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
         *rigid_body_warnings(bodies, units),
         *contact_warnings(root),
         *solver_warnings(root, bodies, units),
+        *misread_warnings(root, units),
+        *output_warnings(root),
         *name_warnings(root),
         *([] if held else response_warnings(root, bodies)),
     ]

@@ -1,4 +1,4 @@
-"""Simple causes for which a body falls through what should hold it."""
+"""Simple causes for which a body leaves the scene, or a run diverges."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def collision_models(root: Any) -> list[Any]:
 def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
     path = body.node.getPathName()
     gravity = gravity_of(root)
+    yield from _pushed_without_mass(body)
     for entry in body.entries:
         kind, node = entry.getClassName(), entry.getContext()
         first_order = entry.findData("firstOrder")
@@ -63,6 +64,21 @@ def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
                 f"{at(entry)} has firstOrder=True, so '{path}' has no inertia, and what nothing "
                 f"holds moves at a speed of {gravity:g}, the number of gravity, from the start: "
                 "leave firstOrder out.",
+            )
+
+
+def _pushed_without_mass(body: Body) -> Iterator[StartWarning]:
+    """A state that a force acts on, and that no mapping joins to the body above it."""
+    kinds = [entry.getClassName() for entry in body.node.objects]
+    parents = list(body.node.parents)
+    is_part = bool(parents) and own_state(parents[0]) is not None
+    if is_part and len(kinds) == 2 and {*kinds} == {"MechanicalObject", "ConstantForceField"}:
+        if not list(body.node.children):
+            yield StartWarning(
+                body.state,
+                f"{at(body.state)} has neither mass nor stiffness, and a force acts on it: map it "
+                f"to the body of '{parents[0].getPathName()}', with a BarycentricMapping or "
+                "RigidMapping in its node.",
             )
 
 

@@ -1,0 +1,149 @@
+"""Numbers that SOFA reads in another way than they seem to be meant, or takes by default."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.body import body_of, box_size
+from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at
+from sofa_softctl.units import Units
+
+RADIANS_TOLERANCE = 1e-3
+"""Relative difference from a part of a turn in radians that rounding explains, as of 1.57 [-]."""
+LOCKING = 0.49
+"""Poisson's ratio above which linear tetrahedra lock [-]."""
+BULK_RATIO_MIN = 0.01
+"""Second modulus of a hyperelastic material by the first, below which it is Poisson's ratio [-]."""
+SPHERE_RATIO_MAX = 10.0
+"""Half size of a body by the radius of its one sphere, from which on the radius is no body's."""
+
+
+def misread_warnings(root: Any, units: Units | None) -> list[StartWarning]:
+    """Warn of angles in another unit, default moduli and radii, Poisson's ratios, friction."""
+    checks = (_angles, _turns, _poisson, _hyperelastic, _sphere, _friction)
+    entries = [entry for node in nodes_of(root) for entry in node.objects]
+    warnings = [
+        StartWarning(entry, f"{at(entry)} {text}")
+        for entry in entries
+        for check in checks
+        for text in check(entry)
+    ]
+    if units is not None:
+        warnings += [
+            StartWarning(entry, f"{at(entry)} {text}")
+            for entry in entries
+            for text in _default_modulus(entry)
+        ]
+    return warnings
+
+
+def _angles(entry: Any) -> Iterator[str]:
+    """Angles of a mesh in radians."""
+    if not entry.getClassName().endswith(("Loader", "MechanicalObject", "OglModel")):
+        return
+    for name in ("rotation", "rotation2"):
+        data = entry.findData(name)
+        values = [] if data is None else [abs(float(v)) for v in np.ravel(data.value) if v]
+        if values and all(_is_part_of_turn(value) for value in values):
+            yield (
+                f"has {name}={_plain(data.value)}, which are parts of a turn in radians, and "
+                f"degrees are expected: give {_plain(np.degrees(data.value).round())}."
+            )
+
+
+def _is_part_of_turn(angle: float) -> bool:
+    parts = [k * part for part in (math.pi / 6.0, math.pi / 4.0) for k in range(1, 13)]
+    is_near = any(abs(angle / part - 1.0) < RADIANS_TOLERANCE for part in parts)
+    return is_near and round(angle, 1) != angle
+
+
+def _turns(entry: Any) -> Iterator[str]:
+    """Turns of a movement in degrees."""
+    if not entry.getClassName().startswith("LinearMovement"):
+        return
+    movements = np.asarray(entry.movements.value, dtype=float)
+    turns = movements[:, 3:] if movements.ndim == 2 else np.empty(0)
+    largest = float(np.abs(turns).max(initial=0.0))
+    if largest > 4.0 * math.pi and not np.any(turns % 15.0):
+        yield (
+            f"turns by {largest:g} in 'movements', and radians are expected, "
+            f"{largest / math.tau:.3g} turns: are these degrees, for {math.radians(largest):.4g}?"
+        )
+
+
+def _default_modulus(entry: Any) -> Iterator[str]:
+    data = entry.findData("youngModulus")
+    if data is None or "FEMForceField" not in entry.getClassName():
+        return
+    if not (data.isSet() or data.getParent() is not None):
+        value = np.ravel(data.value)[:1]
+        yield f"has no youngModulus and takes the default, {_plain(value)}: give the material's."
+
+
+def _poisson(entry: Any) -> Iterator[str]:
+    data = entry.findData("poissonRatio")
+    if data is None or not entry.getClassName().startswith(("Tetrahedr", "FastTetrahedr")):
+        return
+    largest = float(np.max(data.value, initial=0.0))
+    if LOCKING < largest < 0.5:
+        yield (
+            f"has poissonRatio={largest:g}, at which linear tetrahedra lock: the body is far "
+            "stiffer than its material. Give 0.45 to 0.49."
+        )
+
+
+def _hyperelastic(entry: Any) -> Iterator[str]:
+    material = entry.findData("materialName")
+    if material is None or str(material.value) not in ("NeoHookean", "StVenantKirchhoff"):
+        return
+    values = np.ravel(np.asarray(entry.ParameterSet.value, dtype=float))
+    if len(values) == 2 and 0.0 < values[1] < min(0.5, BULK_RATIO_MIN * values[0]):
+        e, nu = values
+        shear, first = e / (2.0 + 2.0 * nu), e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
+        yield (
+            f"has ParameterSet={_plain(values)}, and the second number looks like Poisson's ratio "
+            f"where {material.value} has Lame's parameters mu and lambda: of these they would be "
+            f"{shear:.6g} {first:.6g}."
+        )
+
+
+def _sphere(entry: Any) -> Iterator[str]:
+    """The default radius of the one sphere of a far larger body."""
+    if entry.getClassName() != "SphereCollisionModel" or entry.radius.isSet():
+        return
+    state = own_state(entry.getContext())
+    if entry.listRadius.isSet() or state is None or len(state.position.value) != 1:
+        return
+    body = body_of(entry.getContext())
+    shown = [
+        np.ptp(np.asarray(e.position.value, dtype=float), axis=0).max()
+        for node in nodes_of(body)
+        for e in node.objects
+        if e.getClassName() == "OglModel" and len(e.position.value)
+    ]
+    half, radius = 0.5 * max([box_size(body), *shown]), float(entry.radius.value)
+    if half > SPHERE_RATIO_MAX * radius:
+        yield (
+            f"has no radius and takes the default, {radius:g}, and the body is {2.0 * half:.3g} "
+            f"long: give its radius, such as {half:.3g}."
+        )
+
+
+def _friction(entry: Any) -> Iterator[str]:
+    if entry.getClassName() != "CollisionResponse":
+        return
+    given = str(entry.responseParams.value)
+    if "mu=" in given and str(entry.response.value).startswith("Penalit"):
+        yield (
+            f"has responseParams='{given}', and contacts by penalty have no friction: use "
+            "response='FrictionContactConstraint'."
+        )
+
+
+def _plain(values: Any) -> str:
+    return " ".join(f"{value:g}" for value in np.ravel(values))

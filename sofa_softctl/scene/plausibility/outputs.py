@@ -1,0 +1,49 @@
+"""Components that write files, and write none, or always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at
+from sofa_softctl.scene.sofa.animate import controllers_of
+
+
+def output_warnings(root: Any) -> list[StartWarning]:
+    """Warn of monitors of nothing, exporters of no step, and of points that stay."""
+    entries = [entry for node in nodes_of(root) for entry in node.objects]
+    is_scripted = bool(controllers_of(find_backend().Sofa, root))  # which may write by itself
+    return [
+        StartWarning(entry, f"{at(entry)} {text}")
+        for entry in entries
+        for text in (*([] if is_scripted else _of_nothing(entry)), *_of_mesh(entry))
+    ]
+
+
+def _of_nothing(entry: Any) -> Iterator[str]:
+    kind = entry.getClassName()
+    if kind == "Monitor" and entry.fileName.isSet():
+        exports = (entry.ExportPositions, entry.ExportVelocities, entry.ExportForces)
+        if not any(data.value for data in exports):
+            yield "writes nothing: give ExportPositions=True, or that of velocities or forces."
+    elif kind.endswith("Exporter") and (every := entry.findData("exportEveryNumberOfSteps")):
+        if entry.enable.value and not (
+            every.value or entry.exportAtBegin.value or entry.exportAtEnd.value
+        ):
+            yield "writes no file: give exportEveryNumberOfSteps, or exportAtEnd=True."
+
+
+def _of_mesh(entry: Any) -> Iterator[str]:
+    position = entry.findData("position") if entry.getClassName().endswith("Exporter") else None
+    source = None if position is None else position.getParent()
+    state = own_state(entry.getContext())
+    if source is None or state is None:
+        return
+    owner = source.getOwner()
+    if "Topology" in owner.getClassName() or "Loader" in owner.getClassName():
+        yield (
+            f"writes the points of '{owner.getPathName()}', which do not move: link position to "
+            f"those of the state, '{state.getPathName()}'."
+        )
