@@ -14,6 +14,7 @@ import numpy as np
 
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
+from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
 from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.watched import Watched
@@ -222,7 +223,8 @@ class Condition:
             yield Finding(
                 f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
                 f"outside all that was there at the start, and at the end at [{centre}]. Is there "
-                f"something that should have held it, and does contact detection see it?{fast}",
+                "something that should have held it, and does contact detection see it?"
+                f"{_without_lines(self._root)}{fast}",
                 False,
             )
 
@@ -253,6 +255,21 @@ def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         watched.first_inverted = time
     watched.inverted_count = count
     watched.inverted_count_max = max(watched.inverted_count_max, count)
+
+
+def _without_lines(root: Any) -> str:
+    """Name surfaces of triangles alone, whose seams points pass under LocalMinDistance; else ''."""
+    if not any(entry.getClassName() == "LocalMinDistance" for entry in root.objects):
+        return ""
+    for node in nodes_of(root):
+        kinds = {entry.getClassName(): entry for entry in node.objects}
+        triangles = kinds.get("TriangleCollisionModel")
+        if triangles is not None and "LineCollisionModel" not in kinds:
+            return (
+                f" Under LocalMinDistance points pass '{triangles.getPathName()}' where its "
+                "triangles meet: add a LineCollisionModel and a PointCollisionModel beside it."
+            )
+    return ""
 
 
 def _watch(body: Body) -> _WatchedBody:
