@@ -18,6 +18,7 @@ from tests.test_silent_faults import (
     create,
     dropped,
     header,
+    in_class,
     moved,
     soft_body,
 )
@@ -517,6 +518,27 @@ FAULTS = {
             "body", "LinearForceField", points=[53], times=[0, 500], forces=[[0, 0, 0], [0, 0, 1]]
         ),
         "its times end at 500, and the run at 0.05: it has hardly begun",
+        5,
+    ),
+    "a probe without a mapping": (
+        "joined",
+        lambda scene: (
+            scene.add("probe", "MechanicalObject", name="dofs", position=[[0.0, 0.0, 90.0]]),
+            scene.add("probe", "Monitor", indices=[0]),
+        ),
+        "records what never moves: '/probe/dofs' has neither an integrator nor a mapping",
+        5,
+    ),
+    "a velocity that nothing reads": (
+        "joined",
+        lambda scene: (
+            scene.add("probe", "MechanicalObject", name="dofs", position=[[0.0, 0.0, 90.0]]),
+            in_class(
+                "onAnimateBeginEvent",
+                lambda root: setattr(root.probe.dofs, "velocity", [[1.0, 0.0, 0.0]]),
+            )(scene),
+        ),
+        "its velocity was set while the scene ran, and it has not moved",
         5,
     ),
     # Contacts, solvers, materials

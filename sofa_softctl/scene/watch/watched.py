@@ -20,7 +20,7 @@ from sofa_softctl.scene.watch.drives import drives_of
 from sofa_softctl.scene.watch.joints import watched_joints
 from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
 from sofa_softctl.scene.watch.materials import watched_turns
-from sofa_softctl.scene.watch.motions import late_motions
+from sofa_softctl.scene.watch.motions import late_motions, still_states
 from sofa_softctl.scene.watch.views import KeptViews
 from sofa_softctl.units import Units
 
@@ -53,6 +53,7 @@ class Watched:
         ]
         self._joints = watched_joints(root)
         self._turns = watched_turns(bodies)
+        self._still = still_states(root)
         self._contacts = watched_contacts(root, size)
         self._linear_solvers = watched_linear_solvers(root)
 
@@ -86,6 +87,7 @@ class Watched:
             unused_drives(self._drives),
             *self._views.texts,
             *late_motions(self._root),
+            *(text for watch in self._still for text in watch.texts()),
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for joint in self._joints for text in joint.texts()),
             *(text for watch in self._turns for text in watch.texts()),
