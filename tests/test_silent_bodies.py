@@ -19,6 +19,7 @@ from tests.test_silent_faults import (
     create,
     dropped,
     header,
+    in_class,
     moved,
     soft_body,
 )
@@ -462,6 +463,85 @@ FAULTS = {
         with_turned_box,
         "start turned by 94 degrees against each other",
         0,
+    ),
+    # Links to regions, motions
+    "numbers of nodes for triangles": (
+        "block",
+        lambda scene: (
+            scene.add("body/skin", "BoxROI", name="top", box=[-1, 21, -1, 21, 23, 21]),
+            scene.add(
+                "body/skin",
+                "TrianglePressureForceField",
+                triangleList="@top.indices",
+                pressure=[0.0, -0.01, 0.0],
+            ),
+        ),
+        "are numbers of nodes. Use '@/body/skin/top.triangleIndices'",
+        0,
+    ),
+    "region of another body": (
+        "block",
+        lambda scene: (
+            scene.add("body/skin", "BoxROI", name="top", box=[-1, 21, -1, 21, 23, 21]),
+            scene.add("body", "FixedProjectiveConstraint", indices="@skin/top.indices"),
+        ),
+        "a region among 8 other points: '/body/dofs' has 64 nodes",
+        0,
+    ),
+    "all elements that a region looks at": (
+        "joined",
+        lambda scene: (
+            scene.add("body", "BoxROI", name="stiff", box=[-1, -1, 30, 99, 99, 60]),
+            scene.add(
+                "body/part", "MeshTopology", position=BEAM, tetrahedra="@../stiff.tetrahedra"
+            ),
+            scene.add("body/part", "MechanicalObject", name="dofs"),
+            scene.add("body/part", "TetrahedronFEMForceField", youngModulus=9000.0),
+            scene.add("body/part", "IdentityMapping"),
+        ),
+        "they would count twice. Use '@/body/stiff.tetrahedraInROI'",
+        0,
+    ),
+    "movements that are places": (
+        "joined",
+        lambda scene: scene.add(
+            "end",
+            "LinearMovementProjectiveConstraint",
+            indices=[53],
+            keyTimes=[0.0, 1.0],
+            movements=[[0.0, 0.0, 180.0], [0.0, 0.0, 170.0]],
+        ),
+        "its first movement at time 0 is 180 long, .* Movements are displacements",
+        0,
+    ),
+    "times in milliseconds": (
+        "joined",
+        lambda scene: scene.add(
+            "body", "LinearForceField", points=[53], times=[0, 500], forces=[[0, 0, 0], [0, 0, 1]]
+        ),
+        "its times end at 500, and the run at 0.05: it has hardly begun",
+        5,
+    ),
+    "a probe without a mapping": (
+        "joined",
+        lambda scene: (
+            scene.add("probe", "MechanicalObject", name="dofs", position=[[0.0, 0.0, 90.0]]),
+            scene.add("probe", "Monitor", indices=[0]),
+        ),
+        "records what never moves: '/probe/dofs' has neither an integrator nor a mapping",
+        5,
+    ),
+    "a velocity that nothing reads": (
+        "joined",
+        lambda scene: (
+            scene.add("probe", "MechanicalObject", name="dofs", position=[[0.0, 0.0, 90.0]]),
+            in_class(
+                "onAnimateBeginEvent",
+                lambda root: setattr(root.probe.dofs, "velocity", [[1.0, 0.0, 0.0]]),
+            )(scene),
+        ),
+        "its velocity was set while the scene ran, and it has not moved",
+        5,
     ),
     # Contacts, solvers, materials
     "a tolerance of half a body": (

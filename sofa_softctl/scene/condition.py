@@ -14,6 +14,7 @@ import numpy as np
 
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
+from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
 from sofa_softctl.scene.plausibility.leaving import leaving_causes
 from sofa_softctl.scene.plausibility.places.joints import solver_above
@@ -219,7 +220,7 @@ class Condition:
             yield Finding(
                 f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
                 f"outside all that was there at the start, and at the end at [{centre}]. "
-                f"{self._cause(watched)}",
+                f"{self._cause(watched)}{_without_lines(self._root)}",
                 False,
             )
 
@@ -263,6 +264,21 @@ def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         watched.first_inverted = time
     watched.inverted_count = count
     watched.inverted_count_max = max(watched.inverted_count_max, count)
+
+
+def _without_lines(root: Any) -> str:
+    """Name surfaces of triangles alone, whose seams points pass under LocalMinDistance; else ''."""
+    if not any(entry.getClassName() == "LocalMinDistance" for entry in root.objects):
+        return ""
+    for node in nodes_of(root):
+        kinds = {entry.getClassName(): entry for entry in node.objects}
+        triangles = kinds.get("TriangleCollisionModel")
+        if triangles is not None and "LineCollisionModel" not in kinds:
+            return (
+                f" Under LocalMinDistance points pass '{triangles.getPathName()}' where its "
+                "triangles meet: add a LineCollisionModel and a PointCollisionModel beside it."
+            )
+    return ""
 
 
 def _watch(body: Body) -> _WatchedBody:

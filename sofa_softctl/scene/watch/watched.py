@@ -20,6 +20,7 @@ from sofa_softctl.scene.watch.drives import drives_of
 from sofa_softctl.scene.watch.joints import watched_joints
 from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
 from sofa_softctl.scene.watch.materials import watched_turns
+from sofa_softctl.scene.watch.motions import late_motions, still_states
 from sofa_softctl.scene.watch.views import KeptViews
 from sofa_softctl.units import Units
 
@@ -59,6 +60,7 @@ class Watched:
         ]
         self._joints = watched_joints(root)
         self._turns = watched_turns(bodies)
+        self._still = still_states(root)
         self._contacts = watched_contacts(root, size)
         self._linear_solvers = watched_linear_solvers(root)
 
@@ -91,6 +93,8 @@ class Watched:
             *(solver.text() for solver in self._solvers),
             unused_drives(self._drives, self._duration),
             *self._views.texts,
+            *late_motions(self._root),
+            *(text for watch in self._still for text in watch.texts()),
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for joint in self._joints for text in joint.texts()),
             *(text for watch in self._turns for text in watch.texts()),

@@ -13,6 +13,7 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.cables import cable_warnings
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, carrier_of
 from sofa_softctl.scene.plausibility.places.joints import joint_warnings
+from sofa_softctl.scene.plausibility.places.links import link_warnings
 from sofa_softctl.scene.plausibility.places.pairs import pair_warnings
 from sofa_softctl.scene.plausibility.places.surfaces import (
     off_boundary,
@@ -38,6 +39,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
         for entry in node.objects:
             warnings += pair_warnings(entry, node, joined)
             warnings += joint_warnings(entry, node)
+            warnings += link_warnings(entry, node)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
