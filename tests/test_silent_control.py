@@ -388,6 +388,33 @@ def test_a_run_that_ends_before_its_controller_begins_is_left_alone(duration, ex
         assert bool(unused_drives([idle], duration)) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "expected"),
+    [
+        ("velocity", lambda t: [t, 0, 0, 0, 0, 0], "'velocity' of .*its position does not"),
+        ("free_position", lambda t: [t, 0, 0, 0, 0, 0, 1], "'free_position' of .* does not"),
+        ("rest_position", lambda t: [t, 0, 0, 0, 0, 0, 1], "'rest_position' of .* does not"),
+        ("position", lambda t: [0, 0, 0, 0, 0.5, 0, 1], "a quaternion of length 1.118 instead"),
+        ("position", lambda t: [0, 0, 0, 0, 0, 0, 0], "a quaternion of length 0 instead"),
+        ("position", lambda t: [0, 0, 0, 1, 0, 0, 0], "turns by 180 degrees in a step"),
+        ("position", lambda t: [t, 0, 0, 0, np.sin(t), 0, np.cos(t)], ""),
+    ],
+)
+def test_what_a_script_sets_of_a_body_is_named(name, rows, expected, caplog):
+    def move(self, root):
+        getattr(root.carriage.dofs, name).value = [rows(float(root.time.value))]
+        if not expected:
+            root.carriage.dofs.velocity.value = [[1.0, 0, 0, 0, 0, 0]]
+
+    scene = Scene("finger")
+    scene.add("carriage", "MechanicalObject", name="dofs", template="Rigid3")
+    scene.line("carriage", "MechanicalObject")[2]["position"] = [[0, 0, 0, 0, 0, 0, 1]]
+    both(Own(move, "move"), drive(lambda t: 50.0 * DT))(scene)
+    said = _all_said(scene, caplog, 5)
+    assert re.search(expected, said) if expected else said == ""
+    assert said.count("dofs") <= 2
+
+
 def test_one_that_reads_before_it_sets_may_follow_another(caplog):
     def limit(self, root):
         value = root.body.cable.motor.value
