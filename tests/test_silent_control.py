@@ -491,6 +491,37 @@ def test_a_motor_of_two_inverse_controllers_is_named(beam, caplog):
     assert "'/first', too: of two efforts in a step only the last acts" in text
 
 
+@pytest.mark.parametrize(("x", "expected"), [(4.0, True), (10.0, False)])
+def test_an_effector_that_stays_away_from_its_goal_is_named(beam, x, expected):
+    def createScene(root):
+        beam(root, cables=0)
+        solvers = [e for e in root.objects if e.getClassName() == "GenericConstraintSolver"]
+        for solver in solvers:
+            root.removeObject(solver)
+        root.addObject("QPInverseProblemSolver", epsilon=1e-3)
+        tip = root.beam.addChild("tip")
+        tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+        tip.addObject(
+            "PositionEffector",
+            indices=[0],
+            effectorGoal=[[x, 10.0, 90.0]],
+            useDirections=[1, 0, 0],
+        )
+        tip.addObject("BarycentricMapping")
+        line = root.beam.addChild("line")
+        points = np.linspace([4.0, 10.0, 20.0], [4.0, 10.0, 85.0], 4)
+        line.addObject("MechanicalObject", position=points.tolist())
+        options = {"pullPoint": [4.0, 10.0, 0.0], "minForce": 0.0, "maxForce": 0.0}
+        line.addObject("CableActuator", indices=[0, 1, 2, 3], **options)
+        line.addObject("BarycentricMapping")
+
+    with Session(createScene, backend="embedded") as session:
+        findings = [finding.text for finding in run(session, 60)[0].findings]
+    far = [text for text in findings if "from its goal" in text]
+    assert bool(far) == expected
+    assert not far or "at maxForce=0 in 60" in far[0]
+
+
 def test_two_motors_that_do_the_same_are_named(beam, caplog):
     def createScene(root):
         beam(root, cables=1)

@@ -17,6 +17,7 @@ from sofa_softctl.scene.watch.actuators import (
 from sofa_softctl.scene.watch.contacts import watched_contacts
 from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
+from sofa_softctl.scene.watch.effectors import watched_effectors
 from sofa_softctl.scene.watch.joints import WatchedJoint, watched_joints
 from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
 from sofa_softctl.scene.watch.materials import WatchedTurn, watched_turns
@@ -62,6 +63,7 @@ class Watched:
             *watched_turns(bodies),
         ]
         self._contacts = watched_contacts(root, size)
+        self._effectors = watched_effectors(root)
         self._linear_solvers = watched_linear_solvers(root)
 
     def step(self, steps: int, time: float) -> None:
@@ -71,6 +73,8 @@ class Watched:
         for cable in self._cables:
             cable.step(time, self._settings.pushing_ratio_min)
         self._views.step(steps)
+        for effector in self._effectors:
+            effector.step()
         for contacts in self._contacts:
             contacts.step(time)
         if steps % self._settings.steps_between_checks == 0:
@@ -91,6 +95,7 @@ class Watched:
             *(solver.text() for solver in self._solvers),
             unused_drives(self._drives, self._duration),
             *self._views.texts,
+            *(effector.text() for effector in self._effectors),
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for watch in self._slow for text in watch.texts()),
             *(text for watch in self._contacts for text in watch.texts()),
