@@ -388,6 +388,33 @@ def test_a_run_that_ends_before_its_controller_begins_is_left_alone(duration, ex
         assert bool(unused_drives([idle], duration)) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "expected"),
+    [
+        ("velocity", lambda t: [t, 0, 0, 0, 0, 0], "'velocity' of .*its position does not"),
+        ("free_position", lambda t: [t, 0, 0, 0, 0, 0, 1], "'free_position' of .* does not"),
+        ("rest_position", lambda t: [t, 0, 0, 0, 0, 0, 1], "'rest_position' of .* does not"),
+        ("position", lambda t: [0, 0, 0, 0, 0.5, 0, 1], "a quaternion of length 1.118 instead"),
+        ("position", lambda t: [0, 0, 0, 0, 0, 0, 0], "a quaternion of length 0 instead"),
+        ("position", lambda t: [0, 0, 0, 1, 0, 0, 0], "turns by 180 degrees in a step"),
+        ("position", lambda t: [t, 0, 0, 0, np.sin(t), 0, np.cos(t)], ""),
+    ],
+)
+def test_what_a_script_sets_of_a_body_is_named(name, rows, expected, caplog):
+    def move(self, root):
+        getattr(root.carriage.dofs, name).value = [rows(float(root.time.value))]
+        if not expected:
+            root.carriage.dofs.velocity.value = [[1.0, 0, 0, 0, 0, 0]]
+
+    scene = Scene("finger")
+    scene.add("carriage", "MechanicalObject", name="dofs", template="Rigid3")
+    scene.line("carriage", "MechanicalObject")[2]["position"] = [[0, 0, 0, 0, 0, 0, 1]]
+    both(Own(move, "move"), drive(lambda t: 50.0 * DT))(scene)
+    said = _all_said(scene, caplog, 5)
+    assert re.search(expected, said) if expected else said == ""
+    assert said.count("dofs") <= 2
+
+
 def test_one_that_reads_before_it_sets_may_follow_another(caplog):
     def limit(self, root):
         value = root.body.cable.motor.value
@@ -462,6 +489,37 @@ def test_a_motor_of_two_inverse_controllers_is_named(beam, caplog):
     Session(createScene, backend="embedded").close()
     (text,) = [entry.getMessage() for entry in caplog.records]
     assert "'/first', too: of two efforts in a step only the last acts" in text
+
+
+@pytest.mark.parametrize(("x", "expected"), [(4.0, True), (10.0, False)])
+def test_an_effector_that_stays_away_from_its_goal_is_named(beam, x, expected):
+    def createScene(root):
+        beam(root, cables=0)
+        solvers = [e for e in root.objects if e.getClassName() == "GenericConstraintSolver"]
+        for solver in solvers:
+            root.removeObject(solver)
+        root.addObject("QPInverseProblemSolver", epsilon=1e-3)
+        tip = root.beam.addChild("tip")
+        tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+        tip.addObject(
+            "PositionEffector",
+            indices=[0],
+            effectorGoal=[[x, 10.0, 90.0]],
+            useDirections=[1, 0, 0],
+        )
+        tip.addObject("BarycentricMapping")
+        line = root.beam.addChild("line")
+        points = np.linspace([4.0, 10.0, 20.0], [4.0, 10.0, 85.0], 4)
+        line.addObject("MechanicalObject", position=points.tolist())
+        options = {"pullPoint": [4.0, 10.0, 0.0], "minForce": 0.0, "maxForce": 0.0}
+        line.addObject("CableActuator", indices=[0, 1, 2, 3], **options)
+        line.addObject("BarycentricMapping")
+
+    with Session(createScene, backend="embedded") as session:
+        findings = [finding.text for finding in run(session, 60)[0].findings]
+    far = [text for text in findings if "from its goal" in text]
+    assert bool(far) == expected
+    assert not far or "at maxForce=0 in 60" in far[0]
 
 
 def test_two_motors_that_do_the_same_are_named(beam, caplog):

@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.box import box_of
 from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.core.data.types import Coords, Derivs
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import Line, describe
@@ -21,6 +22,10 @@ _BY_NODE = frozenset(
     "reset_position reset_velocity".split()
 )
 """Data with a row for each node."""
+_NOT_FOLLOWED = ("velocity", "free_position", "rest_position")
+"""Data by which nothing moves a state that no integrator moves."""
+_UNIT_TOLERANCE = 1e-2
+"""Difference of a quaternion's length from 1, up to which it is one that was rounded [-]."""
 
 
 class MechanicalState(Component):
@@ -120,7 +125,44 @@ class MechanicalState(Component):
                 )
         if self._initialised and data.type.name in ("position", "velocity"):
             self._warn_if_mapped(data, where)
+        if self._initialised and value is not None and Handling.controller is not None:
+            if data.type.name in ("position", *_NOT_FOLLOWED) and self._is_scripted():
+                self._check_scripted(data, np.asarray(value, dtype=float), where)
         super().check_change(data, value, where)
+
+    def _is_scripted(self) -> bool:
+        """Whether neither an integrator nor a mapping moves it."""
+        node = self._context
+        if node is None or node.find_upward("ode solver") is not None:
+            return False
+        return not any(getattr(mapping, "child", None) is self for mapping in node.of("mapping"))
+
+    def _check_scripted(self, data: Data, value: np.ndarray, where: Line | None) -> None:
+        """Warn, once, of what a controller sets that does not move it, or turns it wrongly."""
+        changes: Any = self._context.getRoot().late_changes  # type: ignore[union-attr]
+        if data.name != "position":
+            if not np.array_equal(value, data.get()):
+                changes.note_unfollowed(data, where)
+            return
+        if self.kind.name != "Rigid3" or data in changes.told or value.shape[1:] != (7,):
+            return
+        lengths = np.linalg.norm(value[:, 3:], axis=1)
+        cosines = np.abs((value[:, 3:] * data.get()[:, 3:]).sum(axis=1))
+        node = int(np.argmax(np.abs(lengths - 1.0)))
+        if abs(lengths[node] - 1.0) > _UNIT_TOLERANCE:
+            problem = f"has a quaternion of length {lengths[node]:.4g} instead of 1"
+        elif (node := int(np.argmin(cosines))) >= 0 and cosines[node] < np.sqrt(0.5):
+            turn = np.degrees(2.0 * np.arccos(cosines[node]))
+            problem = f"turns by {turn:.3g} degrees in a step, which nothing attached to it follows"
+        else:
+            return
+        changes.told.add(data)
+        message.warning(
+            self,
+            f"{describe(where)}: {data.getName()} of '{self.getPathName()}' {problem} (node "
+            f"{node}). Its last four numbers are x y z w: the axis times the sine of half the "
+            "angle in radians, and the cosine.",
+        )
 
     def _warn_if_mapped(self, data: Data, where: Line | None) -> None:
         """Warn, once, that a mapping computes what a script sets."""

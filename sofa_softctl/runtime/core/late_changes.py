@@ -38,6 +38,8 @@ class LateChanges:
         """Values that the present step used, of Data that a controller sets when it ends."""
         self._conflicts: dict[Data, tuple[int, Any, Any]] = {}
         """Steps in which a second controller set a Data, with both."""
+        self._unfollowed: dict[Data, tuple[int, np.ndarray, Line | None]] = {}
+        """Steps since a controller set Data that do not move a state, with its position then."""
         self._dt = 0.0
         self._kept: dict[Data, int] = {}
 
@@ -68,6 +70,26 @@ class LateChanges:
                 self._conflicts[data] = (steps + 1, last, controller)
         self.setters[data] = (controller, Handling.event)
 
+    def note_unfollowed(self, data: Data, where: Line | None) -> None:
+        """A controller sets it in a state that nothing but the setting of `position` moves."""
+        if data not in self._unfollowed and data not in self.told:
+            self._unfollowed[data] = (0, data.owner._data["position"].get().copy(), where)
+
+    def _warn_unfollowed(self) -> None:
+        for data, (steps, position, where) in list(self._unfollowed.items()):
+            self._unfollowed[data] = (steps + 1, position, where)
+            if steps + 1 < CONFLICT_STEPS_MIN:
+                continue
+            del self._unfollowed[data]
+            self.told.add(data)
+            if np.array_equal(data.owner._data["position"].get(), position):
+                message.warning(
+                    data.owner,
+                    f"{describe(where)}: '{data.getName()}' of {data.owner.describe()} changes, "
+                    "and its position does not: no integrator is at or above its node. Set its "
+                    "position.",
+                )
+
     def forget(self, owner: Component, *, everything: bool) -> None:
         """The component took over what `reinit` reads, or everything."""
         for data in [data for data in self._stale if data.owner is owner]:
@@ -94,6 +116,8 @@ class LateChanges:
         """Warn of what is not taken over, and of lengths that do not fit, after a step."""
         if self.setters:
             self.setters = {}
+        if self._unfollowed:
+            self._warn_unfollowed()
         for data, (steps, first, second) in self._conflicts.items():
             if steps == CONFLICT_STEPS_MIN and data not in self.told:
                 self.told.add(data)
