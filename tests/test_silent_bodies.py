@@ -540,7 +540,7 @@ FAULTS = {
                 lambda root: setattr(root.probe.dofs, "velocity", [[1.0, 0.0, 0.0]]),
             )(scene),
         ),
-        "its velocity was set while the scene ran, and it has not moved",
+        "'velocity' of MechanicalObject '/probe/dofs' changes, and its position does not",
         5,
     ),
     # Contacts, solvers, materials

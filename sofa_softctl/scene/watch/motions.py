@@ -54,7 +54,7 @@ class StillState:
         if "position" in changed:
             return
         where = at(self.body.state)
-        told = getattr(getattr(self.body.node.getRoot(), "late_changes", None), "told", set())
+        told: Any = getattr(getattr(self.body.node.getRoot(), "late_changes", None), "told", set())
         for name in (name for name in changed if self.body.state.findData(name) not in told):
             yield (
                 f"{where}: its {name} was set while the scene ran, and it has not moved: there is "
