@@ -131,7 +131,7 @@ class MechanicalState(Component):
         super().check_change(data, value, where)
 
     def _is_scripted(self) -> bool:
-        """Whether neither an integrator nor a mapping moves it."""
+        """Return True if neither an integrator nor a mapping moves it."""
         node = self._context
         if node is None or node.find_upward("ode solver") is not None:
             return False

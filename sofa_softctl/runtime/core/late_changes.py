@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 _MULTIPLIERS = ("force", "pressure")
-"""What `valueType` says where `value` is a multiplier, dt times what it is called."""
+"""Choices of `valueType` with which `value` is a multiplier, dt times what it is called."""
 
 
 CONFLICT_STEPS_MIN = 3

@@ -27,7 +27,7 @@ from sofa_softctl.units import Units
 
 
 class Watched:
-    """What is watched of a scene besides its bodies.
+    """Watches over the components of a scene.
 
     Args:
         root: Root of an initialised scene, on either backend.

@@ -271,7 +271,7 @@ class DiagonalMass(TopologicalMass, LumpedMass):
         self.vertexMass.set(self.masses[:, 0].copy())
 
     def _fits(self, masses: np.ndarray) -> bool:
-        """Whether they can be the nodes' masses; says why not."""
+        """Return True if they can be the nodes' masses; otherwise say why not."""
         if not masses.size:
             return False
         if len(masses) > self.state.count:
