@@ -21,6 +21,14 @@ spec.loader.exec_module(changed_data)
 
 RECORD = json.loads(changed_data.RECORD.read_text())
 CLASSES = {cls.__name__: cls for cls in changed_data.classes()}
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    """Scenes write files where they run."""
+    monkeypatch.chdir(tmp_path)
+
+
 COUNTED = [(kind, name) for kind, cls in CLASSES.items() for name in getattr(cls, "counted", ())]
 CHECKED_ITSELF = {
     "forces": "ConstantForceField and LinearForceField say how many forces and nodes or times",
