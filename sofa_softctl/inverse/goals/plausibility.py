@@ -77,11 +77,11 @@ def misplaced(controller: Any, effector: int, starts: np.ndarray, goals: np.ndar
                 "effector that is meant"
             )
     apart = np.linalg.norm(starts[:, None] - goals, axis=2)  # effector, goal
-    for other in range(len(starts)):
-        exchanged = apart[effector, other] + apart[other, effector]
-        if exchanged < EXCHANGED_RATIO_MAX * (apart[effector, effector] + apart[other, other]):
+    for second in range(len(starts)):
+        exchanged = apart[effector, second] + apart[second, effector]
+        if exchanged < EXCHANGED_RATIO_MAX * (apart[effector, effector] + apart[second, second]):
             reasons = [
-                f"effectors {effector} and {other} began {exchanged:.3g} in sum from each other's "
+                f"effectors {effector} and {second} began {exchanged:.3g} in sum from each other's "
                 "goals, much nearer than from their own: are the goals exchanged"
             ]
     held, of = fixed_nodes(body), len(x)

@@ -31,7 +31,7 @@ class LateChanges:
         self._stale: dict[Data, Line | None] = {}
         self._lists: dict[Data, None] = {}
         self.told: set[Data] = set()
-        """Of which was warned."""
+        """Data that a warning has named already."""
         self.setters: dict[Data, tuple[Any, str]] = {}
         """Controllers that set Data in the present step, each with its event."""
         self.used: dict[Data, Any] = {}

@@ -25,7 +25,7 @@ from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
 _OF_FILE: dict[str, Any] = {"auto_link": False, "follows": "start"}
-"""Of Data that say how the file is read: with another value it is read again."""
+"""Data that say how a file is read: with another value of one the file is read again."""
 _splits: ContextVar[int] = ContextVar("_splits", default=0)
 
 
