@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of
-from sofa_softctl.scene.plausibility.places.joints import solver_above
+from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
