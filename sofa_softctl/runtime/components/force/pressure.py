@@ -208,7 +208,7 @@ class EdgePressureForceField(ElementPressure):
         if is_chosen or len(self.find_topology().elements("triangles")):
             return self.chosen("edges", self._numbers(), "edgeIndices")
         problem = self.fault("has no 'edgeIndices' and no 'edges', and its topology no triangles.")
-        complain(self, problem, " It has no effect, as in SOFA: give one of them.")
+        complain(self, problem, " It has no effect, as in SOFA.")
         return np.empty((0, 2), dtype=np.int64)
 
     def _numbers(self) -> np.ndarray:

@@ -70,7 +70,12 @@ class TopologicalMass(Mass):
         else:
             rho = total.get() / sizes.sum()
         if not rho > 0.0:
-            raise self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
+            problem = self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
+            if rho == 0.0:
+                complain(self, problem, " As in SOFA its nodes have no inertia.")
+            else:
+                complain(self, problem, " As in SOFA a totalMass of 1 is taken.")
+                rho = 1.0 / sizes.sum()
         total.set(float(rho * sizes.sum()))
         density.set(np.array([rho]))
         self._size = float(sizes.sum())

@@ -14,6 +14,8 @@ from sofa_softctl.runtime.components.topology.parts import (
     EDGES_OF_TRIANGLE,
     unique_parts,
 )
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 from sofa_softctl.runtime.helper.strictness import complain
@@ -61,12 +63,7 @@ class GridTopology(MadeTopology):
 
     def resolution(self) -> np.ndarray:
         """Vertices along each direction, shape (3,); where that makes no sense 2, as in SOFA."""
-        n = self.n.get()
-        if n.shape != (3,) or n.min() < 1:
-            problem = f"needs n of three numbers from 1 on, got {n.tolist()}: 2 2 2 is used."
-            complain(self, self.fault(problem))
-            self.n.set(np.array([2, 2, 2]))
-        return self.n.get()
+        return three_counts(self, self.n, least=1)
 
     def points(self, steps: np.ndarray) -> np.ndarray:
         """Vertices at these steps (i, j, k), shape (v, 3) each."""
@@ -99,6 +96,24 @@ class GridTopology(MadeTopology):
         self._data["edges"].set(edges)
         if self.computeHexaList.get():
             self._data["hexahedra"].set(hexahedra)
+
+
+def three_counts(component: Component, data: Data, least: float = -np.inf) -> np.ndarray:
+    """Three numbers of a Data, shape (3,); 2 stands in for those that are missing, as in SOFA.
+
+    Args:
+        component: Whose Data it is, for the warning.
+        data: The Data, which holds the result afterwards.
+        least: Smallest number that is taken; if one is below it, all are 2.
+    """
+    given = data.get()
+    counts = np.concatenate([given, [2, 2, 2][len(given) :]])[:3].astype(np.int64)
+    counts = counts if counts.min() >= least else np.array([2, 2, 2])
+    if not np.array_equal(counts, given):
+        wanted = f"needs {data.getName()} of three positive numbers, got {given.tolist()}"
+        complain(component, component.fault(f"{wanted}: {' '.join(map(str, counts))} is used."))
+        data.set(counts)
+    return counts
 
 
 def cells_across(topology: Topology) -> tuple[int, int]:
