@@ -96,14 +96,14 @@ class Data(metaclass=DataClass):
         self.value = value
 
     def check_settable(self) -> None:
-        """SceneError when the component alone writes it; a complaint where it computes it anew."""
+        """SceneError when the component alone writes it in a run; else a complaint."""
         if not self.type.read_only:
             return
         error = SceneError(
             f"{describe(scene_line())}: '{self.getName()}' of {self.owner.getPathName()} is "
             "computed by the component and cannot be set."
         )
-        if not self.type.computed:
+        if not self.type.computed and getattr(self.owner, "_initialised", True):
             raise error
         complain(self.owner, error, " As in SOFA the value stays until it is computed anew.")
         self.get()  # what is due is computed before, not over the value
