@@ -16,7 +16,7 @@ from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
-from sofa_softctl.scene.plausibility.leaving import leaving_causes
+from sofa_softctl.scene.plausibility.leaving import leaving_causes, pushed_without_mass
 from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
@@ -180,9 +180,12 @@ class Condition:
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         size = float(np.ptp(x, axis=0).max())
         if len(watched.elements) and size > self._settings.growth_max * watched.size > 0.0:
+            parts = [w.body for w in self._start if w.name.startswith(f"{watched.name}/")]
+            causes = [warning.text for part in parts for warning in pushed_without_mass(part)]
             raise DivergedError(
                 f"'{watched.name}' diverged by t = {time:.6g}: it is {size:.3g} long, and was "
-                f"{watched.size:.3g} at the start. Try a smaller dt or smaller forces."
+                f"{watched.size:.3g} at the start. "
+                f"{' '.join(causes) or 'Try a smaller dt or smaller forces.'}"
             )
 
     def _check_place(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:

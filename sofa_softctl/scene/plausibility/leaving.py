@@ -11,6 +11,8 @@ from sofa_softctl.scene.body import box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
 from sofa_softctl.scene.plausibility.holding import leaves_free
+from sofa_softctl.scene.plausibility.places.joints import solver_above
+from sofa_softctl.scene.watch.actuators import attributes_of
 
 TINY_RATIO = 1.0 / 30.0
 """Size of the largest surface that stays, by that of the smallest body which moves, below which it
@@ -46,12 +48,14 @@ def collision_models(root: Any) -> list[Any]:
 def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
     path = body.node.getPathName()
     gravity = gravity_of(root)
-    yield from _pushed_without_mass(body)
+    yield from pushed_without_mass(body)
     for entry in body.entries:
         kind, node = entry.getClassName(), entry.getContext()
         first_order = entry.findData("firstOrder")
         if kind == "PlaneForceField" and not entry.bilateral.value:
             yield from _behind_plane(entry, body.size)
+        elif kind == "ReadState" and node.getPathName() == path and body.masses:
+            yield from _replayed(entry, body)
         elif _fixes(kind) and node.getMechanicalMapping() is not None:
             yield StartWarning(
                 entry,
@@ -67,7 +71,19 @@ def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
             )
 
 
-def _pushed_without_mass(body: Body) -> Iterator[StartWarning]:
+def _replayed(entry: Any, body: Body) -> Iterator[StartWarning]:
+    """A body with mass and an integrator that a file moves at some times; SOFA shows no frames."""
+    times = [time for time, vectors in attributes_of(entry).get("_frames", ()) if "X" in vectors]
+    if len(times) > 1 and solver_above(body.node) is not None:
+        yield StartWarning(
+            entry,
+            f"{at(entry)} sets the positions of '{body.node.getPathName()}' at {len(times)} times "
+            f"up to {times[-1]:g}, and an integrator moves it in between: it jumps, and is neither "
+            "simulated nor replayed. Leave out the ReadState, or the integrator.",
+        )
+
+
+def pushed_without_mass(body: Body) -> Iterator[StartWarning]:
     """A state that a force acts on, and that no mapping joins to the body above it."""
     kinds = [entry.getClassName() for entry in body.node.objects]
     parents = list(body.node.parents)

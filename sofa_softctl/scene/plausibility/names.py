@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,11 +39,11 @@ _OLD_HANDLERS = {
 
 
 def name_warnings(root: Any) -> list[StartWarning]:
-    """Warn of methods of controllers that no event calls, nor their own code."""
+    """Warn of methods of controllers that no event calls, and of changes of mere copies."""
     return [
         StartWarning(controller, text)
         for controller in controllers_of(find_backend().Sofa, root)
-        for text in _uncalled(controller)
+        for text in (*_uncalled(controller), *_lost_copies(controller))
     ]
 
 
@@ -142,6 +144,53 @@ def _uncalled(controller: Any) -> Iterator[str]:
                         f"its own code, so it never runs.{hint} Methods of events are 'on' and the "
                         "name of the event, such as onAnimateBeginEvent."
                     )
+
+
+def _lost_copies(controller: Any) -> Iterator[str]:
+    """Copies of Data that a method changes and never uses, and views that it replaces."""
+    for name, method in vars(type(controller)).items():
+        if not inspect.isfunction(method) or not {"copy", "writeable"} & {*method.__code__.co_names}:
+            continue
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+        except (OSError, TypeError, SyntaxError):
+            continue
+        variables = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        changed = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        ]
+        for variable, data, is_view in _copies(tree):
+            own = [v for v in variables if v.id == variable]
+            stores = [v for v in own if isinstance(v.ctx, ast.Store)]
+            uses = [v for v in own if v not in stores and v not in changed]
+            if is_view and len(stores) > 1 and not (set(own) & set(changed)):
+                fault = f"replaces the view '{variable}' of {data} and writes nothing into it: "
+                remedy = f"write {variable}[:] = ..."
+            elif not is_view and len(stores) == 1 and set(own) & set(changed) and not uses:
+                fault = f"changes '{variable}', a copy of {data}, and never gives it back: "
+                remedy = f"add {data} = {variable}"
+            else:
+                continue
+            yield f"{at(controller)}: its method '{name}' {fault}{remedy}."
+
+
+def _copies(tree: ast.AST) -> Iterator[tuple[str, str, bool]]:
+    """Return variables that are set to copies of Data, and, True, views that one may write."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.With):
+            pairs = [(i.optional_vars, i.context_expr, "writeable") for i in node.items]
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            pairs = [(node.targets[0], node.value, "copy")]
+        else:
+            continue
+        for target, value, function in pairs:
+            call = value.func if isinstance(value, ast.Call) else None
+            if isinstance(target, ast.Name) and isinstance(call, ast.Attribute):
+                source = ast.unparse(call.value)
+                if call.attr == function and (function != "copy" or source.endswith(".value")):
+                    yield target.id, source, function == "writeable"
 
 
 def _is_mentioned(kind: type, name: str) -> bool:

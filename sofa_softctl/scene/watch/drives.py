@@ -177,10 +177,18 @@ class Drive:
             shortfall = abs(shortfall)
         if not shortfall > tolerance * max(abs(imposed), 0.1 * self.at_rest):
             return ""
+        _, largest, displacement, _ = self.kind.limits
+        effort = float(self.component.findData(self.kind.quantity).value)
+        limits = [
+            f"{name}={float(data.value):g}"
+            for name, value in ((displacement, measured), (largest, effort))
+            if (data := self.component.findData(name)).isSet()
+            and value >= (1.0 - tolerance) * float(data.value)
+        ]
         return (
             f"{self.name} imposes a "
             f"{self.kind.displacement} of {imposed:.4g}, and at the end there are {measured:.4g}: "
-            "a limit of its own, or the body, lets no more."
+            f"{f'its {limits[0]}' if limits else 'the body, or a limit of its own,'} lets no more."
         )
 
     def factor(self) -> float:

@@ -8,20 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of
 from sofa_softctl.scene.plausibility.places.joints import solver_above
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
+FAR_MOVED = 0.5
+"""Mean motion of nodes by the size of their body, from which on a force may be too large [-]."""
 STEPS_BETWEEN = 1e4
 """Steps between two times of a motion from which on they are in another unit, or very slow [-]."""
 
 
-def late_motions(root: Any) -> Iterator[str]:
-    """Name motions and forces whose times end long after a run."""
+def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
+    """Name motions and forces whose times end long after a run, and files with its start alone."""
     time, dt = float(root.time.value), float(root.dt.value)
     for entry in (entry for node in nodes_of(root) for entry in node.objects):
+        yield from _only_start(entry, max(duration, time) if duration else LATE * time, dt)
+        yield from _repeated_force(entry)
         data = entry.findData("keyTimes") or entry.findData("times")
         if data is None or np.ndim(data.value) != 1 or len(data.value) < 2:
             continue
@@ -32,6 +37,42 @@ def late_motions(root: Any) -> Iterator[str]:
                 f"{at(entry)}: its {data.getName()} end at {times[-1]:g}, and the run at "
                 f"{time:.4g}: it has hardly begun. Are they in another unit than dt={dt:g}?"
             )
+
+
+def _only_start(entry: Any, run: float, dt: float) -> Iterator[str]:
+    """A component that writes its first time, and then none within a run."""
+    period, every = entry.findData("period"), entry.findData("exportEveryNumberOfSteps")
+    if every is not None and not (entry.exportAtEnd.value or entry.exportAtBegin.value):
+        interval, unit = dt * float(every.value), f"exportEveryNumberOfSteps={every.value}"
+    elif period is not None and entry.getClassName() == "WriteState":
+        interval, unit = float(period.value), f"period={float(period.value):g}"
+    else:
+        return
+    if interval > run > 0.0:
+        yield (
+            f"{at(entry)} has {unit}, more than the run of {run:.4g}, so that its file has at most "
+            "the start. Is it in another unit?"
+        )
+
+
+def _repeated_force(entry: Any) -> Iterator[str]:
+    """The one force of several nodes, each of which it acts on, where they have moved far."""
+    if entry.getClassName() != "ConstantForceField" or not entry.forces.isSet():
+        return
+    forces, indices = np.asarray(entry.forces.value), np.asarray(entry.indices.value, dtype=int)
+    state, size = entry.getContext().getMechanicalState(), body_size(entry.getContext())
+    if len(forces) != 1 or len(indices) < 2 or state is None:
+        return
+    x, rest = (np.asarray(d.value, dtype=float) for d in (state.position, state.rest_position))
+    if x.shape != rest.shape or indices.max() >= len(x):
+        return
+    moved = float(np.linalg.norm((x - rest)[indices, :3].mean(axis=0)))
+    if moved > FAR_MOVED * size:
+        yield (
+            f"{at(entry)}: its nodes have moved by {moved:.3g}, and the body is {size:.3g} long. "
+            f"Each of its {len(indices)} nodes gets the force of 'forces', {len(indices)} times it "
+            "in sum: is that the total? Then give totalForce."
+        )
 
 
 @dataclass

@@ -97,7 +97,7 @@ class Watched:
             *(solver.text() for solver in self._solvers),
             unused_drives(self._drives, self._duration),
             *self._views.texts,
-            *late_motions(self._root),
+            *late_motions(self._root, self._duration),
             *(text for watch in self._still for text in watch.texts()),
             *(effector.text() for effector in self._effectors),
             *(text for watch in self._linear_solvers for text in watch.texts()),

@@ -20,6 +20,9 @@ FOLD_OFFSET_MAX = 0.1
 FOLD_LENGTH_RATIO_MAX = 0.9
 """Length of a piece that runs back over the one before, by that one's; a tendon that returns
 beside itself has points beside each other, and 1 [-]."""
+SHARED_PULL_MIN = 0.1
+"""Distance of the first points of two cables with one pull point, by the size of one, from which on
+the pull point is another cable's [-]."""
 SAME_LINE_DISTANCE_MAX = 0.02
 """Distance of two cables, by the size of one, below which they are on one line [-]."""
 
@@ -99,6 +102,16 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
     for (first, line), (second, points) in combinations(cables, 2):
         ends = float(np.abs(line[[0, -1]] - points[[0, -1]]).max())
         length = float(np.ptp(line, axis=0).max())
+        apart = np.linalg.norm(line[1:2] - points[1:2])
+        if np.array_equal(line[0], points[0]) and min(len(line), len(points)) > 1 and all(
+            c.pullPoint.isSet() and c.hasPullPoint.value for c in (first, second)
+        ) and apart > SHARED_PULL_MIN * length:
+            yield StartWarning(
+                second,
+                f"{at(second)} has the pullPoint of {first.getClassName()} "
+                f"'{first.getPathName()}', {point(points[0])}, and its first point is "
+                f"{apart:.3g} from that one's: give each its own.",
+            )
         if ends > SAME_LINE_DISTANCE_MAX * length:  # most pairs: the rest takes longer
             continue
         if max(_apart(line, points), _apart(points, line)) < SAME_LINE_DISTANCE_MAX * length:
