@@ -14,9 +14,12 @@ import numpy as np
 
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.body import box_of
-from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
-from sofa_softctl.scene.plausibility.leaving import leaving_causes, pushed_without_mass
+from sofa_softctl.scene.plausibility.leaving import (
+    leaving_causes,
+    pushed_without_mass,
+    without_lines,
+)
 from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
@@ -76,6 +79,8 @@ class _WatchedBody:
     """Time of the first check with inverted elements [time]."""
     outside_since: float | None = None
     """Time since when it is outside the scene's box of the start [time]; None: it is inside."""
+    left_at: np.ndarray = field(default_factory=lambda: np.full((1, 3), np.nan))
+    """Its centre then [length], shape (1, 3)."""
     speed_max: float = 0.0
     """Largest mean speed at a check [length/time]."""
     time: float = 0.0
@@ -196,12 +201,12 @@ class Condition:
         if not self._gap(x) > watched.size:
             watched.outside_since = None
         elif watched.outside_since is None:
-            watched.outside_since = time
+            watched.outside_since, watched.left_at = time, x.mean(axis=0, keepdims=True)
 
-    def _gap(self, x: np.ndarray) -> float:
+    def _gap(self, x: np.ndarray, along: Any = slice(None)) -> float:
         """Distance of a body's box from the scene's box of the start [length]; 0: they meet."""
-        low, high = x.min(axis=0), x.max(axis=0)
-        return float(np.maximum(low - self._box[1], self._box[0] - high).max(initial=0.0))
+        gaps = np.maximum(x.min(axis=0) - self._box[1], self._box[0] - x.max(axis=0))
+        return float(gaps[along].max(initial=0.0))
 
     def _findings(self, watched: _WatchedBody) -> Iterator[Finding]:
         if watched.inverted_count_max:
@@ -223,7 +228,7 @@ class Condition:
             yield Finding(
                 f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
                 f"outside all that was there at the start, and at the end at [{centre}]. "
-                f"{self._cause(watched)}{_without_lines(self._root)}",
+                f"{self._cause(watched)}",
                 False,
             )
 
@@ -231,6 +236,12 @@ class Condition:
         """Return why a body left the scene, as far as it can be said."""
         if causes := self._causes[watched.name]:
             return " ".join(causes)
+        sideways = np.abs(self._gravity) < 0.1 * np.abs(self._gravity).max()
+        if self._gap(watched.left_at, sideways) > 0.0 and self._gravity.any():
+            return (
+                "It went over the edge: is its speed meant, and the friction, and the size of "
+                "what carries it?"
+            )
         text = "Is there something that should have held it, and does contact detection see it?"
         travel = watched.speed_max * float(self._root.dt.value)
         if travel > self._settings.travel_max * watched.size > 0.0:
@@ -238,7 +249,7 @@ class Condition:
                 f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what "
                 "it passes within a step is not seen. Try a smaller dt."
             )
-        return text
+        return text + without_lines(self._root)
 
     def _has_left(self, watched: _WatchedBody) -> bool:
         """Return True if a body outside the scene falls freely, or is far away."""
@@ -267,21 +278,6 @@ def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         watched.first_inverted = time
     watched.inverted_count = count
     watched.inverted_count_max = max(watched.inverted_count_max, count)
-
-
-def _without_lines(root: Any) -> str:
-    """Name surfaces of triangles alone, whose seams points pass under LocalMinDistance; else ''."""
-    if not any(entry.getClassName() == "LocalMinDistance" for entry in root.objects):
-        return ""
-    for node in nodes_of(root):
-        kinds = {entry.getClassName(): entry for entry in node.objects}
-        triangles = kinds.get("TriangleCollisionModel")
-        if triangles is not None and "LineCollisionModel" not in kinds:
-            return (
-                f" Under LocalMinDistance points pass '{triangles.getPathName()}' where its "
-                "triangles meet: add a LineCollisionModel and a PointCollisionModel beside it."
-            )
-    return ""
 
 
 def _watch(body: Body) -> _WatchedBody:

@@ -24,6 +24,12 @@ _BY_NODE = frozenset(
 """Data with a row for each node."""
 _NOT_FOLLOWED = ("velocity", "free_position", "rest_position")
 """Data by which nothing moves a state that no integrator moves."""
+_OVERWRITTEN = {
+    "force": "Give a ConstantForceField, or set externalForce",
+    "free_position": "Set 'position'",
+    "free_velocity": "Set 'velocity'",
+}
+"""Data that an integrator computes from others, and what to do in place of setting them."""
 _UNIT_TOLERANCE = 1e-2
 """Difference of a quaternion's length from 1, up to which it is one that was rounded [-]."""
 
@@ -125,6 +131,8 @@ class MechanicalState(Component):
                 )
         if self._initialised and data.type.name in ("position", "velocity"):
             self._warn_if_mapped(data, where)
+        if self._initialised and data.type.name in _OVERWRITTEN and Handling.controller is not None:
+            self._warn_if_overwritten(data, where)
         if self._initialised and value is not None and Handling.controller is not None:
             if data.type.name in ("position", *_NOT_FOLLOWED) and self._is_scripted():
                 self._check_scripted(data, np.asarray(value, dtype=float), where)
@@ -175,6 +183,19 @@ class MechanicalState(Component):
                 f"{describe(where)}: {data.getName()} of '{self.getPathName()}' is computed by "
                 f"{own[0].describe()} in every step: setting it changes nothing. Move the body "
                 "that it is mapped from.",
+            )
+
+    def _warn_if_overwritten(self, data: Data, where: Line | None) -> None:
+        """Warn, once, that each step computes anew what a controller sets at its start."""
+        assert self._context is not None
+        changes = self._context.getRoot().late_changes
+        is_moved = self._context.find_upward("ode solver") is not None
+        if is_moved and Handling.event == "onAnimateBeginEvent" and data not in changes.told:
+            changes.told.add(data)
+            message.warning(
+                self,
+                f"{describe(where)}: {data.getName()} of '{self.getPathName()}' is computed anew "
+                f"in every step: setting it changes nothing. {_OVERWRITTEN[data.type.name]}.",
             )
 
     def follows(self, data: Data) -> str:

@@ -149,7 +149,9 @@ def _uncalled(controller: Any) -> Iterator[str]:
 def _lost_copies(controller: Any) -> Iterator[str]:
     """Copies of Data that a method changes and never uses, and views that it replaces."""
     for name, method in vars(type(controller)).items():
-        if not inspect.isfunction(method) or not {"copy", "writeable"} & {*method.__code__.co_names}:
+        if not inspect.isfunction(method) or not {"copy", "writeable"} & {
+            *method.__code__.co_names
+        }:
             continue
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
@@ -157,13 +159,14 @@ def _lost_copies(controller: Any) -> Iterator[str]:
             continue
         variables = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
         changed = [
-            node.value
+            node.target if isinstance(node, ast.AugAssign) else node.value
             for node in ast.walk(tree)
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+            if isinstance(node, ast.AugAssign)
+            or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
         ]
         for variable, data, is_view in _copies(tree):
             own = [v for v in variables if v.id == variable]
-            stores = [v for v in own if isinstance(v.ctx, ast.Store)]
+            stores = [v for v in own if isinstance(v.ctx, ast.Store) and v not in changed]
             uses = [v for v in own if v not in stores and v not in changed]
             if is_view and len(stores) > 1 and not (set(own) & set(changed)):
                 fault = f"replaces the view '{variable}' of {data} and writes nothing into it: "

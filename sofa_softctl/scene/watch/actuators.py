@@ -11,6 +11,10 @@ from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.units import Units, symbol
 
+JERKS_MIN = 10
+"""Changes between slack and taut from which on a cable jerks [-], and the same by steps."""
+JERKS_RATIO_MIN = 0.2
+
 
 @dataclass
 class PushingCable:
@@ -19,6 +23,9 @@ class PushingCable:
     component: Any
     steps: int = 0
     pushing_steps: int = 0
+    is_slack: bool = True
+    changes: int = 0
+    """How often it went slack, or taut."""
     multiplier_min: float = 0.0
     """Least multiplier, negative where it pushes."""
     multiplier_max: float = 0.0
@@ -31,6 +38,8 @@ class PushingCable:
         multiplier = float(self.component.force.value)
         self.steps += 1
         self.multiplier_max = max(self.multiplier_max, abs(multiplier))
+        self.changes += self.is_slack != (multiplier == 0.0)
+        self.is_slack = multiplier == 0.0
         if multiplier < -ratio_min * self.multiplier_max:
             self.pushing_steps += 1
         if multiplier < self.multiplier_min:
@@ -39,6 +48,12 @@ class PushingCable:
     def text(self, root: Any, units: Units | None) -> str:
         """Return a sentence if it pushed, else ''; one whose minForce is negative may, as a rod."""
         least = self.component.minForce
+        if self.changes >= max(JERKS_MIN, JERKS_RATIO_MIN * self.steps):
+            return (
+                f"{self.component.getPathName()} went slack or taut {self.changes} times in "
+                f"{self.steps} steps: it jerks. A feedback that is too strong does so, a motion "
+                "that dt is too large for, or a body with hardly any damping (rayleighStiffness)."
+            )
         if not self.pushing_steps or (least.isSet() and float(least.value) < 0.0):
             return ""
         try:

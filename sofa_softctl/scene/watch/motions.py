@@ -15,7 +15,7 @@ from sofa_softctl.scene.plausibility.places.joints import solver_above
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
-FAR_MOVED = 0.5
+FAR_MOVED = 0.25
 """Mean motion of nodes by the size of their body, from which on a force may be too large [-]."""
 STEPS_BETWEEN = 1e4
 """Steps between two times of a motion from which on they are in another unit, or very slow [-]."""
@@ -61,10 +61,10 @@ def _repeated_force(entry: Any) -> Iterator[str]:
         return
     forces, indices = np.asarray(entry.forces.value), np.asarray(entry.indices.value, dtype=int)
     state, size = entry.getContext().getMechanicalState(), body_size(entry.getContext())
-    if len(forces) != 1 or len(indices) < 2 or state is None:
+    if len(indices) < 2 or state is None or np.ptp(forces, axis=0).any():
         return
     x, rest = (np.asarray(d.value, dtype=float) for d in (state.position, state.rest_position))
-    if x.shape != rest.shape or indices.max() >= len(x):
+    if x.shape != rest.shape or x.shape[1] != 3 or not indices.max() < len(x) > len(indices):
         return
     moved = float(np.linalg.norm((x - rest)[indices, :3].mean(axis=0)))
     if moved > FAR_MOVED * size:

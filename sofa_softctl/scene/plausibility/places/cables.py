@@ -103,9 +103,12 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
         ends = float(np.abs(line[[0, -1]] - points[[0, -1]]).max())
         length = float(np.ptp(line, axis=0).max())
         apart = np.linalg.norm(line[1:2] - points[1:2])
-        if np.array_equal(line[0], points[0]) and min(len(line), len(points)) > 1 and all(
-            c.pullPoint.isSet() and c.hasPullPoint.value for c in (first, second)
-        ) and apart > SHARED_PULL_MIN * length:
+        if (
+            np.array_equal(line[0], points[0])
+            and min(len(line), len(points)) > 1
+            and all(c.pullPoint.isSet() and c.hasPullPoint.value for c in (first, second))
+            and apart > SHARED_PULL_MIN * length
+        ):
             yield StartWarning(
                 second,
                 f"{at(second)} has the pullPoint of {first.getClassName()} "
