@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import at
-from sofa_softctl.scene.plausibility.goals import FAR
+from sofa_softctl.scene.plausibility.goals import FAR, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
 
 STEPS_MIN = 50
@@ -74,6 +74,9 @@ class WatchedEffector:
 
     def text(self) -> str:
         """Return a sentence if it ends far from its goal with actuators at limits, else ''."""
+        source = self._component.effectorGoal.getParent()
+        if source is not None and (text := carried_goal(self._component.getContext(), source)):
+            return text
         distance = self._distance()
         if self._farthest > FAR * self._size > FAR * self._nearest:
             return (
