@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,11 +39,11 @@ _OLD_HANDLERS = {
 
 
 def name_warnings(root: Any) -> list[StartWarning]:
-    """Warn of methods of controllers that no event calls, nor their own code."""
+    """Warn of methods of controllers that no event calls, nor their own code, and of keys."""
     return [
         StartWarning(controller, text)
         for controller in controllers_of(find_backend().Sofa, root)
-        for text in _uncalled(controller)
+        for text in (*_uncalled(controller), *_long_keys(controller))
     ]
 
 
@@ -141,6 +143,31 @@ def _uncalled(controller: Any) -> Iterator[str]:
                         f"{at(controller)}: no event calls its method '{name}', and neither does "
                         f"its own code, so it never runs.{hint} Methods of events are 'on' and the "
                         "name of the event, such as onAnimateBeginEvent."
+                    )
+
+
+def _long_keys(controller: Any) -> Iterator[str]:
+    """Texts of several characters with which a method compares the key of an event."""
+    for name in ("onKeypressedEvent", "onKeyreleasedEvent"):
+        try:
+            method = textwrap.dedent(inspect.getsource(vars(type(controller))[name]))
+            nodes = list(ast.walk(ast.parse(method)))
+        except (KeyError, OSError, TypeError, SyntaxError):
+            continue
+        keys = {
+            ast.unparse(target)
+            for node in nodes
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).endswith("['key']")
+            for target in node.targets
+        }
+        for node in (node for node in nodes if isinstance(node, ast.Compare)):
+            left, right = ast.unparse(node.left), node.comparators[0]
+            if left.endswith("['key']") or left in keys:
+                if isinstance(right, ast.Constant) and len(str(right.value)) > 1:
+                    yield (
+                        f"{at(controller)}: its {name} compares the key with {right.value!r}, "
+                        "which it never is: a key is one character. Give that, such as '+', or a "
+                        "name of Sofa.constants.Key."
                     )
 
 
