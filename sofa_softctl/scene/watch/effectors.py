@@ -106,8 +106,7 @@ class WatchedEffector:
         ]
         if stuck:
             return (
-                f"Of {self._steps} steps, {', '.join(stuck[:3])}. "
-                "Are these limits in another unit?"
+                f"Of {self._steps} steps, {', '.join(stuck[:3])}. Are these limits in another unit?"
             )
         shift = float(effector.maxShiftToTarget.value)
         if effector.limitShiftToTarget.value and distance > SHIFTS_MIN * shift:
