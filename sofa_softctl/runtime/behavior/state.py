@@ -31,6 +31,9 @@ _OVERWRITTEN = {
 }
 """Data that an integrator computes from others, and what to do in place of setting them."""
 _UNIT_TOLERANCE = 1e-2
+_FAST_TURN = 15.0
+"""Turn in a step, in each of `_FAST_STEPS`, that is rather an angle in degrees [degree]."""
+_FAST_STEPS = 5
 """Difference of a quaternion's length from 1, up to which it is one that was rounded [-]."""
 
 
@@ -117,6 +120,8 @@ class MechanicalState(Component):
         """out = position (or `start`) moved by h v; out may be the position itself."""
         self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
 
+    _fast_turns = 0
+    """Steps in which a controller turned it by more than `_FAST_TURN`."""
     _is_mapping_said = False
     """Whether a warning said that a mapping computes its positions."""
 
@@ -156,11 +161,13 @@ class MechanicalState(Component):
             return
         lengths = np.linalg.norm(value[:, 3:], axis=1)
         cosines = np.abs((value[:, 3:] * data.get()[:, 3:]).sum(axis=1))
+        turn = np.degrees(2.0 * np.arccos(min(1.0, cosines.min(initial=1.0))))
+        self._fast_turns += turn > _FAST_TURN
         node = int(np.argmax(np.abs(lengths - 1.0)))
         if abs(lengths[node] - 1.0) > _UNIT_TOLERANCE:
             problem = f"has a quaternion of length {lengths[node]:.4g} instead of 1"
-        elif (node := int(np.argmin(cosines))) >= 0 and cosines[node] < np.sqrt(0.5):
-            turn = np.degrees(2.0 * np.arccos(cosines[node]))
+        elif turn > 90.0 or self._fast_turns > _FAST_STEPS:
+            node = int(np.argmin(cosines))
             problem = f"turns by {turn:.3g} degrees in a step, which nothing attached to it follows"
         else:
             return

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from sofa_softctl.scene.body import body_of
 from sofa_softctl.scene.plausibility.bodies import point
 
 FAR = 5.0
@@ -40,3 +43,23 @@ def far_goal(tip: np.ndarray, goal: np.ndarray, size: float, *, far: float = FAR
         apart = others[near[0]]
         return f"{text}Times {near[0]:g} the goal is {apart:.3g} away: is it in other units?"
     return f"{text}Is the goal, or the mesh, in other units?"
+
+
+def carried_goal(effector: Any, source: Any) -> str | None:
+    """Return a sentence if the robot carries the goal along, else None.
+
+    Args:
+        effector: Node of the effector.
+        source: Data that the goal follows.
+    """
+    state, body = source.getOwner(), body_of(effector)
+    carrier = body_of(state.getContext()) if hasattr(state, "getContext") else None
+    if body is None or carrier is None or carrier.getPathName() != body.getPathName():
+        return None
+    if np.shape(body.getMechanicalState().position.value)[1] != 3 or source.getName() != "position":
+        return None  # a frame of the robot's base may carry goals
+    return (
+        f"'{state.getPathName()}' is the goal of effector '{effector.getPathName()}', and a point of the same "
+        f"body, '{body.getPathName()}', which carries the goal along as it moves. Make its node a "
+        "child of the root, without a mapping."
+    )

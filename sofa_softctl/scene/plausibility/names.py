@@ -39,11 +39,12 @@ _OLD_HANDLERS = {
 
 
 def name_warnings(root: Any) -> list[StartWarning]:
-    """Warn of methods of controllers that no event calls, and of changes of mere copies."""
+    """Warn of methods that no event calls, of changes of mere copies, and of keys."""
     return [
         StartWarning(controller, text)
         for controller in controllers_of(find_backend().Sofa, root)
-        for text in (*_uncalled(controller), *_lost_copies(controller))
+        for check in (_uncalled, _lost_copies, _long_keys)
+        for text in check(controller)
     ]
 
 
@@ -194,6 +195,31 @@ def _copies(tree: ast.AST) -> Iterator[tuple[str, str, bool]]:
                 source = ast.unparse(call.value)
                 if call.attr == function and (function != "copy" or source.endswith(".value")):
                     yield target.id, source, function == "writeable"
+
+
+def _long_keys(controller: Any) -> Iterator[str]:
+    """Texts of several characters with which a method compares the key of an event."""
+    for name in ("onKeypressedEvent", "onKeyreleasedEvent"):
+        try:
+            method = textwrap.dedent(inspect.getsource(vars(type(controller))[name]))
+            nodes = list(ast.walk(ast.parse(method)))
+        except (KeyError, OSError, TypeError, SyntaxError):
+            continue
+        keys = {
+            ast.unparse(target)
+            for node in nodes
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).endswith("['key']")
+            for target in node.targets
+        }
+        for node in (node for node in nodes if isinstance(node, ast.Compare)):
+            left, right = ast.unparse(node.left), node.comparators[0]
+            if left.endswith("['key']") or left in keys:
+                if isinstance(right, ast.Constant) and len(str(right.value)) > 1:
+                    yield (
+                        f"{at(controller)}: its {name} compares the key with {right.value!r}, "
+                        "which it never is: a key is one character. Give that, such as '+', or a "
+                        "name of Sofa.constants.Key."
+                    )
 
 
 def _is_mentioned(kind: type, name: str) -> bool:

@@ -129,6 +129,11 @@ class Drive:
         )
 
     @property
+    def is_fed(self) -> bool:
+        """Return True if what sets its value is known to read the state of the scene."""
+        return self._value in getattr(getattr(self.root, "late_changes", None), "fed", ())
+
+    @property
     def measured(self) -> float:
         """Displacement or growth at the start of the last step [length or length^3]."""
         return float(self.component.findData(self.kind.displacement).value)
@@ -185,10 +190,15 @@ class Drive:
             if (data := self.component.findData(name)).isSet()
             and value >= (1.0 - tolerance) * float(data.value)
         ]
+        end = float(self.component.endTime.value)
+        reason = f"its {limits[0]} lets" if limits else "a limit of its own, or the body, lets"
         return (
             f"{self.name} imposes a "
             f"{self.kind.displacement} of {imposed:.4g}, and at the end there are {measured:.4g}: "
-            f"{f'its {limits[0]}' if limits else 'the body, or a limit of its own,'} lets no more."
+        ) + (
+            f"it acts until its endTime={end:g} only. Leave that out."
+            if 0.0 <= end < float(self.root.time.value)
+            else f"{reason} no more."
         )
 
     def factor(self) -> float:

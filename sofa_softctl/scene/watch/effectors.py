@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.scene.body import body_size
+from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.plausibility.bodies import at
+from sofa_softctl.scene.plausibility.goals import FAR, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
 
 STEPS_MIN = 50
@@ -15,24 +19,36 @@ FAR_MIN = 0.05
 """Distance to a goal by the size of the body, from which on it is named [-]."""
 AT_LIMIT = 1e-2
 """Difference from a limit by it, within which an actuator is at it [-]."""
-LIMITS = (("force", "maxForce"), ("displacement", "maxPositiveDisp"))
+LIMITS = (
+    ("force", "maxForce", False),
+    ("displacement", "maxPositiveDisp", False),
+    ("displacement", "maxDispVariation", True),
+    ("force", "maxForceVariation", True),
+)
+"""Data of cables that limits hold; True: their change in a step."""
+SHIFTS_MIN = 10.0
+"""Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
+ENERGY_MIN = 0.1
+"""Weight of the actuators' energy from which on it outweighs goals; SOFA's default is 1e-3 [-]."""
 
 
 class WatchedEffector:
     """A PositionEffector of points, and limits that actuators are at in every step."""
 
-    def __init__(self, component: Any, root: Any) -> None:
+    def __init__(self, component: Any, solver: Any) -> None:
         self._component = component
         self._state = component.getContext().getMechanicalState()
         self._size = body_size(component.getContext())
-        self._farthest, self._steps = 0.0, 0
-        actuators = [e for e in objects_of(root) if e.getClassName() == "CableActuator"]
+        self._farthest, self._nearest, self._steps = 0.0, np.inf, 0
+        self._solver = solver
+        cables = [e for e in objects_of(solver.getContext()) if e.getClassName() == "CableActuator"]
         self._limits = {
-            (entry, value, limit): 0
-            for entry in actuators
-            for value, limit in LIMITS
-            if entry.findData(limit).isSet()
+            (entry, value, limit, is_rate): 0
+            for entry in cables
+            for value, limit, is_rate in LIMITS
+            if (data := entry.findData(limit)) is not None and data.isSet()
         }
+        self._before = dict.fromkeys(self._limits, 0.0)
 
     def _distance(self) -> float:
         """Distance to the goal along the directions that count [length]."""
@@ -47,39 +63,118 @@ class WatchedEffector:
     def step(self) -> None:
         """Note the distance and the limits of a step."""
         self._steps += 1
-        self._farthest = max(self._farthest, self._distance())
-        for entry, value, limit in self._limits:
-            most = float(entry.findData(limit).value)
-            at = float(entry.findData(value).value) >= most - AT_LIMIT * abs(most)
-            self._limits[entry, value, limit] += at
+        distance = self._distance()
+        self._farthest = max(self._farthest, distance)
+        self._nearest = min(self._nearest, distance)
+        for key in self._limits:
+            entry, value, limit, is_rate = key
+            most, now = float(entry.findData(limit).value), float(entry.findData(value).value)
+            change, self._before[key] = abs(now - self._before[key]), now
+            self._limits[key] += (change if is_rate else now) >= most - AT_LIMIT * abs(most)
 
     def text(self) -> str:
         """Return a sentence if it ends far from its goal with actuators at limits, else ''."""
+        source = self._component.effectorGoal.getParent()
+        if source is not None and (text := carried_goal(self._component.getContext(), source)):
+            return text
         distance = self._distance()
+        if self._farthest > FAR * self._size > FAR * self._nearest:
+            return (
+                f"{at(self._component)}: its goal was in reach, and then up to "
+                f"{self._farthest:.3g} away, where the robot is {self._size:.3g} long: does a "
+                "script add to the goal in each step, or is it in another unit?"
+            )
         if self._steps < STEPS_MIN or distance < max(FAR_MIN * self._size, 0.5 * self._farthest):
             return ""
-        stuck = [
-            f"{entry.getPathName()} at {limit}={float(entry.findData(limit).value):g} in {steps}"
-            for (entry, _, limit), steps in self._limits.items()
-            if 5 * steps > self._steps
-        ]
-        if not stuck:  # a goal out of reach, or one that is approached slowly, may be meant
+        reason = self._reason(distance)
+        if not reason:  # a goal out of reach, or one that is approached slowly, may be meant
             return ""
         return (
             f"{self._component.getClassName()} '{self._component.getPathName()}' ends "
-            f"{distance:.3g} from its goal, and was at most {self._farthest:.3g} away. Of "
-            f"{self._steps} steps, {', '.join(stuck[:3])}. Are these limits in another unit?"
+            f"{distance:.3g} from its goal, and was at most {self._farthest:.3g} away. {reason}"
         )
+
+    def _reason(self, distance: float) -> str:
+        """Return what keeps it this far from its goal, else ''."""
+        effector, epsilon = self._component, float(self._solver.epsilon.value)
+        if not np.any(effector.weight.value):
+            return "Its weight is 0, so that its goal does not count. Give a positive weight."
+        stuck = [
+            f"{entry.getPathName()} at {limit}={float(entry.findData(limit).value):g} in {steps}"
+            for (entry, _, limit, _), steps in self._limits.items()
+            if 5 * steps > self._steps
+        ]
+        if stuck:
+            return (
+                f"Of {self._steps} steps, {', '.join(stuck[:3])}. Are these limits in another unit?"
+            )
+        shift = float(effector.maxShiftToTarget.value)
+        if effector.limitShiftToTarget.value and distance > SHIFTS_MIN * shift:
+            return (
+                f"limitShiftToTarget brings the goal to maxShiftToTarget={shift:g} of it in each "
+                "step, which is hardly a motion: give a larger one. Is it in another unit?"
+            )
+        if epsilon >= ENERGY_MIN:
+            return (
+                f"'{self._solver.getPathName()}' has epsilon={epsilon:g}, with which saving the "
+                "actuators' energy counts more than the goal: give 1e-3, say."
+            )
+        return ""
+
+
+class StillGoals:
+    """Goals that stay through a run, and targets that move beside them, which nothing follows."""
+
+    def __init__(self, root: Any) -> None:
+        self._goals = {
+            data: np.array(data.value, dtype=float)
+            for entry in objects_of(root)
+            if (data := entry.findData("effectorGoal" if is_effector(entry) else "goal"))
+        }
+        self._targets = {
+            node: np.array(state.position.value, dtype=float)
+            for node in (nodes_of(root) if self._goals else ())
+            if (state := own_state(node)) is not None and is_bare(node)
+        }
+
+    def texts(self) -> Iterator[str]:
+        """Return a sentence on each target that has moved if no goal has."""
+        for data, start in self._goals.items():
+            if not np.array_equal(data.value, start):
+                return
+        for node, start in self._targets.items():
+            state, goal = own_state(node), next(iter(self._goals))
+            if np.array_equal(state.position.value, start):
+                continue
+            sources = [data.getParent() for data in self._goals]
+            linked = [s.getName() for s in sources if s is not None and s.getOwner() is state]
+            yield (
+                f"{at(state)} has moved, but no goal has: '{goal.getName()}' of "
+                f"'{goal.getOwner().getPathName()}' "
+                + (f"is linked to its {linked[0]}, which stays" if linked else "has given numbers")
+                + f". If it is the target, link the goal to '@{state.getPathName()}.position'."
+            )
+
+
+def is_effector(entry: Any) -> bool:
+    """Return True if it is an effector of SoftRobots.Inverse."""
+    return str(entry.getClassName()).endswith("Effector")
+
+
+def is_bare(node: Any) -> bool:
+    """Return True if a node has a state, and nothing that acts on it, carries it or follows it."""
+    kinds = [entry.getClassName() for entry in node.objects]
+    kept = ("MechanicalObject", "Solver", "ConstraintCorrection", "VisualModel", "SphereCollision")
+    return all(any(word in kind for word in kept) for kind in kinds) and not len(node.children)
 
 
 def watched_effectors(root: Any) -> list[WatchedEffector]:
     """Return watches on the effectors of points of a scene that a QPInverseProblemSolver leads."""
     entries = list(objects_of(root))
-    if not any(entry.getClassName() == "QPInverseProblemSolver" for entry in entries):
-        return []
+    solver = next((e for e in entries if e.getClassName() == "QPInverseProblemSolver"), None)
     return [
-        WatchedEffector(entry, root)
-        for entry in entries
+        WatchedEffector(entry, solver)
+        for entry in (entries if solver is not None else ())
         if entry.getClassName() == "PositionEffector"
         and np.shape(entry.effectorGoal.value)[-1] == 3
     ]

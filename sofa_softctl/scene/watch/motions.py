@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import body_size
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.body import body_size, box_size
+from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of
 from sofa_softctl.scene.plausibility.places.joints import solver_above
+from sofa_softctl.scene.watch.actuators import objects_of
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
@@ -75,6 +76,13 @@ def _repeated_force(entry: Any) -> Iterator[str]:
         )
 
 
+JUMP, JUMP_MIN = 10.0, 0.1
+"""Motion in the first step by that in later ones, and by the size of the scene, above which it is a
+jump [-]."""
+PASSIVE = ("MechanicalObject", "Mapping", "Solver", "Container", "Topology", "Loader")
+"""Ends of the names of components that neither act on points nor show them."""
+
+
 @dataclass
 class StillState:
     """A state that no integrator and no mapping moves, and what it held at the start."""
@@ -82,19 +90,51 @@ class StillState:
     body: Body
     start: dict[str, np.ndarray] = field(init=False)
     """Values by the names of their Data."""
+    above: Any = field(init=False)
+    """State of the nearest node above that has one, or None."""
+    first_step: float = -1.0
+    """Largest motion of a node in the first step [length]; -1: there was none yet."""
+    largest_step: float = 0.0
+    """Largest motion in a later step [length]."""
 
     def __post_init__(self) -> None:
         self.start = {name: self._now(name) for name in ("position", "velocity", "rest_position")}
+        self._last = self.start["position"]
+        parent = next(iter(self.body.node.parents), None)
+        self.above = None if parent is None else parent.getMechanicalState()
+        self._above_start = None if self.above is None else np.array(self.above.position.value)
 
     def _now(self, name: str) -> np.ndarray:
         return np.array(self.body.state.findData(name).value, dtype=float)
 
+    def step(self) -> None:
+        """Note how far a script moved it in a step."""
+        x = self._now("position")
+        moved = float(np.abs(x[:, :3] - self._last[:, :3]).max(initial=0.0))
+        self._last = x
+        if self.first_step < 0.0:
+            self.first_step = moved
+        else:
+            self.largest_step = max(self.largest_step, moved)
+
     def texts(self) -> Iterator[str]:
-        """Return sentences if it stays, and something is set or recorded that would move it."""
+        """Return sentences if it stays, and something is set or recorded that would move it.
+
+        Also if it jumps, or moves and nothing follows.
+        """
         changed = [n for n, x in self.start.items() if not np.array_equal(x, self._now(n))]
-        if "position" in changed:
-            return
         where = at(self.body.state)
+        if "position" in changed:
+            yield from self._jump(where)
+            yield from _unfollowed(self.body)
+            return
+        if self.above is not None and not np.array_equal(
+            self.above.position.value, self._above_start
+        ):
+            yield (
+                f"{where} stays where it is, and '{self.above.getPathName()}' above it moves: no "
+                "mapping carries it along. Add one to its node, such as RigidMapping."
+            )
         told: Any = getattr(getattr(self.body.node.getRoot(), "late_changes", None), "told", set())
         for name in (name for name in changed if self.body.state.findData(name) not in told):
             yield (
@@ -107,6 +147,42 @@ class StillState:
                     f"{at(entry)} records what never moves: '{self.body.state.getPathName()}' has "
                     "neither an integrator nor a mapping. Is a mapping from its body left out?"
                 )
+
+    def _jump(self, where: str) -> Iterator[str]:
+        size = box_size(self.body.node.getRoot())
+        if self.first_step > JUMP_MIN * size and 0.0 < self.largest_step < self.first_step / JUMP:
+            yield (
+                f"{where} was moved by {self.first_step:.4g} in the first step, and by at most "
+                f"{self.largest_step:.3g} in later ones: it jumps, with all that it carries. "
+                "Let it start where the controller puts it first."
+            )
+
+
+def _unfollowed(body: Body) -> Iterator[str]:
+    """A body that moves with points on it, which nothing refers to, reads or has forces on."""
+    states = [state for node in nodes_of(body.node) if (state := own_state(node)) is not None]
+    if len(states) < 2 or any(_is_read(state) for state in states):
+        return
+    carried = {entry for node in nodes_of(body.node) for entry in node.objects}
+    kinds = [entry.getClassName() for entry in carried]
+    if not all(kind.endswith(PASSIVE) for kind in kinds):
+        return
+    for entry in objects_of(body.node.getRoot()):
+        links = [link.getLinkedBase() for link in entry.getLinks() if entry not in carried]
+        sources = [data.getParent() for data in entry.getDataFields() if entry not in carried]
+        owners = [source.getOwner() for source in sources if source is not None]
+        if any(owner in states for owner in (*links, *owners)):
+            return
+    yield (
+        f"{at(body.state)} was moved by a script, and nothing follows it: no component refers to "
+        f"{', '.join(repr(state.getPathName()) for state in states[1:3])}, which it carries. Link "
+        "what is to move with it, such as 'external_rest_shape' of springs."
+    )
+
+
+def _is_read(state: Any) -> bool:
+    """Return True if a controller may have read its positions; SOFA does not note it."""
+    return bool(getattr(state.findData("position"), "is_read", True))
 
 
 def still_states(root: Any) -> list[StillState]:

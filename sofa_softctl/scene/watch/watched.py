@@ -17,7 +17,7 @@ from sofa_softctl.scene.watch.actuators import (
 from sofa_softctl.scene.watch.contacts import watched_contacts
 from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
-from sofa_softctl.scene.watch.effectors import watched_effectors
+from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
 from sofa_softctl.scene.watch.joints import watched_joints
 from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
 from sofa_softctl.scene.watch.materials import watched_turns
@@ -63,7 +63,7 @@ class Watched:
         self._turns = watched_turns(bodies)
         self._still = still_states(root)
         self._contacts = watched_contacts(root, size)
-        self._effectors = watched_effectors(root)
+        self._effectors, self._goals = watched_effectors(root), StillGoals(root)
         self._linear_solvers = watched_linear_solvers(root)
 
     def step(self, steps: int, time: float) -> None:
@@ -75,8 +75,8 @@ class Watched:
         for joint in self._joints:
             joint.check(time)
         self._views.step(steps)
-        for effector in self._effectors:
-            effector.step()
+        for watch in (*self._effectors, *self._still):
+            watch.step()
         for contacts in self._contacts:
             contacts.step(time)
         if steps % self._settings.steps_between_checks == 0:
@@ -100,6 +100,7 @@ class Watched:
             *late_motions(self._root, self._duration),
             *(text for watch in self._still for text in watch.texts()),
             *(effector.text() for effector in self._effectors),
+            *self._goals.texts(),
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for joint in self._joints for text in joint.texts()),
             *(text for watch in self._turns for text in watch.texts()),

@@ -49,6 +49,7 @@ class Data(metaclass=DataClass):
         "_seen",
         "_set",
         "_value",
+        "is_read",
         "name",
         "owner",
         "persistent",
@@ -63,6 +64,7 @@ class Data(metaclass=DataClass):
         self.where: Line | None = None
         self.persistent = False
         self._value = type.initial(owner)
+        self.is_read = False  # by any controller
         self._counter = 0
         self._set = False
         self._read_only = type.read_only

@@ -32,4 +32,5 @@ def get_noted(data: Data) -> Any:
     """Return the value of a Data that a script reads."""
     if Handling.controller is not None:
         Handling.read.add(data)
+        data.is_read = True
     return data.get()

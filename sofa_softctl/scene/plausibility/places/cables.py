@@ -23,6 +23,10 @@ beside itself has points beside each other, and 1 [-]."""
 SHARED_PULL_MIN = 0.1
 """Distance of the first points of two cables with one pull point, by the size of one, from which on
 the pull point is another cable's [-]."""
+ON_LINE = 0.5
+"""Cosine of the angle between two pieces of a line above which it goes on [-]."""
+USERS_OF_POINTS = ("indices", "points", "triangles", "edges")
+"""Data by which components use points."""
 SAME_LINE_DISTANCE_MAX = 0.02
 """Distance of two cables, by the size of one, below which they are on one line [-]."""
 
@@ -36,6 +40,7 @@ def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarnin
     warnings: list[StartWarning] = []
     for cable, x in cables:
         warnings += [*_pulled_from_afar(cable, x), *(_to_and_fro(cable, x) or _folds(cable, x))]
+        warnings += _ends_early(cable, x)
     lines = [(cable, line) for cable, x in cables if (line := _line_of(cable, x)) is not None]
     return [*warnings, *_same_lines(lines)]
 
@@ -83,6 +88,22 @@ def _folds(cable: Any, x: np.ndarray) -> list[StartWarning]:
             "point on?",
         )
     ]
+
+
+def _ends_early(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
+    """A cable of the first points of its node, whose line goes on in those that nothing uses."""
+    entries = cable.getContext().objects
+    count = len(cable.indices.value)
+    if not 1 < count < len(x) or list(cable.indices.value) != list(range(count)):
+        return
+    is_shared = sum(e.findData(name) is not None for e in entries for name in USERS_OF_POINTS) > 1
+    if not is_shared and not len(cable.getContext().children) and (_pieces(x)[1] > ON_LINE).all():
+        yield StartWarning(
+            cable,
+            f"{at(cable)}: its 'indices' are the first {count} of {len(x)} points of its node, "
+            f"which go on along the line to {point(x[-1])}, and nothing uses these. Give the "
+            "indices of all, or leave out the points.",
+        )
 
 
 def _pieces(line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
