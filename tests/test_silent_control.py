@@ -7,6 +7,7 @@ import pytest
 
 from sofa_softctl import InverseController, Session, add_effector
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
 from sofa_softctl.scene.run import run
 from sofa_softctl.scene.watch.drive_faults import unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
@@ -126,8 +127,115 @@ def sheared(x):
     return x
 
 
+def own_method(method):
+    """A controller of such a class, given by its method for the start of a step."""
+    import Sofa
+
+    kind = type("Push", (Sofa.Core.Controller,), {"onAnimateBeginEvent": method})
+
+    def change(scene):
+        scene.options = None
+        scene.controllers.append(lambda root: _with_root(kind(name="push"), root))
+
+    return change
+
+
+def _with_root(controller, root):
+    controller.root = root
+    return controller
+
+
+def change_a_copy(self, event):
+    x = self.root.body.tip.MechanicalObject.position.value.copy()
+    x[:, 0] += 0.1
+
+
+def replace_a_view(self, event):
+    with self.root.body.dofs.rest_position.writeable() as x:
+        x = x + 0.0  # noqa: F841
+
+
+def use_a_copy(self, event):
+    x = self.root.body.dofs.rest_position.value.copy()
+    x[:, 0] += 0.0
+    with self.root.body.dofs.rest_position.writeable() as rest:
+        rest += 0.0
+    self.highest = x.max()
+
+
+def outer_skin(scene):
+    body = scene.line("body", "MeshTopology")[2]
+    faces = np.array(body["tetrahedra"])[:, np.array(TETRAHEDRON_TRIANGLES)].reshape(-1, 3)
+    _, first, count = np.unique(
+        np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    skin = faces[first[count == 1]]
+    walls = np.array(body["position"])[skin]
+    low, high = walls.min(axis=(0, 1)), walls.max(axis=(0, 1))
+    is_outer = ((walls == low).all(axis=1) | (walls == high).all(axis=1)).any(axis=1)
+    mesh = {"position": body["position"], "triangles": skin[is_outer]}
+    scene.set("body/chamber", "MeshTopology", **mesh)
+
+
+def pulled_at_one_point(scene):
+    scene.set(*MOTOR, pullPoint=[4.0, 10.0, -5.0])
+    second = np.array(CABLE) * [0.0, 1.0, 1.0] + [16.0, 0.0, 0.0]
+    scene.add("body/again", "MechanicalObject", position=second)
+    pull = {"pullPoint": [4.0, 10.0, -5.0], "minForce": 0.0}
+    scene.add("body/again", "CableConstraint", indices=[0, 1, 2, 3, 4], **pull)
+    scene.add("body/again", "BarycentricMapping")
+
+
 FAULTS = {
     # Cables and chambers
+    "a skin in place of a chamber": (
+        "chamber",
+        outer_skin,
+        "its surface is the outer one of the mesh of '/body', which reaches from [0, 0, 0]",
+        0,
+    ),
+    "a pull point of another cable": (
+        "finger",
+        pulled_at_one_point,
+        "has the pullPoint of CableConstraint '/body/cable/motor', [4, 10, -5], and its first",
+        0,
+    ),
+    "a cable that jerks": (
+        "finger",
+        both(
+            changed(*MOTOR, valueType="displacement", minForce=0.0),
+            drive(lambda t: (3.0 + t) * (round(t / DT) % 3 == 0)),
+        ),
+        "/body/cable/motor went slack or taut .* times in 40 steps: it jerks",
+        40,
+    ),
+    "a displacement beyond its limit": (
+        "finger",
+        both(
+            changed(*MOTOR, valueType="displacement", minForce=0.0, maxPositiveDisp=1.0),
+            drive(lambda t: 4.0),
+        ),
+        "imposes a displacement of 4, and at the end there are 1: its maxPositiveDisp=1 lets no",
+        20,
+    ),
+    "a copy changed": (
+        "finger",
+        own_method(change_a_copy),
+        "changes 'x', a copy of self.root.body.tip.MechanicalObject.position.value, and never",
+        0,
+    ),
+    "a view replaced": (
+        "finger",
+        own_method(replace_a_view),
+        "replaces the view 'x' of self.root.body.dofs.rest_position and writes nothing into it",
+        0,
+    ),
+    "values without jumps that nothing reads": (
+        "finger",
+        lambda scene: scene.add("", "DataVariationLimiter", name="smooth", input=[1.0]),
+        "DataVariationLimiter '/smooth' has changed nothing: .* reads its output",
+        2,
+    ),
     "two points of a cable exchanged": (
         "finger",
         changed(*MOTOR, indices=[0, 2, 1, 3, 4]),
@@ -518,8 +626,32 @@ def test_an_effector_that_stays_away_from_its_goal_is_named(beam, x, expected):
     with Session(createScene, backend="embedded") as session:
         findings = [finding.text for finding in run(session, 60)[0].findings]
     far = [text for text in findings if "from its goal" in text]
+    assert not any("useDirections" in text for text in findings)
     assert bool(far) == expected
     assert not far or "at maxForce=0 in 60" in far[0]
+
+
+def test_a_goal_that_moves_along_a_direction_that_does_not_count_is_named(beam, Sofa):
+    class Lead(Sofa.Core.Controller):
+        def onAnimateBeginEvent(self, event):
+            goal = self.getContext().beam.tip.effector.effectorGoal
+            goal.value = [[10.0, goal.value[0][1] + 1.0, 90.0]]
+
+    def createScene(root):
+        beam(root, cables=0)
+        for solver in [e for e in root.objects if e.getClassName() == "GenericConstraintSolver"]:
+            root.removeObject(solver)
+        root.addObject("QPInverseProblemSolver", epsilon=1e-3)
+        tip = root.beam.addChild("tip")
+        tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+        goal = {"effectorGoal": [[10.0, 10.0, 90.0]], "useDirections": [1, 0, 0]}
+        tip.addObject("PositionEffector", name="effector", indices=[0], **goal)
+        tip.addObject("BarycentricMapping")
+        root.addObject(Lead(name="lead"))
+
+    with Session(createScene, backend="embedded") as session:
+        findings = [finding.text for finding in run(session, 12)[0].findings]
+    assert any("moves by 11 along y, which 'useDirections' leaves out" in t for t in findings)
 
 
 def test_two_motors_that_do_the_same_are_named(beam, caplog):

@@ -137,7 +137,7 @@ def _uncalled(controller: Any) -> Iterator[str]:
             return
         for name, method in vars(kind).items():
             if re.match("on_?[A-Z]", name) and name not in _HANDLERS and inspect.isfunction(method):
-                if not _is_mentioned(kind, name):
+                if not is_mentioned(kind, name):
                     right = _OLD_HANDLERS.get(name) or next(iter(nearest(name, _HANDLERS)), "")
                     hint = f" Did you mean '{right}'?" if right else ""
                     yield (
@@ -222,7 +222,7 @@ def _long_keys(controller: Any) -> Iterator[str]:
                     )
 
 
-def _is_mentioned(kind: type, name: str) -> bool:
+def is_mentioned(kind: type, name: str) -> bool:
     """Return True if the code beside a class calls its method, or hands it on."""
     try:
         text = inspect.getsource(sys.modules[kind.__module__])

@@ -49,21 +49,40 @@ class WatchedEffector:
             if (data := entry.findData(limit)) is not None and data.isSet()
         }
         self._before = dict.fromkeys(self._limits, 0.0)
+        self._ignored_range = np.array([[np.inf] * 3, [-np.inf] * 3])
+        self._ignored_distance = 0.0
 
     def _distance(self) -> float:
         """Distance to the goal along the directions that count [length]."""
+        difference, _, directions, use = self._difference()
+        return float(np.linalg.norm(difference @ directions[use].T, axis=1).max(initial=0.0))
+
+    def _difference(self) -> tuple[np.ndarray, ...]:
+        """Return position minus goal, goals, directions, and which of these count [length]."""
         effector = self._component
         x = np.asarray(self._state.position.value)[np.asarray(effector.indices.value, dtype=int)]
         use = np.asarray(effector.useDirections.value, dtype=bool)[:3]
         directions = np.asarray(effector.directions.value, dtype=float)[: len(use), :3]
         goal = np.asarray(effector.effectorGoal.value, dtype=float)[: len(x), :3]
-        parts = (x[: len(goal), :3] - goal) @ directions[use].T
-        return float(np.linalg.norm(parts, axis=1).max(initial=0.0))
+        return x[: len(goal), :3] - goal, goal, directions, use
+
+    def _note_ignored(self) -> None:
+        """Note where the goal goes along the directions that do not count."""
+        difference, goal, directions, use = self._difference()
+        low, high = self._ignored_range
+        ignored = directions[~use].T @ directions[~use]
+        self._ignored_range = np.array(
+            [np.minimum(low, goal[0] @ ignored), np.maximum(high, goal[0] @ ignored)]
+        )
+        self._ignored_distance = max(
+            self._ignored_distance, float(np.abs(difference @ ignored).max())
+        )
 
     def step(self) -> None:
         """Note the distance and the limits of a step."""
         self._steps += 1
         distance = self._distance()
+        self._note_ignored()
         self._farthest = max(self._farthest, distance)
         self._nearest = min(self._nearest, distance)
         for key in self._limits:
@@ -78,6 +97,13 @@ class WatchedEffector:
         if source is not None and (text := carried_goal(self._component.getContext(), source)):
             return text
         distance = self._distance()
+        travel = np.ptp(self._ignored_range, axis=0)
+        if 2.0 * self._ignored_distance > travel.max() > FAR_MIN * self._size:
+            return (
+                f"{at(self._component)}: its goal moves by {travel.max():.3g} along "
+                f"{'xyz'[int(travel.argmax())]}, which 'useDirections' leaves out, and it does not "
+                "follow there. Give 1 for that direction, or leave useDirections out."
+            )
         if self._farthest > FAR * self._size > FAR * self._nearest:
             return (
                 f"{at(self._component)}: its goal was in reach, and then up to "
