@@ -76,7 +76,7 @@ def _misnamed(controller: Any) -> list[str]:
     if names == nodes or sorted(names) != sorted(nodes):
         return []
     return [
-        f"'names' are {', '.join(names)}, and the nodes of 'actuators' are {', '.join(nodes)}: give "
+        f"'names' are {', '.join(names)}, and the nodes of 'actuators' {', '.join(nodes)}: give "
         "the names in the order of the actuators, or leave them out."
     ]
 

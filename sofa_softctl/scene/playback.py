@@ -105,23 +105,21 @@ class Playback(SceneController):
         ]
 
     def _elsewhere(self, nodes: Sequence[Any]) -> list[str]:
-        """Sentences on actuators that are where another one was in the recording, in its units."""
+        """Name an actuator that is where another one was in the recording."""
         states = [node.getMechanicalState() for node in nodes]
         points = [np.asarray(state.position.value)[:, :3] for state in states if state is not None]
-        texts = []
-        for k, name in enumerate(self._recorded_names):
-            start = next((x for path, x in self._starts.items() if f"/{name}/" in f"/{path}"), None)
-            if start is None or not all(x.shape == start.shape for x in points):
-                continue
-            apart = [float(np.abs(x - start).max()) for x in points]
-            nearest = int(np.argmin(apart))
-            if k < len(apart) and apart[nearest] < NEAR_RATIO_MAX * apart[k]:
-                texts.append(
-                    f"{self._source}, column {k} is of '{name}', which was where "
-                    f"'{nodes[nearest].getPathName()}' is, and moves '{nodes[k].getPathName()}': "
-                    "give 'actuators' in the order of the recording."
-                )
-        return texts[:1]
+        for k, name in enumerate(self._recorded_names[: len(points)]):
+            for path, x in self._starts.items():
+                if f"/{name}/" in f"/{path}" and all(x.shape == y.shape for y in points):
+                    apart = [float(np.abs(x - y).max()) for y in points]
+                    nearest = int(np.argmin(apart))
+                    if apart[nearest] < NEAR_RATIO_MAX * apart[k]:
+                        return [
+                            f"{self._source}, column {k} is of '{name}', which was where "
+                            f"'{nodes[nearest].getPathName()}' is, and moves "
+                            f"'{nodes[k].getPathName()}': give the recording's order."
+                        ]
+        return []
 
     def _scale(self, actuator: Any, unit: str, record: Record, where: str) -> float:
         """Factor from the recording's unit of a column to the scene's unit of the actuator."""

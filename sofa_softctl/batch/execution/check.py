@@ -144,9 +144,7 @@ def _check_step(
 
     with Listener(), opened(scenario, own) as session:
         try:
-            steps = step_count(
-                session, scenario.steps, scenario.duration, session.duration or 1.0
-            )
+            steps = step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
         except SoftctlError as error:
             raise StudyError(str(error)) from error
         if steps * session.dt < SHORT * (session.duration or 0.0):

@@ -59,7 +59,7 @@ def carried_goal(effector: Any, source: Any) -> str | None:
     if np.shape(body.getMechanicalState().position.value)[1] != 3 or source.getName() != "position":
         return None  # a frame of the robot's base may carry goals
     return (
-        f"'{state.getPathName()}' is the goal of effector '{effector.getPathName()}', and a point of the same "
-        f"body, '{body.getPathName()}', which carries the goal along as it moves. Make its node a "
-        "child of the root, without a mapping."
+        f"'{state.getPathName()}' is the goal of effector '{effector.getPathName()}', and on the "
+        f"same body, '{body.getPathName()}', which carries the goal along as it moves. Make its "
+        "node a child of the root, without a mapping."
     )

@@ -31,13 +31,7 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
             f"{drive.name}: its value was cut at {limit}={value:.4g} in {steps} of "
             f"{drive.steps} steps."
         )
-    yield (
-        beyond_material(drive)
-        or _swelling(drive)
-        or _faint(drive)
-        or _runaway(drive)
-        or swing
-    )
+    yield (beyond_material(drive) or _swelling(drive) or _faint(drive) or _runaway(drive) or swing)
     yield _suction(drive)
     yield _loose_limit(drive)
 
@@ -154,9 +148,10 @@ def _runaway(drive: Drive) -> str:
     if not (is_rising and still > 0.5 * mean) or growth < drive.kind.growth_max * drive.at_rest:
         return ""
     value = drive.effort_text(end[-1]) if drive.is_effort else f"{end[-1]:.4g}"
+    verb = "rose" if end[-1] > 0.0 else "fell"
     return (
-        f"{drive.name}: its value {'rose' if end[-1] > 0.0 else 'fell'} in {drive.rising_steps} of "
-        f"{drive.steps} steps, to {value}, and still does, with a {drive.kind.displacement} of {drive.measured:.3g} where "
+        f"{drive.name}: its value {verb} in {drive.rising_steps} of {drive.steps} steps, to "
+        f"{value}, and still does, with a {drive.kind.displacement} of {drive.measured:.3g} where "
         f"{drive.at_rest:.4g} are there at rest. If a feedback computes it: is its sign right, "
         "and does it read a position that changes?"
     )

@@ -20,12 +20,10 @@ FAR_MIN = 0.05
 AT_LIMIT = 1e-2
 """Difference from a limit by it, within which an actuator is at it [-]."""
 LIMITS = (
-    ("force", "maxForce", False),
-    ("displacement", "maxPositiveDisp", False),
-    ("displacement", "maxDispVariation", True),
-    ("force", "maxForceVariation", True),
+    ("force", "maxForce"),
+    ("displacement", "maxPositiveDisp"),
+    ("displacement", "maxDispVariation"),
 )
-"""Data of cables that limits hold; True: their change in a step."""
 SHIFTS_MIN = 10.0
 """Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
 ENERGY_MIN = 0.1
@@ -43,9 +41,9 @@ class WatchedEffector:
         self._solver = solver
         cables = [e for e in objects_of(solver.getContext()) if e.getClassName() == "CableActuator"]
         self._limits = {
-            (entry, value, limit, is_rate): 0
+            (entry, value, limit): 0
             for entry in cables
-            for value, limit, is_rate in LIMITS
+            for value, limit in LIMITS
             if (data := entry.findData(limit)) is not None and data.isSet()
         }
         self._before = dict.fromkeys(self._limits, 0.0)
@@ -86,10 +84,11 @@ class WatchedEffector:
         self._farthest = max(self._farthest, distance)
         self._nearest = min(self._nearest, distance)
         for key in self._limits:
-            entry, value, limit, is_rate = key
+            entry, value, limit = key
             most, now = float(entry.findData(limit).value), float(entry.findData(value).value)
-            change, self._before[key] = abs(now - self._before[key]), now
-            self._limits[key] += (change if is_rate else now) >= most - AT_LIMIT * abs(most)
+            if limit.endswith("Variation"):
+                now, self._before[key] = abs(now - self._before[key]), now
+            self._limits[key] += now >= most - AT_LIMIT * abs(most)
 
     def text(self) -> str:
         """Return a sentence if it ends far from its goal with actuators at limits, else ''."""
@@ -127,71 +126,56 @@ class WatchedEffector:
             return "Its weight is 0, so that its goal does not count. Give a positive weight."
         stuck = [
             f"{entry.getPathName()} at {limit}={float(entry.findData(limit).value):g} in {steps}"
-            for (entry, _, limit, _), steps in self._limits.items()
+            for (entry, _, limit), steps in self._limits.items()
             if 5 * steps > self._steps
-        ]
-        if stuck:
-            return (
-                f"Of {self._steps} steps, {', '.join(stuck[:3])}. Are these limits in another unit?"
-            )
+        ][:3]
         shift = float(effector.maxShiftToTarget.value)
         if effector.limitShiftToTarget.value and distance > SHIFTS_MIN * shift:
-            return (
-                f"limitShiftToTarget brings the goal to maxShiftToTarget={shift:g} of it in each "
-                "step, which is hardly a motion: give a larger one. Is it in another unit?"
-            )
-        if epsilon >= ENERGY_MIN:
-            return (
-                f"'{self._solver.getPathName()}' has epsilon={epsilon:g}, with which saving the "
-                "actuators' energy counts more than the goal: give 1e-3, say."
-            )
-        return ""
+            stuck = [f"in each limitShiftToTarget brings the goal to {shift:g} of it"]
+        if stuck:
+            return f"Of {self._steps} steps, {', '.join(stuck)}. Are these limits in another unit?"
+        if epsilon < ENERGY_MIN:
+            return ""
+        return (
+            f"'{self._solver.getPathName()}' has epsilon={epsilon:g}, with which saving the "
+            "actuators' energy counts more than the goal: give 1e-3, say."
+        )
 
 
 class StillGoals:
     """Goals that stay through a run, and targets that move beside them, which nothing follows."""
 
     def __init__(self, root: Any) -> None:
-        self._goals = {
-            data: np.array(data.value, dtype=float)
+        states = [own_state(node) for node in nodes_of(root) if is_bare(node)]
+        self._targets = [(state, np.array(state.position.value)) for state in states]
+        self._goals = [
+            (data, np.array(data.value))
             for entry in objects_of(root)
-            if (data := entry.findData("effectorGoal" if is_effector(entry) else "goal"))
-        }
-        self._targets = {
-            node: np.array(state.position.value, dtype=float)
-            for node in (nodes_of(root) if self._goals else ())
-            if (state := own_state(node)) is not None and is_bare(node)
-        }
+            for name in ("effectorGoal", "goal")
+            if (data := entry.findData(name)) is not None
+        ]
 
     def texts(self) -> Iterator[str]:
         """Return a sentence on each target that has moved if no goal has."""
-        for data, start in self._goals.items():
-            if not np.array_equal(data.value, start):
-                return
-        for node, start in self._targets.items():
-            state, goal = own_state(node), next(iter(self._goals))
-            if np.array_equal(state.position.value, start):
-                continue
-            sources = [data.getParent() for data in self._goals]
-            linked = [s.getName() for s in sources if s is not None and s.getOwner() is state]
-            yield (
-                f"{at(state)} has moved, but no goal has: '{goal.getName()}' of "
-                f"'{goal.getOwner().getPathName()}' "
-                + (f"is linked to its {linked[0]}, which stays" if linked else "has given numbers")
-                + f". If it is the target, link the goal to '@{state.getPathName()}.position'."
-            )
-
-
-def is_effector(entry: Any) -> bool:
-    """Return True if it is an effector of SoftRobots.Inverse."""
-    return str(entry.getClassName()).endswith("Effector")
+        if not self._goals or any(not np.array_equal(data.value, x) for data, x in self._goals):
+            return
+        goal = self._goals[0][0]
+        sources = [s for data, _ in self._goals if (s := data.getParent()) is not None]
+        for state, x in self._targets:
+            linked = [f"follows its {s.getName()}" for s in sources if s.getOwner() is state]
+            if not np.array_equal(state.position.value, x):
+                yield (
+                    f"{at(state)} has moved, but no goal has: '{goal.getName()}' of "
+                    f"'{goal.getOwner().getPathName()}' {linked[0] if linked else 'has numbers'}. "
+                    f"If it is the target, link '@{state.getPathName()}.position'."
+                )
 
 
 def is_bare(node: Any) -> bool:
     """Return True if a node has a state, and nothing that acts on it, carries it or follows it."""
     kinds = [entry.getClassName() for entry in node.objects]
-    kept = ("MechanicalObject", "Solver", "ConstraintCorrection", "VisualModel", "SphereCollision")
-    return all(any(word in kind for word in kept) for kind in kinds) and not len(node.children)
+    bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
+    return own_state(node) is not None and all(kind.endswith(bare) for kind in kinds)
 
 
 def watched_effectors(root: Any) -> list[WatchedEffector]:

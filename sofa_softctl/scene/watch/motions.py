@@ -111,32 +111,28 @@ class StillState:
     body: Body
     start: dict[str, np.ndarray] = field(init=False)
     """Values by the names of their Data."""
-    above: Any = field(init=False)
-    """State of the nearest node above that has one, or None."""
-    first_step: float = -1.0
-    """Largest motion of a node in the first step [length]; -1: there was none yet."""
-    largest_step: float = 0.0
-    """Largest motion in a later step [length]."""
+    steps: list[float] = field(default_factory=list)
+    """Largest motions of a node in the first step and in a later one [length]."""
 
     def __post_init__(self) -> None:
         self.start = {name: self._now(name) for name in ("position", "velocity", "rest_position")}
-        self._last = self.start["position"]
+        self._last, self._counter = self.start["position"], -1
         parent = next(iter(self.body.node.parents), None)
-        self.above = None if parent is None else parent.getMechanicalState()
-        self._above_start = None if self.above is None else np.array(self.above.position.value)
+        self._above = None if parent is None else parent.getMechanicalState()
+        self._above_start = np.array(self._above.position.value if self._above else [])
 
     def _now(self, name: str) -> np.ndarray:
         return np.array(self.body.state.findData(name).value, dtype=float)
 
     def step(self) -> None:
         """Note how far a script moved it in a step."""
-        x = self._now("position")
+        position = self.body.state.position
+        if self.steps and position.getCounter() == self._counter:
+            return
+        x, self._counter = self._now("position"), position.getCounter()
         moved = float(np.abs(x[:, :3] - self._last[:, :3]).max(initial=0.0))
         self._last = x
-        if self.first_step < 0.0:
-            self.first_step = moved
-        else:
-            self.largest_step = max(self.largest_step, moved)
+        self.steps[1:] = [max(moved, *self.steps[1:], 0.0)] if self.steps else [moved]
 
     def texts(self) -> Iterator[str]:
         """Return sentences if it stays, and something is set or recorded that would move it.
@@ -149,11 +145,9 @@ class StillState:
             yield from self._jump(where)
             yield from _unfollowed(self.body)
             return
-        if self.above is not None and not np.array_equal(
-            self.above.position.value, self._above_start
-        ):
+        if self._above and not np.array_equal(self._above.position.value, self._above_start):
             yield (
-                f"{where} stays where it is, and '{self.above.getPathName()}' above it moves: no "
+                f"{where} stays where it is, and '{self._above.getPathName()}' above it moves: no "
                 "mapping carries it along. Add one to its node, such as RigidMapping."
             )
         told: Any = getattr(getattr(self.body.node.getRoot(), "late_changes", None), "told", set())
@@ -171,11 +165,12 @@ class StillState:
 
     def _jump(self, where: str) -> Iterator[str]:
         size = box_size(self.body.node.getRoot())
-        if self.first_step > JUMP_MIN * size and 0.0 < self.largest_step < self.first_step / JUMP:
+        first, later = (*self.steps, 0.0)[:2]
+        if first > JUMP_MIN * size and 0.0 < later < first / JUMP:
             yield (
-                f"{where} was moved by {self.first_step:.4g} in the first step, and by at most "
-                f"{self.largest_step:.3g} in later ones: it jumps, with all that it carries. "
-                "Let it start where the controller puts it first."
+                f"{where} was moved by {first:.4g} in the first step, and by at most {later:.3g} "
+                "in later ones: it jumps, with all that it carries. Let it start where the "
+                "controller puts it first."
             )
 
 
@@ -188,12 +183,11 @@ def _unfollowed(body: Body) -> Iterator[str]:
     kinds = [entry.getClassName() for entry in carried]
     if not all(kind.endswith(PASSIVE) for kind in kinds):
         return
-    for entry in objects_of(body.node.getRoot()):
-        links = [link.getLinkedBase() for link in entry.getLinks() if entry not in carried]
-        sources = [data.getParent() for data in entry.getDataFields() if entry not in carried]
-        owners = [source.getOwner() for source in sources if source is not None]
-        if any(owner in states for owner in (*links, *owners)):
-            return
+    others = [entry for entry in objects_of(body.node.getRoot()) if entry not in carried]
+    sources = [data.getParent() for entry in others for data in entry.getDataFields()]
+    linked = [link.getLinkedBase() for entry in others for link in entry.getLinks()]
+    if any(base in states for base in (*linked, *(s.getOwner() for s in sources if s is not None))):
+        return
     yield (
         f"{at(body.state)} was moved by a script, and nothing follows it: no component refers to "
         f"{', '.join(repr(state.getPathName()) for state in states[1:3])}, which it carries. Link "

@@ -75,8 +75,10 @@ class Watched:
         for joint in self._joints:
             joint.check(time)
         self._views.step(steps)
-        for watch in (*self._effectors, *self._still):
-            watch.step()
+        for effector in self._effectors:
+            effector.step()
+        for state in self._still:
+            state.step()
         for contacts in self._contacts:
             contacts.step(time)
         if steps % self._settings.steps_between_checks == 0:

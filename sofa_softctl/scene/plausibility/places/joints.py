@@ -122,8 +122,8 @@ def _of_fixed(entry: Any, node: Any) -> Iterator[StartWarning]:
     if pairs is not None and own_state(node) is not None and fixed.issuperset(pairs.nodes[0]):
         yield StartWarning(
             entry,
-            f"{at(entry)} moves nothing: all of its {len(pairs.nodes[0])} points are fixed, so "
-            f"that they do not follow '{pairs.states[1].getPathName()}'. Leave out what fixes them.",
+            f"{at(entry)} moves nothing: all of its {len(pairs.nodes[0])} points are fixed, and "
+            f"do not follow '{pairs.states[1].getPathName()}'. Leave out what fixes them.",
         )
 
 

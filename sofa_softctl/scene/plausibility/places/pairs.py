@@ -53,7 +53,8 @@ def pairs_of(entry: Any, node: Any) -> NodePairs | None:
     names = LINKS.get(entry.getClassName())
     if names is None:
         return None
-    states, nodes = [], []
+    states: list[Any] = []
+    nodes: list[np.ndarray] = []
     for link, indices in (names[:2], names[2:]):
         target = entry.findLink(link)
         linked = target.getLinkedBase() if target is not None else None
