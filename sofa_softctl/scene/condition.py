@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import DivergedError
+from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.body import box_of
-from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
 from sofa_softctl.scene.plausibility.leaving import (
     leaving_causes,
     pushed_without_mass,
     without_lines,
 )
-from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
 

@@ -32,10 +32,10 @@ its size."""
 def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
     """Elastic bodies with every node fixed, and those that gravity surely makes fall."""
     warnings = [w for body in bodies for w in (*_everywhere(body), *_beside_face(body))]
-    driven = _driven(root)
-    for body in bodies if driven is not None else ():
-        warnings += _nowhere(root, body, driven) if gravity_of(root) > 0.0 else []
-        warnings += _along_an_axis(root, body, driven)
+    if (driven := _driven(root)) is not None:
+        for body in bodies:
+            warnings += _nowhere(root, body, driven) if gravity_of(root) > 0.0 else []
+            warnings += _along_an_axis(root, body, driven)
     return warnings
 
 
@@ -88,12 +88,12 @@ def _everywhere(body: Body) -> list[StartWarning]:
 
 def _beside_face(body: Body) -> Iterator[StartWarning]:
     """The first nodes of a grid, fixed by number, as many as an end has and not those of it."""
-    grid = next((e for e in body.node.objects if e.getClassName() == "RegularGridTopology"), None)
-    for entry in body.node.objects if grid is not None else ():
+    grids = [e for e in body.node.objects if e.getClassName() == "RegularGridTopology"]
+    for entry in body.node.objects if grids else ():
         if entry.getClassName() not in FIXED or entry.indices.getParent() is not None:
             continue
         indices = np.unique(np.asarray(entry.indices.value, dtype=int))
-        nx, ny, nz = (int(n) for n in np.ravel(grid.n.value))
+        nx, ny, nz = (int(n) for n in np.ravel(grids[0].n.value))
         count = len(indices)
         if count in {ny * nz, nx * nz} - {nx * ny, 1} and indices[-1] == count - 1:
             axis, step = ("x", nx) if count == ny * nz else ("y", 0)

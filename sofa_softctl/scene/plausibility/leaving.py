@@ -9,9 +9,15 @@ import numpy as np
 
 from sofa_softctl.scene.body import box_of, box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of, point
+from sofa_softctl.scene.plausibility.bodies import (
+    Body,
+    StartWarning,
+    at,
+    gravity_of,
+    point,
+    solver_above,
+)
 from sofa_softctl.scene.plausibility.holding import leaves_free
-from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.actuators import attributes_of
 
 TINY_RATIO = 1.0 / 30.0

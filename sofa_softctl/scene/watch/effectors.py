@@ -9,10 +9,11 @@ import numpy as np
 
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import at
-from sofa_softctl.scene.plausibility.goals import FAR, carried_goal
+from sofa_softctl.scene.plausibility.bodies import at, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
 
+FAR = 5.0
+"""Distance to a goal by the size of the body, from which on it is out of reach [-]."""
 STEPS_MIN = 50
 """Steps after which an effector is judged [-]."""
 FAR_MIN = 0.05

@@ -11,9 +11,8 @@ import numpy as np
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.body import body_size, box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of
+from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
 from sofa_softctl.scene.plausibility.names import is_mentioned
-from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.sofa.animate import controllers_of
 from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 

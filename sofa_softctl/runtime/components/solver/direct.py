@@ -22,7 +22,7 @@ from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 STIFF_RATIO = 1e6
-"""Largest by smallest entry of the diagonal, from which on a stiffness is too large to solve [-]."""
+"""Largest by smallest entry of the diagonal, from which on a stiffness is too large [-]."""
 
 
 class SparseLDLSolver(DirectLinearSolver):

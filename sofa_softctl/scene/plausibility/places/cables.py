@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarnin
         warnings += [*_pulled_from_afar(cable, x), *(_to_and_fro(cable, x) or _folds(cable, x))]
         warnings += _ends_early(cable, x)
     lines = [(cable, line) for cable, x in cables if (line := _line_of(cable, x)) is not None]
-    return [*warnings, *_same_lines(lines)]
+    return [*warnings, *_same_lines(lines), *_shared_pulls(lines)]
 
 
 def _to_and_fro(cable: Any, x: np.ndarray) -> list[StartWarning]:
@@ -120,30 +119,34 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
     Args:
         cables: Each with its points, the pull point first, shape (n, 3).
     """
-    for (first, line), (second, points) in combinations(cables, 2):
-        ends = float(np.abs(line[[0, -1]] - points[[0, -1]]).max())
-        length = float(np.ptp(line, axis=0).max())
-        apart = np.linalg.norm(line[1:2] - points[1:2])
-        if (
-            np.array_equal(line[0], points[0])
-            and min(len(line), len(points)) > 1
-            and all(c.pullPoint.isSet() and c.hasPullPoint.value for c in (first, second))
-            and apart > SHARED_PULL_MIN * length
-        ):
-            yield StartWarning(
-                second,
-                f"{at(second)} has the pullPoint of {first.getClassName()} "
-                f"'{first.getPathName()}', {point(points[0])}, and its first point is "
-                f"{apart:.3g} from that one's: give each its own.",
-            )
-        if ends > SAME_LINE_DISTANCE_MAX * length:  # most pairs: the rest takes longer
-            continue
-        if max(_apart(line, points), _apart(points, line)) < SAME_LINE_DISTANCE_MAX * length:
+    ends = np.array([line[[0, -1]] for _, line in cables]).reshape(len(cables), 6)
+    limits = [SAME_LINE_DISTANCE_MAX * np.ptp(line, axis=0).max() for _, line in cables]
+    gaps = np.abs(ends[:, None] - ends).max(axis=2, initial=0.0)
+    # Most pairs end elsewhere; the distance between two lines takes longer.
+    for i, j in np.argwhere(np.triu(gaps <= np.array(limits)[:, None], 1)):
+        (first, line), (second, points) = cables[i], cables[j]
+        if max(_apart(line, points), _apart(points, line)) < limits[i]:
             yield StartWarning(
                 second,
                 f"{at(second)} runs along the same line as {first.getClassName()} "
                 f"'{first.getPathName()}', from end to end: the two do the same. Leave one out, "
                 "or correct the positions of one.",
+            )
+
+
+def _shared_pulls(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarning]:
+    """Cables that begin at different places and are pulled at one: a number that was copied."""
+    pulled = [(c, x) for c, x in cables if c.hasPullPoint.value and c.pullPoint.isSet()]
+    pulls = np.array([line[0] for _, line in pulled]).reshape(-1, 3)
+    for i, j in np.argwhere(np.triu((pulls[:, None] == pulls).all(axis=2), 1)):
+        (first, line), (second, points) = pulled[i], pulled[j]
+        apart = float(np.linalg.norm(line[1] - points[1]))
+        if apart > SHARED_PULL_MIN * np.ptp(line, axis=0).max():
+            yield StartWarning(
+                second,
+                f"{at(second)} has the pullPoint of {first.getClassName()} "
+                f"'{first.getPathName()}', {point(points[0])}, and its first point is {apart:.3g} "
+                "from that one's: give each its own.",
             )
 
 
