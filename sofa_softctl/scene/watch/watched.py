@@ -87,7 +87,8 @@ class Watched:
             from sofa_softctl.scene.watch.contacts import watched_contacts
 
             self._contacts = watched_contacts(root, size)
-        if any(entry.findData(name) for entry in entries for name in ("goal", "effectorGoal")):
+        has_target = len(bodies_of(root)) > 1 and any(entry.findData("goal") for entry in entries)
+        if has_target or any(entry.findData("effectorGoal") for entry in entries):
             from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
 
             self._effectors, self._goals = watched_effectors(root), [StillGoals(root)]
