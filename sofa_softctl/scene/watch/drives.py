@@ -182,14 +182,10 @@ class Drive:
             shortfall = abs(shortfall)
         if not shortfall > tolerance * max(abs(imposed), 0.1 * self.at_rest):
             return ""
-        end = float(self.component.endTime.value)
         return (
             f"{self.name} imposes a "
             f"{self.kind.displacement} of {imposed:.4g}, and at the end there are {measured:.4g}: "
-        ) + (
-            f"it acts until its endTime={end:g} only. Leave that out."
-            if 0.0 <= end < float(self.root.time.value)
-            else "a limit of its own, or the body, lets no more."
+            "a limit of its own, or the body, lets no more."
         )
 
     def factor(self) -> float:
