@@ -23,6 +23,10 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
     if not drive.kind.displacement:
         yield beyond_material(drive) or _swing(drive)
         return
+    end = float(drive.component.endTime.value)
+    if 0.0 <= end < float(drive.root.time.value) and drive.set_steps == drive.steps:
+        yield f"{drive.name} acts until its endTime={end:g} only, and is set in later steps: leave that out."
+        return
     swing = _swing(drive)
     yield "" if swing else drive.shortfall(tolerance)  # what swings is never reached
     for limit, steps in drive.cut.items():

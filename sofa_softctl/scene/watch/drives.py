@@ -190,15 +190,11 @@ class Drive:
             if (data := self.component.findData(name)).isSet()
             and value >= (1.0 - tolerance) * float(data.value)
         ]
-        end = float(self.component.endTime.value)
         reason = f"its {limits[0]} lets" if limits else "a limit of its own, or the body, lets"
         return (
             f"{self.name} imposes a "
             f"{self.kind.displacement} of {imposed:.4g}, and at the end there are {measured:.4g}: "
-        ) + (
-            f"it acts until its endTime={end:g} only. Leave that out."
-            if 0.0 <= end < float(self.root.time.value)
-            else f"{reason} no more."
+            f"{reason} no more."
         )
 
     def factor(self) -> float:

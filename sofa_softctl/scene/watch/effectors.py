@@ -38,7 +38,8 @@ class WatchedEffector:
         self._component = component
         self._state = component.getContext().getMechanicalState()
         self._size = body_size(component.getContext())
-        self._farthest, self._nearest, self._steps = 0.0, np.inf, 0
+        self._steps = 0
+        self._nearest = self._farthest = self._distance()
         self._solver = solver
         cables = [e for e in objects_of(solver.getContext()) if e.getClassName() == "CableActuator"]
         self._limits = {
