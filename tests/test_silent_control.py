@@ -166,10 +166,10 @@ def replace_a_view(self, event):
 
 
 def use_a_copy(self, event):
-    x = self.root.body.dofs.rest_position.value.copy()
+    x = self.root.body.dofs.position.value.copy()
     x[:, 0] += 0.0
-    with self.root.body.dofs.rest_position.writeable() as rest:
-        rest += 0.0
+    with self.root.body.dofs.position.writeable() as same:
+        same += 0.0
     self.highest = x.max()
 
 
@@ -185,15 +185,6 @@ def outer_skin(scene):
     is_outer = ((walls == low).all(axis=1) | (walls == high).all(axis=1)).any(axis=1)
     mesh = {"position": body["position"], "triangles": skin[is_outer]}
     scene.set("body/chamber", "MeshTopology", **mesh)
-
-
-def pulled_at_one_point(scene):
-    scene.set(*MOTOR, pullPoint=[4.0, 10.0, -5.0])
-    second = np.array(CABLE) * [0.0, 1.0, 1.0] + [16.0, 0.0, 0.0]
-    scene.add("body/again", "MechanicalObject", position=second)
-    pull = {"pullPoint": [4.0, 10.0, -5.0], "minForce": 0.0}
-    scene.add("body/again", "CableConstraint", indices=[0, 1, 2, 3, 4], **pull)
-    scene.add("body/again", "BarycentricMapping")
 
 
 def erratic(reads):
@@ -271,21 +262,6 @@ FAULTS = {
         "its surface is the outer one of the mesh of '/body', which reaches from [0, 0, 0]",
         0,
     ),
-    "a pull point of another cable": (
-        "finger",
-        pulled_at_one_point,
-        "has the pullPoint of CableConstraint '/body/cable/motor', [4, 10, -5], and its first",
-        0,
-    ),
-    "a cable that jerks": (
-        "finger",
-        both(
-            changed(*MOTOR, valueType="displacement", minForce=0.0),
-            drive(lambda t: (3.0 + t) * (round(t / DT) % 3 == 0)),
-        ),
-        "/body/cable/motor went slack or taut .* times in 40 steps: it jerks",
-        40,
-    ),
     "a displacement beyond its limit": (
         "finger",
         both(
@@ -298,20 +274,14 @@ FAULTS = {
     "a copy changed": (
         "finger",
         own_method(change_a_copy),
-        "changes 'x', a copy of self.root.body.tip.MechanicalObject.position.value, and never",
+        "changes 'x', a copy of self.root.body.tip.MechanicalObject.position.value, and no more",
         0,
     ),
     "a view replaced": (
         "finger",
         own_method(replace_a_view),
-        "replaces the view 'x' of self.root.body.dofs.rest_position and writes nothing into it",
+        "replaces 'x', a view of self.root.body.dofs.rest_position, and writes nothing into it",
         0,
-    ),
-    "values without jumps that nothing reads": (
-        "finger",
-        lambda scene: scene.add("", "DataVariationLimiter", name="smooth", input=[1.0]),
-        "DataVariationLimiter '/smooth' has changed nothing: .* reads its output",
-        2,
     ),
     "a cable of the first points": (
         "finger",
@@ -619,6 +589,7 @@ def _all_said(scene, caplog, steps):
     [
         ("chamber", changed(*PUMP, value=[-0.02], minPressure=-0.1), 30),  # suction is meant
         ("finger", keeping(lambda x: x.copy()), 4),
+        ("finger", own_method(use_a_copy), 4),
         ("finger", erratic(reads=False), 62),  # noise that is meant
         ("finger", on_a_carriage(), 4),
         ("finger", drive(lambda t: 100.0 * t * DT), 60),  # a ramp
@@ -856,7 +827,9 @@ def test_a_goal_that_moves_along_a_direction_that_does_not_count_is_named(beam, 
 
     with Session(createScene, backend="embedded") as session:
         findings = [finding.text for finding in run(session, 12)[0].findings]
-    assert any("moves by 11 along y, which 'useDirections' leaves out" in t for t in findings)
+    assert any(
+        "moves by 12 along a direction that 'useDirections' leaves out" in t for t in findings
+    )
 
 
 def test_two_motors_that_do_the_same_are_named(beam, caplog):

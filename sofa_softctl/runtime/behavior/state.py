@@ -136,7 +136,7 @@ class MechanicalState(Component):
                 )
         if self._initialised and data.type.name in ("position", "velocity"):
             self._warn_if_mapped(data, where)
-        if self._initialised and data.type.name in _OVERWRITTEN and Handling.controller is not None:
+        if self._initialised and data.type.name in _OVERWRITTEN:
             self._warn_if_overwritten(data, where)
         if self._initialised and value is not None and Handling.controller is not None:
             if data.type.name in ("position", *_NOT_FOLLOWED) and self._is_scripted():
@@ -194,11 +194,12 @@ class MechanicalState(Component):
 
     def _warn_if_overwritten(self, data: Data, where: Line | None) -> None:
         """Warn, once, that each step computes anew what a controller sets at its start."""
-        assert self._context is not None
-        changes = self._context.getRoot().late_changes
-        is_moved = self._context.find_upward("ode solver") is not None
-        if is_moved and Handling.event == "onAnimateBeginEvent" and data not in changes.told:
-            changes.told.add(data)
+        node = self._context
+        if node is None or Handling.event != "onAnimateBeginEvent":
+            return
+        told = node.getRoot().late_changes.told
+        if data not in told and node.find_upward("ode solver") is not None:
+            told.add(data)
             message.warning(
                 self,
                 f"{describe(where)}: {data.getName()} of '{self.getPathName()}' is computed anew "

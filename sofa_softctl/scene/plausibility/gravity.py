@@ -106,8 +106,8 @@ def response_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
                     node,
                     f"{at(system.states[0])}: under gravity {gravity_of(root):g} the body sags by "
                     f"{response.sag:.3g} by its stiffness at the start, and it is {size:.4g} long "
-                    f"({about}). {_modulus_guess(system, response.sag / size)}Is the modulus, the "
-                    "mass or gravity in other units, or are too few nodes fixed?",
+                    f"({about}); with 1000 times the stiffness by {response.sag / 1000.0:.3g}. Is "
+                    "the modulus, the mass or gravity in other units, or are too few nodes fixed?",
                 )
             )
         first_order = system.solver.findData("firstOrder")
@@ -141,14 +141,6 @@ def _flattened(root: Any, body: Body) -> Iterator[StartWarning]:
             f"its underside with {pressure:.3g}: no floor keeps it from being flattened. Is the "
             "modulus in another unit (MPa, kPa, Pa)?",
         )
-
-
-def _modulus_guess(system: Any, ratio: float) -> str:
-    """Return a sentence if the body hangs as robots do with a modulus of 1000 times as much."""
-    has_modulus = any(field.findData("youngModulus") for field in system.force_fields)
-    if not has_modulus or ratio > 1000.0 * SAG:
-        return ""
-    return f"With 1000 times the modulus it would be {ratio / 1000.0:.2g} of its size. "
 
 
 def _about(system: Any) -> str:

@@ -111,16 +111,13 @@ def _along_an_axis(root: Any, body: Body, driven: set[str]) -> Iterator[StartWar
     partial = [e for e in body.node.objects if e.findData("fixedDirections") is not None]
     pushing = [e for e in body.node.objects if e.getClassName() == "ConstantForceField"]
     rest = [e for e in body.entries if e not in partial and e not in pushing]
-    if not (partial and body.elastic) or _is_linked(root, body):
+    if not (partial and body.elastic and all(leaves_free(e, body, driven) for e in rest)):
         return
-    held = np.any([np.asarray(e.fixedDirections.value, dtype=bool)[:3] for e in partial], axis=0)
-    if not held.any() or not all(leaves_free(entry, body, driven) for entry in rest):
-        return
+    held = np.any([np.asarray(e.fixedDirections.value)[:3] for e in partial], axis=0)
     loads = [np.asarray(root.gravity.value) * bool(body.masses)]
-    loads += [np.reshape(e.forces.value, (-1, 3)) for e in pushing]
-    loads += [np.reshape(e.totalForce.value, (-1, 3)) for e in pushing]
-    loose = ~held & np.any(np.vstack(loads), axis=0)
-    if loose.any():
+    loads += [np.reshape(e.totalForce.value, -1) for e in pushing]
+    loose = ~held & np.any(loads, axis=0)
+    if held.any() and loose.any() and not _is_linked(root, body):
         axis = "xyz"[int(np.argmax(loose))]
         yield StartWarning(
             partial[0],

@@ -149,7 +149,7 @@ def _uncalled(controller: Any) -> Iterator[str]:
             return
         for name, method in vars(kind).items():
             if re.match("on_?[A-Z]", name) and name not in _HANDLERS and inspect.isfunction(method):
-                if not is_mentioned(kind, name):
+                if not _is_mentioned(kind, name):
                     right = _OLD_HANDLERS.get(name) or next(iter(nearest(name, _HANDLERS)), "")
                     hint = f" Did you mean '{right}'?" if right else ""
                     yield (
@@ -161,54 +161,27 @@ def _uncalled(controller: Any) -> Iterator[str]:
 
 def _lost_copies(controller: Any) -> Iterator[str]:
     """Copies of Data that a method changes and never uses, and views that it replaces."""
-    if type(controller).__module__.startswith("sofa_softctl"):
-        return
     for name, method in vars(type(controller)).items():
-        if not inspect.isfunction(method) or not {"copy", "writeable"} & {
-            *method.__code__.co_names
-        }:
+        if not inspect.isfunction(method) or name.startswith("__"):
+            continue
+        if not {"copy", "writeable"} & {*method.__code__.co_names}:
             continue
         try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
-        except (OSError, TypeError, SyntaxError):
+            text = inspect.getsource(method)
+        except (OSError, TypeError):
             continue
-        variables = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-        changed = [
-            node.target if isinstance(node, ast.AugAssign) else node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.AugAssign)
-            or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
-        ]
-        for variable, data, is_view in _copies(tree):
-            own = [v for v in variables if v.id == variable]
-            stores = [v for v in own if isinstance(v.ctx, ast.Store) and v not in changed]
-            uses = [v for v in own if v not in stores and v not in changed]
-            if is_view and len(stores) > 1 and not (set(own) & set(changed)):
-                fault = f"replaces the view '{variable}' of {data} and writes nothing into it: "
-                remedy = f"write {variable}[:] = ..."
-            elif not is_view and len(stores) == 1 and set(own) & set(changed) and not uses:
-                fault = f"changes '{variable}', a copy of {data}, and never gives it back: "
-                remedy = f"add {data} = {variable}"
-            else:
-                continue
-            yield f"{at(controller)}: its method '{name}' {fault}{remedy}."
-
-
-def _copies(tree: ast.AST) -> Iterator[tuple[str, str, bool]]:
-    """Return variables that are set to copies of Data, and, True, views that one may write."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.With):
-            pairs = [(i.optional_vars, i.context_expr, "writeable") for i in node.items]
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            pairs = [(node.targets[0], node.value, "copy")]
-        else:
-            continue
-        for target, value, function in pairs:
-            call = value.func if isinstance(value, ast.Call) else None
-            if isinstance(target, ast.Name) and isinstance(call, ast.Attribute):
-                source = ast.unparse(call.value)
-                if call.attr == function and (function != "copy" or source.endswith(".value")):
-                    yield target.id, source, function == "writeable"
+        about = f"{at(controller)}: its method '{name}'"
+        for x, data in re.findall(r"(\w+) = ([\w.]+\.value)\.copy\(\)", text):
+            set_count = len(re.findall(rf"\b{x}(?:\[[^\]]*\])? [-+*/]?= ", text))
+            if len(re.findall(rf"\b{x}\b", text)) == set_count > 1:
+                yield f"{about} changes '{x}', a copy of {data}, and no more: add {data} = {x}."
+        for data, x in re.findall(r"with ([\w.]+)\.writeable\(\) as (\w+)", text):
+            is_used = re.search(rf"\b{x}(\[|\.| [-+*/]=)|\({x}\b", text)
+            if re.search(rf"\b{x} = ", text) and not is_used:
+                yield (
+                    f"{about} replaces '{x}', a view of {data}, and writes nothing into it: write "
+                    f"{x}[:] = ..."
+                )
 
 
 def _long_keys(controller: Any) -> Iterator[str]:
@@ -236,7 +209,7 @@ def _long_keys(controller: Any) -> Iterator[str]:
                     )
 
 
-def is_mentioned(kind: type, name: str) -> bool:
+def _is_mentioned(kind: type, name: str) -> bool:
     """Return True if the code beside a class calls its method, or hands it on."""
     try:
         text = inspect.getsource(sys.modules[kind.__module__])

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.units import Units, symbol
-
-JERKS_MIN = 10
-"""Changes between slack and taut from which on a cable jerks [-], and the same by steps."""
-JERKS_RATIO_MIN = 0.2
-LEVELS_MIN = 5
-"""Values that something gives a cable, from which on it is no valve [-]."""
 
 
 @dataclass
@@ -25,11 +19,6 @@ class PushingCable:
     component: Any
     steps: int = 0
     pushing_steps: int = 0
-    is_slack: bool = True
-    changes: int = 0
-    """How often it went slack, or taut."""
-    levels: set[float] = field(default_factory=set)
-    """Values that it was given, a few of them: those of a valve are two, and mean to jerk."""
     multiplier_min: float = 0.0
     """Least multiplier, negative where it pushes."""
     multiplier_max: float = 0.0
@@ -42,10 +31,6 @@ class PushingCable:
         multiplier = float(self.component.force.value)
         self.steps += 1
         self.multiplier_max = max(self.multiplier_max, abs(multiplier))
-        self.changes += self.is_slack != (multiplier == 0.0)
-        self.is_slack = multiplier == 0.0
-        if len(self.levels) < LEVELS_MIN:
-            self.levels.update(self.component.value.value[:1])
         if multiplier < -ratio_min * self.multiplier_max:
             self.pushing_steps += 1
         if multiplier < self.multiplier_min:
@@ -54,13 +39,6 @@ class PushingCable:
     def text(self, root: Any, units: Units | None) -> str:
         """Return a sentence if it pushed, else ''; one whose minForce is negative may, as a rod."""
         least = self.component.minForce
-        is_often = self.changes >= max(JERKS_MIN, JERKS_RATIO_MIN * self.steps)
-        if is_often and len(self.levels) in (1, LEVELS_MIN):
-            return (
-                f"{self.component.getPathName()} went slack or taut {self.changes} times in "
-                f"{self.steps} steps: it jerks. A feedback that is too strong does so, a motion "
-                "that dt is too large for, or a body with hardly any damping (rayleighStiffness)."
-            )
         if not self.pushing_steps or (least.isSet() and float(least.value) < 0.0):
             return ""
         try:

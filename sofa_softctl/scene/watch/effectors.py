@@ -49,8 +49,10 @@ class WatchedEffector:
             if (data := entry.findData(limit)) is not None and data.isSet()
         }
         self._before = dict.fromkeys(self._limits, 0.0)
-        self._ignored_range = np.array([[np.inf] * 3, [-np.inf] * 3])
-        self._ignored_distance = 0.0
+        self._goal_start = np.array(component.effectorGoal.value, dtype=float)[:1, :3]
+        self._ignored = np.zeros(
+            2
+        )  # along directions that do not count: travel of the goal, distance
 
     def _distance(self) -> float:
         """Distance to the goal along the directions that count [length]."""
@@ -67,16 +69,11 @@ class WatchedEffector:
         return x[: len(goal), :3] - goal, goal, directions, use
 
     def _note_ignored(self) -> None:
-        """Note where the goal goes along the directions that do not count."""
+        """Note how far the goal goes, and is away, along the directions that do not count."""
         difference, goal, directions, use = self._difference()
-        low, high = self._ignored_range
-        ignored = directions[~use].T @ directions[~use]
-        self._ignored_range = np.array(
-            [np.minimum(low, goal[0] @ ignored), np.maximum(high, goal[0] @ ignored)]
-        )
-        self._ignored_distance = max(
-            self._ignored_distance, float(np.abs(difference @ ignored).max())
-        )
+        parts = (goal[:1] - self._goal_start, difference)
+        sizes = [np.abs(part @ directions[~use].T).max(initial=0.0) for part in parts]
+        self._ignored = np.maximum(self._ignored, sizes)
 
     def step(self) -> None:
         """Note the distance and the limits of a step."""
@@ -98,12 +95,11 @@ class WatchedEffector:
         if source is not None and (text := carried_goal(self._component.getContext(), source)):
             return text
         distance = self._distance()
-        travel = np.ptp(self._ignored_range, axis=0)
-        if 2.0 * self._ignored_distance > travel.max() > FAR_MIN * self._size:
+        travel, away = self._ignored
+        if 2.0 * away > travel > FAR_MIN * self._size:
             return (
-                f"{at(self._component)}: its goal moves by {travel.max():.3g} along "
-                f"{'xyz'[int(travel.argmax())]}, which 'useDirections' leaves out, and it does not "
-                "follow there. Give 1 for that direction, or leave useDirections out."
+                f"{at(self._component)}: its goal moves by {travel:.3g} along a direction that "
+                "'useDirections' leaves out, and it does not follow there. Give 1 for that one."
             )
         if self._farthest > FAR * self._size > FAR * self._nearest:
             return (

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.body import body_size, box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
-from sofa_softctl.scene.plausibility.names import is_mentioned
-from sofa_softctl.scene.sofa.animate import controllers_of
-from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
+from sofa_softctl.scene.watch.actuators import objects_of
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
@@ -30,7 +27,6 @@ def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
     for entry in (entry for node in nodes_of(root) for entry in node.objects):
         yield from _only_start(entry, max(duration, time) if duration else LATE * time, dt)
         yield from _repeated_force(entry)
-        yield from _unread(entry, root)
         data = entry.findData("keyTimes") or entry.findData("times")
         if data is None or np.ndim(data.value) != 1 or len(data.value) < 2:
             continue
@@ -56,23 +52,6 @@ def _only_start(entry: Any, run: float, dt: float) -> Iterator[str]:
         yield (
             f"{at(entry)} has {unit}, more than the run of {run:.4g}, so that its file has at most "
             "the start. Is it in another unit?"
-        )
-
-
-def _unread(entry: Any, root: Any) -> Iterator[str]:
-    """An engine whose outputs nothing asked for in a run; known in the embedded runtime."""
-    kind = entry.getClassName()
-    is_engine = getattr(type(entry), "category", "") == "region" and not kind.endswith("ROI")
-    outputs: list[str] = []
-    if is_engine and attributes_of(entry).get("_seen", ()) is None:
-        outputs = [n for n, data in entry.data_types.items() if data.computed and n != "bbox"]
-    elif kind == "DataVariationLimiter" and not getattr(entry.output, "_followers", True):
-        scripts = map(type, controllers_of(find_backend().Sofa, root))
-        outputs = [] if any(is_mentioned(script, "output") for script in scripts) else ["output"]
-    if outputs:
-        yield (
-            f"{at(entry)} has changed nothing: no component and no script reads its "
-            f"{' or '.join(outputs)}. Link to '@{entry.getPathName()}.{outputs[0]}' what it is for."
         )
 
 

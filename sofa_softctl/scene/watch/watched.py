@@ -22,7 +22,7 @@ from sofa_softctl.units import Units
 
 TIMES = ("keyTimes", "times")
 """Data with times of a motion or force that is given over time."""
-AT_END = ("WriteState", "Exporter", "ConstantForceField", "DataVariationLimiter")
+AT_END = ("WriteState", "Exporter", "ConstantForceField")
 """Ends of the names of components that are looked at when a run ends."""
 
 
@@ -142,7 +142,9 @@ class Watched:
         return [text for text in texts if text]
 
     def _late_motions(self) -> list[str]:
-        if not any(map(_has_end, objects_of(self._root))):
+        entries = list(objects_of(self._root))
+        is_timed = any(entry.findData(name) for entry in entries for name in TIMES)
+        if not is_timed and not any(entry.getClassName().endswith(AT_END) for entry in entries):
             return []
         from sofa_softctl.scene.watch.motions import late_motions
 
@@ -155,10 +157,3 @@ class Watched:
             for text in filter(None, (beyond_material(drive, ratio) for drive in self._drives)):
                 error.args = (f"{error} {text}",)
                 return
-
-
-def _has_end(entry: Any) -> bool:
-    """Return True if `late_motions` looks at a component."""
-    is_looked_at = entry.getClassName().endswith(AT_END)
-    is_unread = attributes_of(entry).get("_seen", ()) is None  # of an engine
-    return is_looked_at or is_unread or any(map(entry.findData, TIMES))

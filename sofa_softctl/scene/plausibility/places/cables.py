@@ -19,9 +19,6 @@ FOLD_OFFSET_MAX = 0.1
 FOLD_LENGTH_RATIO_MAX = 0.9
 """Length of a piece that runs back over the one before, by that one's; a tendon that returns
 beside itself has points beside each other, and 1 [-]."""
-SHARED_PULL_MIN = 0.1
-"""Distance of the first points of two cables with one pull point, by the size of one, from which on
-the pull point is another cable's [-]."""
 ON_LINE = 0.5
 """Cosine of the angle between two pieces of a line above which it goes on [-]."""
 USERS_OF_POINTS = ("indices", "points", "triangles", "edges")
@@ -41,7 +38,7 @@ def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarnin
         warnings += [*_pulled_from_afar(cable, x), *(_to_and_fro(cable, x) or _folds(cable, x))]
         warnings += _ends_early(cable, x)
     lines = [(cable, line) for cable, x in cables if (line := _line_of(cable, x)) is not None]
-    return [*warnings, *_same_lines(lines), *_shared_pulls(lines)]
+    return [*warnings, *_same_lines(lines)]
 
 
 def _to_and_fro(cable: Any, x: np.ndarray) -> list[StartWarning]:
@@ -131,22 +128,6 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
                 f"{at(second)} runs along the same line as {first.getClassName()} "
                 f"'{first.getPathName()}', from end to end: the two do the same. Leave one out, "
                 "or correct the positions of one.",
-            )
-
-
-def _shared_pulls(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarning]:
-    """Cables that begin at different places and are pulled at one: a number that was copied."""
-    pulled = [(c, x) for c, x in cables if c.hasPullPoint.value and c.pullPoint.isSet()]
-    pulls = np.array([line[0] for _, line in pulled]).reshape(-1, 3)
-    for i, j in np.argwhere(np.triu((pulls[:, None] == pulls).all(axis=2), 1)):
-        (first, line), (second, points) = pulled[i], pulled[j]
-        apart = float(np.linalg.norm(line[1] - points[1]))
-        if apart > SHARED_PULL_MIN * np.ptp(line, axis=0).max():
-            yield StartWarning(
-                second,
-                f"{at(second)} has the pullPoint of {first.getClassName()} "
-                f"'{first.getPathName()}', {point(points[0])}, and its first point is {apart:.3g} "
-                "from that one's: give each its own.",
             )
 
 
