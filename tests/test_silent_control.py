@@ -184,7 +184,9 @@ def on_a_carriage(change=lambda scene: None, x=lambda t: 40.0 * t, angle=lambda 
         foot = np.flatnonzero(POSITIONS[:, 2] == 0.0)
         frame = {"template": "Rigid3", "position": [[0, 0, 0, 0, 0, 0, 1]]}
         scene.add("carriage", "MechanicalObject", name="dofs", **frame)
-        scene.add("carriage/flange", "MechanicalObject", name="dofs", position=POSITIONS[foot].tolist())
+        scene.add(
+            "carriage/flange", "MechanicalObject", name="dofs", position=POSITIONS[foot].tolist()
+        )
         scene.add("carriage/flange", "RigidMapping")
         scene.drop("body", "FixedProjectiveConstraint")
         springs = {"points": foot.tolist(), "stiffness": [1e5]}
@@ -205,8 +207,8 @@ FAULTS = {
     # Cables and chambers
     "a cable of the first points": (
         "finger",
-        changed(*MOTOR, indices=[0, 1, 2]),
-        "its 'indices' are the first 3 of 5 points of its node, which go on along the line",
+        changed(*MOTOR, indices=[0, 1]),
+        "its 'indices' are the first 2 of 5 points of its node, which go on along the line",
         0,
     ),
     # A carriage
@@ -383,7 +385,7 @@ FAULTS = {
     "a cable that stops acting": (
         "finger",
         both(changed(*MOTOR, endTime=0.02), OF_LENGTH, drive(lambda t: 4.0)),
-        "acts until its endTime=0.02 only, and is set in later steps",
+        "acts until its endTime=0.02 only, and is set later",
         20,
     ),
     "a swing": (
