@@ -239,7 +239,7 @@ FAULTS = {
     "a carriage that jumps": (
         "finger",
         on_a_carriage(x=lambda t: 20.0 + t),
-        "'/carriage/dofs' was moved by 20 in the first step, and by at most 0.01 in later ones",
+        "'/carriage/dofs' was moved by 20 in the first step, and by 0.01 in the second",
         3,
     ),
     "a turn in degrees": (
