@@ -12,6 +12,7 @@ from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import at
 from sofa_softctl.scene.plausibility.goals import FAR, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
+from sofa_softctl.scene.watch.motions import is_followed
 
 STEPS_MIN = 50
 """Steps after which an effector is judged [-]."""
@@ -136,9 +137,12 @@ class StillGoals:
             return
         goal = self._goals[0][0]
         sources = [s for data, _ in self._goals if (s := data.getParent()) is not None]
+        users = [data.getOwner() for data, _ in self._goals]
         for state, x in self._targets:
             linked = [f"follows its {s.getName()}" for s in sources if s.getOwner() is state]
-            if not np.array_equal(state.position.value, x):
+            if np.array_equal(state.position.value, x):
+                continue
+            if linked or not is_followed([state], [*users, *state.getContext().objects]):
                 yield (
                     f"{at(state)} has moved, but no goal has: '{goal.getName()}' of "
                     f"'{goal.getOwner().getPathName()}' {linked[0] if linked else 'has numbers'}. "
@@ -147,10 +151,11 @@ class StillGoals:
 
 
 def is_bare(node: Any) -> bool:
-    """Return True if a node has a state, and nothing that acts on it, carries it or follows it."""
+    """Return True if a node has a state, and neither what acts on it nor children."""
     kinds = [entry.getClassName() for entry in node.objects]
     bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
-    return own_state(node) is not None and all(kind.endswith(bare) for kind in kinds)
+    has_state = own_state(node) is not None and not len(node.children)
+    return has_state and all(kind.endswith(bare) for kind in kinds)
 
 
 def watched_effectors(root: Any) -> list[WatchedEffector]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,21 +111,27 @@ def _left_behind(body: Body) -> Iterator[str]:
                 f"{at(state)} stays where it is, and '{body.state.getPathName()}' above it moves: "
                 "no mapping carries it along. Add one to its node, such as RigidMapping."
             )
-    states = [body.state, *below]
     is_passive = all(entry.getClassName().endswith(PASSIVE) for entry in carried)
-    # SOFA does not note what scripts read
-    is_read = any(getattr(s.findData("position"), "is_read", True) for s in states)
-    if not below or loose or is_read or not is_passive:
-        return
-    others = [entry for entry in objects_of(body.node.getRoot()) if entry not in carried]
-    sources = [data.getParent() for entry in others for data in entry.getDataFields()]
-    linked = [link.getLinkedBase() for entry in others for link in entry.getLinks()]
-    if not any(s in states for s in (*linked, *(d.getOwner() for d in sources if d is not None))):
+    if below and not loose and is_passive and not is_followed([body.state, *below], carried):
         yield (
             f"{at(body.state)} was moved by a script, and nothing follows it: no component refers "
             f"to '{below[0].getPathName()}', which it carries. Link what is to move with it, such "
             "as 'external_rest_shape' of springs."
         )
+
+
+def is_followed(states: Sequence[Any], but: Collection[Any]) -> bool:
+    """Return True if components other than some refer to states, or scripts read their positions.
+
+    SOFA does not note what scripts read.
+    """
+    if any(getattr(state.findData("position"), "is_read", True) for state in states):
+        return True
+    entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
+    sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
+    linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
+    owners = [source.getOwner() for source in sources if source is not None]
+    return any(state in states for state in (*linked, *owners))
 
 
 def still_states(root: Any) -> list[StillState]:
