@@ -122,8 +122,13 @@ class StillGoals:
     """Goals that stay through a run, and targets that move beside them, which nothing follows."""
 
     def __init__(self, root: Any) -> None:
-        states = [own_state(node) for node in nodes_of(root) if is_bare(node)]
-        self._targets = [(state, np.array(state.position.value)) for state in states]
+        bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
+        self._targets = [
+            (state, np.array(state.position.value))
+            for node in nodes_of(root)
+            if (state := own_state(node)) is not None and not len(node.children)
+            if all(entry.getClassName().endswith(bare) for entry in node.objects)
+        ]
         self._goals = [
             (data, np.array(data.value))
             for entry in objects_of(root)
@@ -148,14 +153,6 @@ class StillGoals:
                     f"'{goal.getOwner().getPathName()}' {linked[0] if linked else 'has numbers'}. "
                     f"If it is the target, link '@{state.getPathName()}.position'."
                 )
-
-
-def is_bare(node: Any) -> bool:
-    """Return True if a node has a state, and neither what acts on it nor children."""
-    kinds = [entry.getClassName() for entry in node.objects]
-    bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
-    has_state = own_state(node) is not None and not len(node.children)
-    return has_state and all(kind.endswith(bare) for kind in kinds)
 
 
 def watched_effectors(root: Any) -> list[WatchedEffector]:
