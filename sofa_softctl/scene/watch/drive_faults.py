@@ -25,7 +25,7 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
         return
     end = float(drive.component.endTime.value)
     if 0.0 <= end < float(drive.root.time.value) and drive.set_steps == drive.steps:
-        yield f"{drive.name} acts until its endTime={end:g} only, and is set in later steps: leave that out."
+        yield f"{drive.name} acts until its endTime={end:g} only, and is set later: leave that out."
         return
     swing = _swing(drive)
     yield "" if swing else drive.shortfall(tolerance)  # what swings is never reached

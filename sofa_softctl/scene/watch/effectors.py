@@ -11,6 +11,7 @@ from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import at, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
+from sofa_softctl.scene.watch.motions import is_followed
 
 FAR = 5.0
 """Distance to a goal by the size of the body, from which on it is out of reach [-]."""
@@ -144,8 +145,13 @@ class StillGoals:
     """Goals that stay through a run, and targets that move beside them, which nothing follows."""
 
     def __init__(self, root: Any) -> None:
-        states = [own_state(node) for node in nodes_of(root) if is_bare(node)]
-        self._targets = [(state, np.array(state.position.value)) for state in states]
+        bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
+        self._targets = [
+            (state, np.array(state.position.value))
+            for node in nodes_of(root)
+            if (state := own_state(node)) is not None and not len(node.children)
+            if all(entry.getClassName().endswith(bare) for entry in node.objects)
+        ]
         self._goals = [
             (data, np.array(data.value))
             for entry in objects_of(root)
@@ -159,21 +165,17 @@ class StillGoals:
             return
         goal = self._goals[0][0]
         sources = [s for data, _ in self._goals if (s := data.getParent()) is not None]
+        users = [data.getOwner() for data, _ in self._goals]
         for state, x in self._targets:
             linked = [f"follows its {s.getName()}" for s in sources if s.getOwner() is state]
-            if not np.array_equal(state.position.value, x):
+            if np.array_equal(state.position.value, x):
+                continue
+            if linked or not is_followed([state], [*users, *state.getContext().objects]):
                 yield (
                     f"{at(state)} has moved, but no goal has: '{goal.getName()}' of "
                     f"'{goal.getOwner().getPathName()}' {linked[0] if linked else 'has numbers'}. "
                     f"If it is the target, link '@{state.getPathName()}.position'."
                 )
-
-
-def is_bare(node: Any) -> bool:
-    """Return True if a node has a state, and nothing that acts on it, carries it or follows it."""
-    kinds = [entry.getClassName() for entry in node.objects]
-    bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
-    return own_state(node) is not None and all(kind.endswith(bare) for kind in kinds)
 
 
 def watched_effectors(root: Any) -> list[WatchedEffector]:

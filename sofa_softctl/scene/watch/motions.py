@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,45 +89,33 @@ class StillState:
     body: Body
     start: dict[str, np.ndarray] = field(init=False)
     """Values by the names of their Data."""
-    steps: list[float] = field(default_factory=list)
-    """Largest motions of a node in the first step and in a later one [length]."""
+    moves: list[float] = field(default_factory=list)
+    """Largest motions of a node in the first two steps [length]."""
 
     def __post_init__(self) -> None:
         self.start = {name: self._now(name) for name in ("position", "velocity", "rest_position")}
-        self._last, self._counter = self.start["position"], -1
-        parent = next(iter(self.body.node.parents), None)
-        self._above = None if parent is None else parent.getMechanicalState()
-        self._above_start = np.array(self._above.position.value if self._above else [])
+        self._last = self.start["position"]
 
     def _now(self, name: str) -> np.ndarray:
         return np.array(self.body.state.findData(name).value, dtype=float)
 
     def step(self) -> None:
-        """Note how far a script moved it in a step."""
-        position = self.body.state.position
-        if self.steps and position.getCounter() == self._counter:
-            return
-        x, self._counter = self._now("position"), position.getCounter()
-        moved = float(np.abs(x[:, :3] - self._last[:, :3]).max(initial=0.0))
-        self._last = x
-        self.steps[1:] = [max(moved, *self.steps[1:], 0.0)] if self.steps else [moved]
+        """Note how far a script moves it in the first steps."""
+        if len(self.moves) < 2:
+            last, self._last = self._last, self._now("position")
+            self.moves.append(float(np.abs(self._last - last)[:, :3].max(initial=0.0)))
 
     def texts(self) -> Iterator[str]:
         """Return sentences if it stays, and something is set or recorded that would move it.
 
-        Also if it jumps, or moves and nothing follows.
+        If it moves: if it begins with a jump, or nothing follows.
         """
         changed = [n for n, x in self.start.items() if not np.array_equal(x, self._now(n))]
         where = at(self.body.state)
         if "position" in changed:
             yield from self._jump(where)
-            yield from _unfollowed(self.body)
+            yield from _left_behind(self.body)
             return
-        if self._above and not np.array_equal(self._above.position.value, self._above_start):
-            yield (
-                f"{where} stays where it is, and '{self._above.getPathName()}' above it moves: no "
-                "mapping carries it along. Add one to its node, such as RigidMapping."
-            )
         told: Any = getattr(getattr(self.body.node.getRoot(), "late_changes", None), "told", set())
         for name in (name for name in changed if self.body.state.findData(name) not in told):
             yield (
@@ -142,40 +130,47 @@ class StillState:
                 )
 
     def _jump(self, where: str) -> Iterator[str]:
-        size = box_size(self.body.node.getRoot())
-        first, later = (*self.steps, 0.0)[:2]
-        if first > JUMP_MIN * size and 0.0 < later < first / JUMP:
+        first, second = (*self.moves, 0.0, 0.0)[:2]
+        if first > max(JUMP_MIN * box_size(self.body.node.getRoot()), JUMP * second) and second:
             yield (
-                f"{where} was moved by {first:.4g} in the first step, and by at most {later:.3g} "
-                "in later ones: it jumps, with all that it carries. Let it start where the "
-                "controller puts it first."
+                f"{where} was moved by {first:.4g} in the first step, and by {second:.3g} in the "
+                "second: it jumps, with all that it carries. Let it start where the controller "
+                "puts it first."
             )
 
 
-def _unfollowed(body: Body) -> Iterator[str]:
-    """A body that moves with points on it, which nothing refers to, reads or has forces on."""
-    states = [state for node in nodes_of(body.node) if (state := own_state(node)) is not None]
-    if len(states) < 2 or any(_is_read(state) for state in states):
-        return
+def _left_behind(body: Body) -> Iterator[str]:
+    """States below a body that a script moves: without a mapping, or which nothing refers to."""
     carried = {entry for node in nodes_of(body.node) for entry in node.objects}
-    kinds = [entry.getClassName() for entry in carried]
-    if not all(kind.endswith(PASSIVE) for kind in kinds):
-        return
-    others = [entry for entry in objects_of(body.node.getRoot()) if entry not in carried]
-    sources = [data.getParent() for entry in others for data in entry.getDataFields()]
-    linked = [link.getLinkedBase() for entry in others for link in entry.getLinks()]
-    if any(base in states for base in (*linked, *(s.getOwner() for s in sources if s is not None))):
-        return
-    yield (
-        f"{at(body.state)} was moved by a script, and nothing follows it: no component refers to "
-        f"{', '.join(repr(state.getPathName()) for state in states[1:3])}, which it carries. Link "
-        "what is to move with it, such as 'external_rest_shape' of springs."
-    )
+    below = [own_state(node) for node in nodes_of(body.node)[1:] if own_state(node) is not None]
+    loose = [s for s in below if s.getContext().getMechanicalMapping() is None]
+    for state in (s for s in loose if solver_above(s.getContext()) is None):
+        if np.array_equal(state.position.value, state.rest_position.value):
+            yield (
+                f"{at(state)} stays where it is, and '{body.state.getPathName()}' above it moves: "
+                "no mapping carries it along. Add one to its node, such as RigidMapping."
+            )
+    is_passive = all(entry.getClassName().endswith(PASSIVE) for entry in carried)
+    if below and not loose and is_passive and not is_followed([body.state, *below], carried):
+        yield (
+            f"{at(body.state)} was moved by a script, and nothing follows it: no component refers "
+            f"to '{below[0].getPathName()}', which it carries. Link what is to move with it, such "
+            "as 'external_rest_shape' of springs."
+        )
 
 
-def _is_read(state: Any) -> bool:
-    """Return True if a controller may have read its positions; SOFA does not note it."""
-    return bool(getattr(state.findData("position"), "is_read", True))
+def is_followed(states: Sequence[Any], but: Collection[Any]) -> bool:
+    """Return True if components other than some refer to states, or scripts read their positions.
+
+    SOFA does not note what scripts read.
+    """
+    if any(getattr(state.findData("position"), "is_read", True) for state in states):
+        return True
+    entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
+    sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
+    linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
+    owners = [source.getOwner() for source in sources if source is not None]
+    return any(state in states for state in (*linked, *owners))
 
 
 def still_states(root: Any) -> list[StillState]:

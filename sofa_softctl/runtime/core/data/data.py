@@ -449,7 +449,7 @@ class WriteAccess:
 
     def __enter__(self) -> np.ndarray:
         self._data.check_settable()
-        value = get_noted(self._data)
+        value = get_noted(self._data, to_write=True)
         if not isinstance(value, np.ndarray):
             raise SceneError(
                 f"{describe(scene_line())}: {self._data.getPathName()} is no array; use '.value'."

@@ -90,7 +90,7 @@ def _ends_early(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
     """A cable of the first points of its node, whose line goes on in those that nothing uses."""
     entries = cable.getContext().objects
     count = len(cable.indices.value)
-    if not 1 < count < len(x) or list(cable.indices.value) != list(range(count)):
+    if not 1 < count <= len(x) // 2 or list(cable.indices.value) != list(range(count)):
         return
     is_shared = sum(e.findData(name) is not None for e in entries for name in USERS_OF_POINTS) > 1
     if not is_shared and not len(cable.getContext().children) and (_pieces(x)[1] > ON_LINE).all():
