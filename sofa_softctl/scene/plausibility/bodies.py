@@ -143,12 +143,7 @@ def is_linear(entry: Any) -> bool:
 
 
 def carried_goal(effector: Any, source: Any) -> str | None:
-    """Return a sentence if the robot carries the goal along, else None.
-
-    Args:
-        effector: Node of the effector.
-        source: Data that the goal follows.
-    """
+    """Return a sentence if the body of an effector's node carries its goal along, a Data."""
     state, body = source.getOwner(), body_of(effector)
     carrier = body_of(state.getContext()) if hasattr(state, "getContext") else None
     if body is None or carrier is None or carrier.getPathName() != body.getPathName():
