@@ -807,6 +807,12 @@ FAULTS = {
         "has left the scene.*Nothing that it can touch is below it, as gravity goes, [-9810, 0, 0]",
         60,
     ),
+    "through a floor that faces down": (
+        "block",
+        lambda scene: scene.set("floor", "MeshTopology", triangles=[[0, 2, 1]]),
+        "has left the scene.*The warning of '/floor/TriangleCollisionModel' says why, probably",
+        60,
+    ),
     "over the edge": (
         "block",
         lambda scene: scene.set(

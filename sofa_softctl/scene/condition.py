@@ -17,10 +17,12 @@ from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
 from sofa_softctl.scene.plausibility.leaving import (
+    collision_models,
     leaving_causes,
     pushed_without_mass,
     without_lines,
 )
+from sofa_softctl.scene.watch.actuators import attributes_of
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
 
@@ -82,7 +84,7 @@ class _WatchedBody:
     left_at: np.ndarray = field(default_factory=lambda: np.full((1, 3), np.nan))
     """Its centre then [length], shape (1, 3)."""
     speed_max: float = 0.0
-    """Largest mean speed at a check [length/time]."""
+    """Largest mean speed at a check until it left the scene [length/time]."""
     time: float = 0.0
     """Time of the last check [time]."""
     velocity: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
@@ -197,7 +199,8 @@ class Condition:
         velocity = np.asarray(watched.body.state.velocity.value, dtype=float)[:, :3].mean(axis=0)
         watched.acceleration = (velocity - watched.velocity) / (time - watched.time)
         watched.time, watched.velocity = time, velocity
-        watched.speed_max = max(watched.speed_max, float(np.linalg.norm(velocity)))
+        if watched.outside_since is None:  # a later one is that of its fall
+            watched.speed_max = max(watched.speed_max, float(np.linalg.norm(velocity)))
         if not self._gap(x) > watched.size:
             watched.outside_since = None
         elif watched.outside_since is None:
@@ -236,12 +239,15 @@ class Condition:
         """Return why a body left the scene, as far as it can be said."""
         if causes := self._causes[watched.name]:
             return " ".join(causes)
-        sideways = np.abs(self._gravity) < 0.1 * np.abs(self._gravity).max()
+        sideways = np.abs(self._gravity) < 0.5 * np.abs(self._gravity).max()
         if self._gap(watched.left_at, sideways) > 0.0 and self._gravity.any():
             return (
                 "It went over the edge: is its speed meant, and the friction, and the size of "
                 "what carries it?"
             )
+        models = collision_models(self._root)
+        if warned := [m for m in models if attributes_of(m).get("_messages")]:
+            return f"The warning of '{warned[0].getPathName()}' says why, probably."
         text = "Is there something that should have held it, and does contact detection see it?"
         travel = watched.speed_max * float(self._root.dt.value)
         if travel > self._settings.travel_max * watched.size > 0.0:
