@@ -465,4 +465,4 @@ def test_the_check_takes_no_longer_than_a_few_steps():
         return min(found)
 
     check = least(lambda: implausible(session.root, session.units))
-    assert check < 5.0 * least(session.step)
+    assert check < 2.5 * least(session.step)

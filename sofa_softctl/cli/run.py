@@ -86,7 +86,6 @@ def run(
     Ctrl-C, SIGTERM and SIGHUP end it after the present step: what was done is recorded, drawn and
     shown.
     """
-    from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.view.terminal import run as terminal
 
     if steps is not None and duration is not None:
@@ -95,6 +94,8 @@ def run(
     reads = [scene] if bridge is None else [scene, bridge]
     check_outputs(reads=reads, plot=plot, movie=movie, record=record)
     if record is not None:
+        from sofa_softctl.record.file import RecordFile, check_suffix
+
         check_name(check_suffix, record)
     load_plugins(plugin, backend)
     show = terminal.Terminal(quiet=quiet or as_json)

@@ -76,7 +76,7 @@ def adding_keys(texts: list[str] | None) -> Addition | None:
 
 def unpressed_keys(session: Any) -> str:
     """A hint for a run without `--key` where a controller does something at keys; else ''."""
-    from sofa_softctl.scene.keys import key_hearers
+    from sofa_softctl.scene.plausibility.names import key_hearers
 
     names = [entry.getPathName() for entry in key_hearers(session.root)]
     if not names:

@@ -14,7 +14,6 @@ import Sofa
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse import outputs
 from sofa_softctl.inverse.actuators import Actuators
-from sofa_softctl.inverse.contact_rows import ContactRows
 from sofa_softctl.inverse.control_rows import ControlRows
 from sofa_softctl.inverse.goals.function import goals_at, has_state, within_reach
 from sofa_softctl.inverse.goals.plausibility import goal_warnings
@@ -48,6 +47,7 @@ from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
 
 if TYPE_CHECKING:
+    from sofa_softctl.inverse.contact_rows import ContactRows
     from sofa_softctl.inverse.measured import MeasuredDisplacements
 
 Numbers = float | Sequence[float] | np.ndarray
@@ -407,6 +407,8 @@ class InverseController(SceneController):
         own, others = self.rows.now()
         contacts = None
         if self.contacts != "forward" and len(others):
+            from sofa_softctl.inverse.contact_rows import ContactRows
+
             contacts = ContactRows(self.rows.system, self.grasps)
             others = np.setdiff1d(others, contacts.rows, assume_unique=True)
             contacts = contacts if len(contacts) else None

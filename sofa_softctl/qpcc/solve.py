@@ -13,7 +13,6 @@ from sofa_softctl._internal.blas_threads import one_blas_thread
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPResult
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked
-from sofa_softctl.qpcc.least_violation import add_tracking, build_violation_qp, relax
 from sofa_softctl.qpcc.limits import (
     Limit,
     active_limits,
@@ -124,6 +123,8 @@ def _least_violation(
     Returns:
         The effort [effort], shape (n_a,), or None. All answers are added to `answers`.
     """
+    from sofa_softctl.qpcc.least_violation import add_tracking, build_violation_qp, relax
+
     violation_qp, scale = build_violation_qp(problem, limits)
     answers.append(ask(violation_qp, feasible=True))
     result = answers[-1].result

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import DivergedError
+from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, signed_volumes
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
 from sofa_softctl.scene.plausibility.leaving import leaving_causes
-from sofa_softctl.scene.plausibility.places.joints import solver_above
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
 

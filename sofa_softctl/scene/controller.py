@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import Sofa.Core
@@ -14,7 +14,9 @@ from sofa_softctl.errors import ConfigError, DeviceError, SceneError
 from sofa_softctl.runtime.helper import source_line
 from sofa_softctl.scene import options
 from sofa_softctl.scene.report import History, Markers, Summary
-from sofa_softctl.scene.streams import StreamRows
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.streams import StreamRows
 
 EventMethod = Callable[[Any, Any], None]
 

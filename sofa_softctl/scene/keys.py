@@ -12,8 +12,7 @@ import Sofa.Core
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import UsageError
 from sofa_softctl.runtime.core.event import key_pressed, key_released
-from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.plausibility.names import hears_keys
+from sofa_softctl.scene.plausibility.names import key_hearers
 from sofa_softctl.scene.sofa.animate import controllers_of
 
 NAMES = {
@@ -26,8 +25,6 @@ NAMES = {
     "minus": "-",
 }
 """Keys that are more than a character, and what SOFA's key events carry for them."""
-_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
-"""Components, besides controllers in Python, that hear keys."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +111,3 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
     def reset(self) -> None:
         """From the first key again."""
         self.pressed = 0
-
-
-def key_hearers(root: Any) -> list[Any]:
-    """Return the controllers and components of a scene that hear keys."""
-    entries = (entry for node in nodes_of(root) for entry in node.objects)
-    return [
-        *filter(hears_keys, controllers_of(Sofa, root)),
-        *(entry for entry in entries if entry.getClassName() in _HEAR_KEYS),
-    ]

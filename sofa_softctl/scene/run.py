@@ -12,7 +12,6 @@ import numpy as np
 
 from sofa_softctl._internal.interrupt import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
-from sofa_softctl.record.file import INTERRUPTED
 from sofa_softctl.scene.condition import Finding
 from sofa_softctl.scene.provenance import provenance
 from sofa_softctl.scene.report import History, Summary
@@ -180,6 +179,8 @@ def run(
         closed = _closed(session)
         stopped = stopped or closed
     if stopped:
+        from sofa_softctl.record.file import INTERRUPTED
+
         session.end_recording(INTERRUPTED)
     steps = len(seconds)
     histories = watcher.histories()

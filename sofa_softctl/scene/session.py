@@ -14,7 +14,6 @@ import numpy as np
 
 from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
 from sofa_softctl.errors import RecordError, SceneError, SoftctlError
-from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.runtime.helper.source_line import describe
@@ -28,10 +27,10 @@ from sofa_softctl.scene.plausibility.names import unused_warnings
 from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
 from sofa_softctl.scene.provenance import as_texts, provenance
 from sofa_softctl.scene.sofa.animate import SofaSteps, controllers_of
-from sofa_softctl.scene.streams import write_rows
 from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
+    from sofa_softctl.record.file import RecordFile
     from sofa_softctl.record.writer import RecordWriter
 
 
@@ -289,17 +288,19 @@ class Session:
             self._add_channels(new)
             self._channels += new
 
-    def end_recording(self, status: str = COMPLETE) -> None:
+    def end_recording(self, status: str = "") -> None:
         """Finish the recording, if there is one, with how the run ended.
 
         Args:
-            status: How; where an error ended a step, that is the status.
+            status: How, empty: complete; where an error ended a step, that is the status.
         """
         with uninterrupted():
             if self._writer is not None:
+                from sofa_softctl.record.file import COMPLETE
+
                 writer, self._writer = self._writer, None
                 failure, self._failure = self._failure, ""
-                writer.close(status=failure or status)
+                writer.close(status=failure or status or COMPLETE)
 
     def _fail_recording(self, error: BaseException) -> None:
         """No further steps because of an error, which gets a note on what is kept."""
@@ -370,6 +371,8 @@ class Session:
         writer = self._writer
         if writer is None or writer.failed:
             return
+        from sofa_softctl.scene.streams import write_rows
+
         for controller in self._streaming:
             path = controller.getPathName().lstrip("/")
             write_rows(writer, path, controller.streams(), self.units)
@@ -450,6 +453,8 @@ def _streams(controller: Any) -> bool:
 def _status_of(error: BaseException) -> str:
     """Status of a recording that an error ends."""
     if isinstance(error, KeyboardInterrupt):
+        from sofa_softctl.record.file import INTERRUPTED
+
         return INTERRUPTED
     text = str(error)
     if not isinstance(error, SoftctlError):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sofa_softctl.inverse.goals.plausibility import misplaced
-from sofa_softctl.inverse.goals.shortfall import Shortfall, shortfall
 from sofa_softctl.scene.report import History
 from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
+
+if TYPE_CHECKING:
+    from sofa_softctl.inverse.goals.shortfall import Shortfall
 
 NAMED = 3
 """Maximum number of actuators at a limit that a reason names, or one more."""
@@ -198,6 +200,8 @@ def _causes(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[
     if not problem.W_ea.any():
         return ["no actuator moves the effectors: are cable and effector in the clamp?"], False
     missing = (controller.target - controller.wanted).ravel()
+    from sofa_softctl.inverse.goals.shortfall import shortfall
+
     parts = shortfall(problem, last.effector_error, missing)
     if parts is None:
         return _gathered(last.active), False

@@ -41,7 +41,8 @@ class LagrangianConstraint(SingleStateComponent):
     """Whether its violation / dt is the velocity that it lacks, to be where it shall be next."""
 
     constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
-    endTime = Real(-1.0, "Time from which on the constraint no longer acts; -1: never.")
+    group = Int(0, "Unused: all constraints are solved together.")
+    endTime = Real(-1.0, "Time from which on it no longer acts; negative: never.", unit="time")
 
     @property
     def states(self) -> list[MechanicalState]:

@@ -257,6 +257,19 @@ class ProjectiveConstraint(SingleStateComponent):
 
     category: ClassVar[str] = "projective constraint"
 
+    endTime = Real(-1.0, "Time from which on it no longer acts; negative: never.", unit="time")
+
+    def acts(self) -> bool:
+        """Return True before `endTime`."""
+        end = self._data["endTime"].get()
+        return bool(end < 0.0 or self.time() < end)
+
+    def time(self) -> float:
+        """The scene's time."""
+        assert self._context is not None
+        time: float = self._context._data["time"].get()
+        return time
+
     def fixed(self) -> np.ndarray:
         """Which scalar degrees of freedom no force moves in this step, bool (n, deriv_size)."""
         raise NotImplementedError

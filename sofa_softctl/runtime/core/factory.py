@@ -14,7 +14,6 @@ from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownCo
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.paths import follow
 from sofa_softctl.runtime.core.registry import COMPONENTS
-from sofa_softctl.runtime.core.renamed import ELSEWHERE, REMOVED, RENAMED
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -111,11 +110,19 @@ def find(name: str) -> type[Component] | None:
 
     Plugins are loaded with the first component, so that one that is wrong is told.
     """
-    present = RENAMED.get(name, name)
     if not COMPONENTS.is_loaded(name):
-        COMPONENTS.known(name) or COMPONENTS.known(present)  # here even if a plugin raises
+        _known(name)  # here even if a plugin raises
         Registry.load_plugins()
-    return COMPONENTS.known(name) or COMPONENTS.known(present)
+    return _known(name)
+
+
+def _known(name: str) -> type[Component] | None:
+    kind = COMPONENTS.known(name)
+    if kind is not None:
+        return kind
+    from sofa_softctl.runtime.core.renamed import RENAMED
+
+    return COMPONENTS.known(RENAMED[name]) if name in RENAMED else None
 
 
 def categories_of(name: str) -> list[str]:
@@ -126,7 +133,7 @@ def categories_of(name: str) -> list[str]:
 
 def explain_unknown(name: str) -> str:
     """For messages: what became of the component, or which was probably meant."""
-    from sofa_softctl.runtime.core.renamed import family_of
+    from sofa_softctl.runtime.core.renamed import ELSEWHERE, REMOVED, RENAMED, family_of
 
     start = f"the embedded runtime has no component '{name}'."
     if name in REMOVED:

@@ -92,9 +92,33 @@ def require_tetrahedra(mesh: Mesh, path: Path) -> None:
 
 def volumes(mesh: Mesh) -> np.ndarray:
     """Signed volume of each tetrahedron [scene length^3], shape (k,)."""
-    corners = mesh.positions[mesh.tetrahedra]
-    u, v, w = np.moveaxis(corners[:, 1:] - corners[:, :1], 1, 0)  # (k, 3) each
-    return np.asarray(np.einsum("ki,ki->k", np.cross(u, v), w) / 6.0)
+    return signed_volumes(mesh.positions, mesh.tetrahedra)
+
+
+def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Return the signed volumes of elements [length^3], shape (m,).
+
+    Of a hexahedron it is the product of its mean edges, which is exact for parallelepipeds.
+
+    Args:
+        x: Positions [length], shape (n, 3).
+        elements: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+    """
+    corners = x.T[:, elements.T]  # axis, corner, element: np.cross takes three times as long
+    if elements.shape[1] == 4:
+        a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
+        factor = 1.0 / 6.0
+    else:  # four edges along each direction
+        a = corners[:, [1, 2, 5, 6]].sum(axis=1) - corners[:, [0, 3, 4, 7]].sum(axis=1)
+        b = corners[:, [2, 3, 6, 7]].sum(axis=1) - corners[:, [0, 1, 4, 5]].sum(axis=1)
+        c = corners[:, [4, 5, 6, 7]].sum(axis=1) - corners[:, [0, 1, 2, 3]].sum(axis=1)
+        factor = 1.0 / 64.0
+    volumes = (
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+        + a[1] * (b[2] * c[0] - b[0] * c[2])
+        + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
+    return np.asarray(factor * volumes)
 
 
 def _raise_for(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.checks import volumes
+from sofa_softctl.runtime.mesh.checks import signed_volumes, volumes
 from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES, TRIANGLE_EDGES
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
@@ -72,20 +72,22 @@ def rows_as_keys(rows: np.ndarray) -> np.ndarray:
     if base ** rows.shape[1] >= 2**63:
         return np.unique(ordered, axis=0, return_inverse=True)[1].ravel()
     powers = base ** np.arange(rows.shape[1] - 1, -1, -1)
-    return np.asarray(ordered.astype(np.int64) @ powers)
+    return np.asarray(ordered.astype(np.int64, copy=False) @ powers)
 
 
 def overlaps(mesh: Mesh) -> int:
     """How many faces have both tetrahedra on the same side, or more than two tetrahedra."""
     faces, opposite = _faces(mesh.tetrahedra)
-    _, face, count = np.unique(rows_as_keys(faces), return_inverse=True, return_counts=True)
-    order = np.argsort(face.ravel(), kind="stable")
-    first = order[(np.cumsum(count) - count)[count == 2]]
-    second = order[(np.cumsum(count) - 1)[count == 2]]
-    apart = _heights(mesh.positions, faces[first], opposite[first]) * _heights(
-        mesh.positions, faces[first], opposite[second]
-    )
-    return int((apart > 0.0).sum() + (count > 2).sum())
+    keys = rows_as_keys(faces)
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    count = np.diff(starts, append=len(keys))
+    first, second = order[starts[count == 2]], order[starts[count == 2] + 1]
+    # A tetrahedron has the sign of its height above each of its faces.
+    own = np.repeat(volumes(mesh), 4)[first]
+    beyond = np.column_stack([opposite[second], faces[first]])
+    same_side = own * signed_volumes(mesh.positions, beyond) > 0.0
+    return int(same_side.sum() + (count > 2).sum())
 
 
 def _boundary(mesh: Mesh) -> np.ndarray:
@@ -101,9 +103,3 @@ def _faces(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The four faces of each tetrahedron (4k, 3), and the point opposite to each (4k,)."""
     faces = tetrahedra[:, np.array(TETRAHEDRON_TRIANGLES)].reshape(-1, 3)
     return faces, tetrahedra[:, OPPOSITE].ravel()
-
-
-def _heights(positions: np.ndarray, faces: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Six times the signed volume between faces (k, 3) and points (k,), shape (k,)."""
-    a, b, c = np.moveaxis(positions[faces] - positions[points][:, None], 1, 0)
-    return np.asarray(np.einsum("ki,ki->k", a, np.cross(b, c)))

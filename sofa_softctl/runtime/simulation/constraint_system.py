@@ -16,6 +16,7 @@ from sofa_softctl.runtime.behavior.constraint import (
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import Entries
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above
 
@@ -253,4 +254,4 @@ class RowLayout:
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:
     end = constraint._data["endTime"].get()
-    return end < 0.0 or time <= end
+    return end < 0.0 or time < end or keeps_sofa_defects()  # SOFA asks none

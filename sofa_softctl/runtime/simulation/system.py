@@ -17,7 +17,7 @@ from sofa_softctl.runtime.behavior.mechanics import (
 )
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 
 
 class GraphSystem(MechanicalSystem):
@@ -226,21 +226,25 @@ class GraphSystem(MechanicalSystem):
     def update_fixed(self) -> None:
         """Ask the projective constraints which degrees of freedom they hold now."""
         own = [entry for entry in self.projective if id(entry.state) in self.offset]
-        held = [entry.fixed() for entry in own]
-        rows = [entry.in_matrix(fixed) for entry, fixed in zip(own, held, strict=True)]
+        acting = [entry for entry in own if entry.acts()]
+        kept = own if keeps_sofa_defects() else acting  # SOFA's matrix does not let go
+        fixed = {id(entry): entry.fixed() for entry in kept}
+        held = [fixed[id(entry)] for entry in acting]
+        rows = [entry.in_matrix(fixed[id(entry)]) for entry in kept]
         if _are_same(held + rows, self._masks):
             return
         self._masks = held + rows
-        for whole, masks in ((self.fixed, held), (self.identity, rows)):
+        parts = ((self.fixed, acting, held), (self.identity, kept, rows))
+        for whole, entries, masks in parts:
             whole[:] = self.unused
-            for entry, mask in zip(own, masks, strict=True):
+            for entry, mask in zip(entries, masks, strict=True):
                 part = self.part(whole, entry.state)
                 part |= mask
 
     def project(self, vector: np.ndarray) -> None:
         """See MechanicalSystem."""
         vector[self.fixed] = 0.0
-        for constraint in self._projecting:
+        for constraint in filter(ProjectiveConstraint.acts, self._projecting):
             constraint.project_response(
                 lambda state: self.part(vector, state) if id(state) in self.offset else None
             )
@@ -290,7 +294,7 @@ def _are_same(masks: list[np.ndarray], last: list[np.ndarray]) -> bool:
 
 def put_in_place(constraints: Sequence[ProjectiveConstraint]) -> None:
     """Positions and velocities as projective constraints want them, one after the other."""
-    for constraint in constraints:
+    for constraint in filter(ProjectiveConstraint.acts, constraints):
         data = constraint.state._data
         constraint.project_position(data["position"].get())
         constraint.project_velocity(data["velocity"].get())

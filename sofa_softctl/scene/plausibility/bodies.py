@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.runtime.helper.source_line import describe
-from sofa_softctl.scene.body import box_size, elements_of
+from sofa_softctl.runtime.mesh.checks import signed_volumes
+from sofa_softctl.scene.body import body_of, box_size, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 
 
@@ -108,32 +109,6 @@ class Body:
         return [e for e, name in names if name.endswith("Mass") and name != "GenerateRigidMass"]
 
 
-def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Return the signed volumes of elements [length^3], shape (m,).
-
-    Of a hexahedron it is the product of its mean edges, which is exact for parallelepipeds.
-
-    Args:
-        x: Positions [length], shape (n, 3).
-        elements: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
-    """
-    corners = x.T[:, elements.T]  # axis, corner, element: np.cross takes three times as long
-    if elements.shape[1] == 4:
-        a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
-        factor = 1.0 / 6.0
-    else:  # four edges along each direction
-        a = corners[:, [1, 2, 5, 6]].sum(axis=1) - corners[:, [0, 3, 4, 7]].sum(axis=1)
-        b = corners[:, [2, 3, 6, 7]].sum(axis=1) - corners[:, [0, 1, 4, 5]].sum(axis=1)
-        c = corners[:, [4, 5, 6, 7]].sum(axis=1) - corners[:, [0, 1, 2, 3]].sum(axis=1)
-        factor = 1.0 / 64.0
-    volumes = (
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-        + a[1] * (b[2] * c[0] - b[0] * c[2])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
-    return np.asarray(factor * volumes)
-
-
 def bodies_of(root: Any) -> list[Body]:
     """Bodies of a scene, in the order of the graph; states without nodes are none."""
     return [
@@ -148,3 +123,35 @@ def bodies_of(root: Any) -> list[Body]:
 def gravity_of(root: Any) -> float:
     """Size of the scene's gravity [length/time^2]."""
     return float(np.linalg.norm(root.gravity.value))
+
+
+def solver_above(node: Any) -> Any:
+    """The time integrator at or above a node; None where there is none."""
+    while node is not None:
+        for entry in node.objects:
+            if "OdeSolver" in entry.getCategories():
+                return entry
+        node = next(iter(node.parents), None)
+    return None
+
+
+def is_linear(entry: Any) -> bool:
+    """Return True for a force field of elements that is linear in the displacements."""
+    method = entry.findData("method")
+    is_elastic = method is not None and entry.findData("youngModulus") is not None
+    return is_elastic and str(method.value) in ("small", "none", "linear")
+
+
+def carried_goal(effector: Any, source: Any) -> str | None:
+    """Return a sentence if the body of an effector's node carries its goal along, a Data."""
+    state, body = source.getOwner(), body_of(effector)
+    carrier = body_of(state.getContext()) if hasattr(state, "getContext") else None
+    if body is None or carrier is None or carrier.getPathName() != body.getPathName():
+        return None
+    if np.shape(body.getMechanicalState().position.value)[1] != 3 or source.getName() != "position":
+        return None  # a frame of the robot's base may carry goals
+    return (
+        f"'{state.getPathName()}' is the goal of effector '{effector.getPathName()}', and on the "
+        f"same body, '{body.getPathName()}', which carries the goal along as it moves. Make its "
+        "node a child of the root, without a mapping."
+    )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sofa_softctl.scene.plausibility.bodies import StartWarning, bodies_of
-from sofa_softctl.scene.plausibility.contacts import contact_warnings
+import numpy as np
+
+from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, bodies_of
 from sofa_softctl.scene.plausibility.gravity import gravity_warnings, response_warnings
 from sofa_softctl.scene.plausibility.holding import holding_warnings
 from sofa_softctl.scene.plausibility.leaving import leaving_warnings
 from sofa_softctl.scene.plausibility.materials import material_warnings, mesh_warnings
 from sofa_softctl.scene.plausibility.misread import misread_warnings
 from sofa_softctl.scene.plausibility.names import name_warnings
-from sofa_softctl.scene.plausibility.outputs import output_warnings
 from sofa_softctl.scene.plausibility.places.placement import placement_warnings
 from sofa_softctl.scene.plausibility.places.points import point_warnings
-from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
 from sofa_softctl.scene.plausibility.solvers import solver_warnings
 from sofa_softctl.units import Units
 
@@ -39,11 +40,28 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
         *mesh_warnings(bodies),
         *placement_warnings(bodies),
         *point_warnings(root),
-        *rigid_body_warnings(bodies, units),
-        *contact_warnings(root),
+        *_warnings_by_kind(root, bodies, units),
         *solver_warnings(root, bodies, units),
         *misread_warnings(root, units),
-        *output_warnings(root),
         *name_warnings(root),
         *([] if held else response_warnings(root, bodies)),
     ]
+
+
+def _warnings_by_kind(
+    root: Any, bodies: Sequence[Body], units: Units | None
+) -> Iterator[StartWarning]:
+    """Warn of what few scenes have; its checks are imported for these alone."""
+    kinds = {entry.getClassName() for node in nodes_of(root) for entry in node.objects}
+    if any(np.shape(body.state.position.value)[1] == 7 for body in bodies):
+        from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
+
+        yield from rigid_body_warnings(bodies, units)
+    if any(kind.endswith("CollisionModel") for kind in kinds):
+        from sofa_softctl.scene.plausibility.contacts import contact_warnings
+
+        yield from contact_warnings(root)
+    if any(kind.endswith(("Monitor", "Exporter")) for kind in kinds):
+        from sofa_softctl.scene.plausibility.outputs import output_warnings
+
+        yield from output_warnings(root)

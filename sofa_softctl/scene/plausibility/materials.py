@@ -155,19 +155,18 @@ def _left_out(body: Body) -> Iterator[str]:
 
 
 def _faults(x: np.ndarray, elements: np.ndarray) -> Iterator[str]:
-    total = len(elements)
-    distinct = np.unique(rows_as_keys(elements))
-    if len(distinct) < total:
+    if faces := overlaps(Mesh(x, tetrahedra=elements)):
+        total, distinct = len(elements), len(np.unique(rows_as_keys(elements)))
         yield (
-            f"{total - len(distinct)} of {total} tetrahedra are there twice: the body is stiffer "
+            f"{total - distinct} of {total} tetrahedra are there twice: the body is stiffer "
             "there, and heavier, than its material. Leave the copies out."
+            if distinct < total
+            else f"tetrahedra overlap at {faces} faces: some are folded over, or two meshes lie in "
+            "one another. Mesh again, and look at it with 'softctl info'."
         )
-    elif faces := overlaps(Mesh(x, tetrahedra=elements)):
-        yield (
-            f"tetrahedra overlap at {faces} faces: some are folded over, or two meshes lie in one "
-            "another. Mesh again, and look at it with 'softctl info'."
-        )
-    nodes = np.unique(elements)
+    is_used = np.zeros(len(x), dtype=bool)
+    is_used[elements] = True
+    nodes = np.flatnonzero(is_used)
     unused = len(x) - len(nodes)
     if unused:
         yield (

@@ -12,6 +12,7 @@ from typing import Any
 
 from sofa_softctl._internal.suggestions import nearest
 from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 from sofa_softctl.scene.sofa.animate import controllers_of
 
@@ -24,6 +25,8 @@ EVENTS = """
     SimulationStopEvent SolveConstraintSystemEndEvent UpdateMappingEndEvent
 """.split()
 """Events of SOFA v25.06 and its plugins; a controller's method for one is 'on' and its name."""
+_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
+"""Components, besides controllers in Python, that hear keys."""
 _HANDLERS = ("onEvent", *(f"on{event}" for event in EVENTS))
 _OLD_HANDLERS = {
     "onBeginAnimationStep": "onAnimateBeginEvent",
@@ -107,7 +110,7 @@ def _is_within(kind: type, folder: Path) -> bool:
     return file is None or Path(file).resolve().is_relative_to(folder.resolve())
 
 
-def hears_keys(controller: Any) -> bool:
+def _hears_keys(controller: Any) -> bool:
     """Return True if a controller does something when a key is pressed."""
     plain = find_backend().Sofa.Core.Controller
     return any(
@@ -115,6 +118,15 @@ def hears_keys(controller: Any) -> bool:
         or name in vars(controller)
         for name in ("onKeypressedEvent", "onEvent")
     )
+
+
+def key_hearers(root: Any) -> list[Any]:
+    """Return the controllers and components of a scene that hear keys."""
+    entries = (entry for node in nodes_of(root) for entry in node.objects)
+    return [
+        *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
+        *(entry for entry in entries if entry.getClassName() in _HEAR_KEYS),
+    ]
 
 
 def _uncalled(controller: Any) -> Iterator[str]:

@@ -9,8 +9,7 @@ import numpy as np
 
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import at
-from sofa_softctl.scene.plausibility.goals import FAR, carried_goal
+from sofa_softctl.scene.plausibility.bodies import at, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
 from sofa_softctl.scene.watch.motions import is_followed
 
@@ -25,6 +24,8 @@ LIMITS = (
     ("displacement", "maxPositiveDisp"),
     ("displacement", "maxDispVariation"),
 )
+FAR = 5.0
+"""Distance of a goal by the size of the body, from which on it has run away [-]."""
 SHIFTS_MIN = 10.0
 """Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
 ENERGY_MIN = 0.1

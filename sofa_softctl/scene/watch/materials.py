@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.plausibility.bodies import Body
+from sofa_softctl.scene.plausibility.bodies import Body, is_linear
 
 TURN_MAX = 10.0
 """Turn of elements [degree] above which linear elasticity is wrong: it sees a strain of
@@ -17,8 +17,6 @@ TURNED_FRACTION = 0.1
 """Fraction of the elements that turn by so much or more [-]."""
 ELEMENTS_MAX = 1000
 """Elements that are looked at, which bounds the time that it takes."""
-LINEAR = ("small", "none", "linear")
-"""Methods of force fields that are linear in the displacements."""
 
 
 @dataclass
@@ -74,6 +72,5 @@ def watched_turns(bodies: Sequence[Body]) -> list[WatchedTurn]:
         WatchedTurn(body, field)
         for body in bodies
         for field in body.node.objects
-        if len(body.elements) and field.findData("youngModulus") is not None
-        if (method := field.findData("method")) is not None and str(method.value) in LINEAR
+        if len(body.elements) and is_linear(field)
     ]

@@ -10,8 +10,7 @@ import numpy as np
 
 from sofa_softctl.scene.body import box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of
-from sofa_softctl.scene.plausibility.places.joints import solver_above
+from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
 from sofa_softctl.scene.watch.actuators import objects_of
 
 LATE = 100.0

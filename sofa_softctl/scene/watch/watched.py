@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sofa_softctl.errors import DivergedError
-from sofa_softctl.scene.plausibility.bodies import Body
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, is_linear, solver_above
+from sofa_softctl.scene.plausibility.places.points import JOINING
 from sofa_softctl.scene.watch.actuators import (
     PushingCable,
     WatchedSolver,
@@ -14,16 +15,13 @@ from sofa_softctl.scene.watch.actuators import (
     objects_of,
     undriven_cables,
 )
-from sofa_softctl.scene.watch.contacts import watched_contacts
 from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
-from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
-from sofa_softctl.scene.watch.joints import watched_joints
-from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
-from sofa_softctl.scene.watch.materials import watched_turns
-from sofa_softctl.scene.watch.motions import late_motions, still_states
 from sofa_softctl.scene.watch.views import KeptViews
 from sofa_softctl.units import Units
+
+TIMES = ("keyTimes", "times")
+"""Data with times of a motion or force that is given over time."""
 
 
 class Watched:
@@ -59,12 +57,42 @@ class Watched:
             for entry in entries
             if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
         ]
-        self._joints = watched_joints(root)
-        self._turns = watched_turns(bodies)
-        self._still = still_states(root)
-        self._contacts = watched_contacts(root, size)
-        self._effectors, self._goals = watched_effectors(root), StillGoals(root)
-        self._linear_solvers = watched_linear_solvers(root)
+        self._turns: list[Any] = []
+        self._still: list[Any] = []
+        self._contacts: list[Any] = []
+        self._effectors: list[Any] = []
+        self._goals: list[Any] = []
+        self._joints: list[Any] = []
+        self._linear_solvers: list[Any] = []
+        self._watch_by_kind(entries, bodies, size)
+
+    def _watch_by_kind(self, entries: Sequence[Any], bodies: Sequence[Body], size: float) -> None:
+        """Watch what few scenes have; it is imported for these alone."""
+        root, kinds = self._root, {entry.getClassName() for entry in entries}
+        if any(map(is_linear, entries)):
+            from sofa_softctl.scene.watch.materials import watched_turns
+
+            self._turns = watched_turns(bodies)
+        if any(solver_above(body.node) is None for body in bodies_of(root)):
+            from sofa_softctl.scene.watch.motions import still_states
+
+            self._still = still_states(root)
+        if not kinds.isdisjoint(JOINING):
+            from sofa_softctl.scene.watch.joints import watched_joints
+
+            self._joints = watched_joints(root)
+        if any(kind.endswith("CollisionModel") for kind in kinds):
+            from sofa_softctl.scene.watch.contacts import watched_contacts
+
+            self._contacts = watched_contacts(root, size)
+        if "PositionEffector" in kinds or self._still:
+            from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
+
+            self._effectors, self._goals = watched_effectors(root), [StillGoals(root)]
+        if any(hasattr(entry, "residual_sum") for entry in entries):
+            from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
+
+            self._linear_solvers = watched_linear_solvers(root)
 
     def step(self, steps: int, time: float) -> None:
         """Look at a step that ends at a time, the solvers every few steps."""
@@ -99,16 +127,23 @@ class Watched:
             *(solver.text() for solver in self._solvers),
             unused_drives(self._drives, self._duration),
             *self._views.texts,
-            *late_motions(self._root),
+            *self._late_motions(),
             *(text for watch in self._still for text in watch.texts()),
             *(effector.text() for effector in self._effectors),
-            *self._goals.texts(),
+            *(text for goals in self._goals for text in goals.texts()),
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for joint in self._joints for text in joint.texts()),
             *(text for watch in self._turns for text in watch.texts()),
             *(text for watch in self._contacts for text in watch.texts()),
         ]
         return [text for text in texts if text]
+
+    def _late_motions(self) -> list[str]:
+        if not any(entry.findData(name) for entry in objects_of(self._root) for name in TIMES):
+            return []
+        from sofa_softctl.scene.watch.motions import late_motions
+
+        return list(late_motions(self._root))
 
     def explain(self, error: Exception) -> None:
         """Add to the error of a run that diverged which effort the material does not bear."""

@@ -10,9 +10,9 @@ import numpy as np
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record
+from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.condition import is_inverted
 from sofa_softctl.scene.geometry import geometry_in
-from sofa_softctl.scene.plausibility.bodies import signed_volumes
 from sofa_softctl.status import Status
 from sofa_softctl.view.terminal.numbers import counted
 

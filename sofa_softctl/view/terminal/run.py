@@ -6,17 +6,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sofa_softctl.record.file import RecordFile
 from sofa_softctl.scene import report
 from sofa_softctl.scene.run import RunSummary, run, step_count
 from sofa_softctl.scene.session import Session
+
+if TYPE_CHECKING:
+    from sofa_softctl.record.file import RecordFile
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run when neither the user nor the scene says (DURATION in the scene)."""

@@ -12,6 +12,7 @@ from sofa_softctl.runtime.components.topology.base import (
     say_without_elements,
 )
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.mesh.checks import signed_volumes
 
 
 class TetrahedralForceField(ForceField):
@@ -67,7 +68,7 @@ class TetrahedralForceField(ForceField):
         """See ForceField."""
         data = self.state._data
         now, rest = (
-            _signed_volumes(data[name].get(), self.elements)
+            signed_volumes(data[name].get(), self.elements)
             for name in ("position", "rest_position")
         )
         return int((now * rest <= 0.0).sum())
@@ -84,10 +85,3 @@ class TetrahedralForceField(ForceField):
                 f"tetrahedra[{first}] = {elements[first].tolist()}. Repair the mesh: a flat "
                 "tetrahedron has no stiffness."
             )
-
-
-def _signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Six times the volume of each tetrahedron, negative where it is inside out, shape (m,)."""
-    edges = x[elements[:, 1:]] - x[elements[:, :1]]
-    found: np.ndarray = np.linalg.det(edges)
-    return found

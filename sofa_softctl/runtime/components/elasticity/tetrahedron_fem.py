@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.roles import ElasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
-from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.components.elasticity.von_mises_outputs import VonMisesOutputs
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
-from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 
 _STIFFNESS = ("unit_stiffness", "stiffness", "_young")
 
@@ -100,7 +101,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         self.rotations = np.zeros((count, 3, 3))
         self.h = np.zeros((count, 4, 3))
         self._pairs = kernel.element_pairs(self.elements)
-        self._plasticity = Plasticity(self.frames0, self.volumes)
+        self._plasticity: Plasticity | None = None
         self._check_plasticity()
         self._set_stiffness()
         self._rotate()
@@ -125,13 +126,15 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
         found = {name: getattr(self, name) for name in _STIFFNESS}  # never written in place
-        return {**found, "plastic": self._plasticity.strain}
+        plasticity = self._plasticity
+        return {**found, "plastic": None if plasticity is None else plasticity.strain}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         for name in _STIFFNESS:
             setattr(self, name, snapshot[name])
-        self._plasticity.strain = snapshot["plastic"]
+        strain = snapshot["plastic"]
+        self._plasticity = None if strain is None else self._with_plasticity(strain)
 
     def moduli(self) -> np.ndarray:
         """See ElasticForceField; without localStiffnessFactor."""
@@ -174,7 +177,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     def reset(self) -> None:
         """Back to the rotations of the initial state, without plastic strains."""
-        self._plasticity = Plasticity(self.frames0, self.volumes)
+        self._plasticity = None
         self._rotate()
 
     def _rotate(self) -> None:
@@ -207,8 +210,19 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         if self.plasticMaxThreshold.get() > 0.0 and self.updateStiffnessMatrix.get():
             raise self.fault("has plasticMaxThreshold and updateStiffnessMatrix: choose one.")
 
+    def _with_plasticity(self, strain: np.ndarray | None = None) -> Plasticity:
+        from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
+
+        plasticity = Plasticity(self.frames0, self.volumes)
+        plasticity.strain = plasticity.strain if strain is None else strain
+        return plasticity
+
     def _add_plastic_force(self, x: np.ndarray, force: np.ndarray) -> None:
+        from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
+
         self._check_plasticity()
+        if self._plasticity is None:
+            self._plasticity = self._with_plasticity()
         F = stresses.deformation_gradients(x, self.elements, self.gradients)
         self._plasticity.flow(
             stresses.corotational_strain(F, self.rotations),

@@ -9,7 +9,6 @@ from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
-from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
 _NO_STRESS = 1e-10
 """Von Mises stresses below it are 0, as in SOFA, in whatever unit."""
@@ -71,6 +70,8 @@ class VonMisesOutputs(Component):
         option = self._stress_option()
         if not (option and self._initialised):
             return
+        from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
+
         x = self.state._data["position"].get()
         F = stresses.deformation_gradients(x, self.elements, self.gradients)
         strain = stresses.green_strain(F) if option == 2 else self._sofa_strain(x, F)
@@ -83,6 +84,8 @@ class VonMisesOutputs(Component):
 
     def _sofa_strain(self, x: np.ndarray, F: np.ndarray) -> np.ndarray:
         """Of computeVonMisesStress=1, where SOFA takes 'polar' for 'svd'."""
+        from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
+
         method = kernel.POLAR if self.method_number == kernel.SVD else self.method_number
         rotations, h = np.empty_like(self.rotations), np.empty_like(self.h)
         elements, frames = self.elements, self.frames0

@@ -124,8 +124,6 @@ class MeshLoader(Component):
             hint = self._missing()
             raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
         mesh = self._placed(mesh)
-        if self.createSubelements.get():
-            mesh = with_subelements(mesh)
         triangles, quads = mesh.triangles, mesh.quads
         if self.flipNormals.get():  # before quads are split: the other order cuts them otherwise
             triangles, quads = triangles[:, ::-1], quads[:, ::-1]
@@ -134,6 +132,8 @@ class MeshLoader(Component):
             triangles = np.concatenate([triangles, halves.reshape(-1, 3)])
             quads = quads[:0]
         mesh = replace(mesh, triangles=triangles, quads=quads)
+        if self.createSubelements.get():
+            mesh = with_subelements(mesh)
         if self.onlyAttachedPoints.get():
             mesh = attached(mesh)
         self._data["position"].set(np.array(mesh.positions))
@@ -179,7 +179,12 @@ class MeshLoader(Component):
         """Matrix (3, 3) and translation (3,)."""
         matrix = self.transformation.get().reshape(4, 4)
         if (matrix != np.eye(4)).any():
-            return matrix[:3, :3], matrix[:3, 3]
+            if np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], rtol=0.0, atol=1e-6):
+                return matrix[:3, :3], matrix[:3, 3]
+            row = matrix[3].tolist()
+            problem = f"has the last row {row} in 'transformation', where 0 0 0 1 is expected."
+            complain(self, self.fault(f"{problem} The mesh stays as it is in its file."))
+            return np.eye(3), np.zeros(3)
         scale = self.scale3d.get() * attribute(self.scale.get()[0])
         place = [scale, self.rotation.get(), self.translation.get()]
         if not np.isfinite(place).all():

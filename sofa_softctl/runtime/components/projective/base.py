@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
 from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver
-from sofa_softctl.runtime.core.data.types import Int, Integers, Real
+from sofa_softctl.runtime.core.data.types import Int, Integers
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
@@ -25,7 +25,6 @@ class NodeConstraint(ProjectiveConstraint):
 
     indices = Integers([0], "Nodes on which it acts.", of="node")
     topology = LinkType("Unused: the mesh does not change.")
-    endTime = Real(-1.0, "Unused, as in SOFA.", unit="time")
     group = Int(0, "Unused.")
 
     def init(self) -> None:
@@ -75,9 +74,3 @@ class NodeConstraint(ProjectiveConstraint):
             f"t = {self.time():.4g}, since the last of its 'keyTimes' is {last:.4g}, as in SOFA. "
             "Repeat the last entry at a later time to hold them.",
         )
-
-    def time(self) -> float:
-        """The scene's time."""
-        assert self._context is not None
-        time: float = self._context._data["time"].get()
-        return time

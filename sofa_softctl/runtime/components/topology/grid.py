@@ -9,7 +9,11 @@ import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
-from sofa_softctl.runtime.components.topology.parts import EDGES_OF_TRIANGLE, unique_parts
+from sofa_softctl.runtime.components.topology.parts import (
+    EDGES_OF_HEXAHEDRON,
+    EDGES_OF_TRIANGLE,
+    unique_parts,
+)
 from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 from sofa_softctl.runtime.helper.strictness import complain
@@ -27,9 +31,11 @@ class GridTopology(MadeTopology):
     computeQuadList = Bool(True, "Make quads.", follows="start")
     computeTriangleList = Bool(True, "Make triangles, and quads with them.", follows="start")
     computeEdgeList = Bool(
-        True, "Make edges: of the triangles, or else along the directions.", follows="start"
+        True,
+        "Make edges: of the triangles, or else along the directions; False: of the hexahedra.",
+        follows="start",
     )
-    computePointList = Bool(True, "Give the vertices.", follows="start")
+    computePointList = Bool(True, "Unused: the vertices are always given.")
     createTexCoords = Bool(False, "Unused: for drawing.")
 
     def assign(self, values: Mapping[str, Any]) -> None:
@@ -48,10 +54,9 @@ class GridTopology(MadeTopology):
     def make(self) -> None:
         """Make vertices and elements."""
         n = self.resolution()
-        if self.computePointList.get():
-            position = self._data["position"]
-            position.get()  # what it links to, such as a state that gets its nodes from here
-            position.set(self.points(_steps(n)))
+        position = self._data["position"]
+        position.get()  # what it links to, such as a state that gets its nodes from here
+        position.set(self.points(_steps(n)))
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))
 
     def resolution(self) -> np.ndarray:
@@ -88,10 +93,12 @@ class GridTopology(MadeTopology):
             edges = np.concatenate([_cells(number, [(0, 0, 0), u]) for u in _AXES])
         self._data["quads"].set(quads)
         self._data["triangles"].set(triangles)
-        if self.computeEdgeList.get():
-            self._data["edges"].set(edges)
+        hexahedra = _cells(number, _HEXAHEDRON)
+        is_asked = self.computeEdgeList.get()
+        edges = edges if is_asked else unique_parts(hexahedra, EDGES_OF_HEXAHEDRON)
+        self._data["edges"].set(edges)
         if self.computeHexaList.get():
-            self._data["hexahedra"].set(_cells(number, _HEXAHEDRON))
+            self._data["hexahedra"].set(hexahedra)
 
 
 def cells_across(topology: Topology) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -117,12 +116,13 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
     Args:
         cables: Each with its points, the pull point first, shape (n, 3).
     """
-    for (first, line), (second, points) in combinations(cables, 2):
-        ends = float(np.abs(line[[0, -1]] - points[[0, -1]]).max())
-        length = float(np.ptp(line, axis=0).max())
-        if ends > SAME_LINE_DISTANCE_MAX * length:  # most pairs: the rest takes longer
-            continue
-        if max(_apart(line, points), _apart(points, line)) < SAME_LINE_DISTANCE_MAX * length:
+    ends = np.array([line[[0, -1]] for _, line in cables]).reshape(len(cables), 6)
+    limits = [SAME_LINE_DISTANCE_MAX * np.ptp(line, axis=0).max() for _, line in cables]
+    gaps = np.abs(ends[:, None] - ends).max(axis=2, initial=0.0)
+    # Most pairs end elsewhere; the distance between two lines takes longer.
+    for i, j in np.argwhere(np.triu(gaps <= np.array(limits)[:, None], 1)):
+        (first, line), (second, points) = cables[i], cables[j]
+        if max(_apart(line, points), _apart(points, line)) < limits[i]:
             yield StartWarning(
                 second,
                 f"{at(second)} runs along the same line as {first.getClassName()} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -32,6 +33,10 @@ class CarrierMesh:
     """Vertex numbers, shape (m, 4) or (m, 8)."""
 
     @cached_property
+    def _nearest(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        return nearest_among(self.x)
+
+    @cached_property
     def edges(self) -> np.ndarray:
         """Longest edge of the elements at each node [length], shape (n,)."""
         corners = self.x.T[:, self.elements.T]  # axis, corner, element
@@ -54,7 +59,7 @@ class CarrierMesh:
 
     def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
-        distance, nearest = nearest_points(self.x, x)
+        distance, nearest = self._nearest(x)
         return distance, self.edges[nearest]
 
     def is_outside(self, x: np.ndarray) -> np.ndarray:
@@ -67,19 +72,27 @@ class CarrierMesh:
         return f"from {point(self.x.min(axis=0))} to {point(self.x.max(axis=0))}"
 
 
-def nearest_points(points: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance of each x to the nearest of some points, and its number, shapes (p,).
+def nearest_among(points: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Return a function of places x (p, 3).
 
-    By matrix products, a block at a time: loading SciPy's trees takes longer.
+    It gives the distance of each to the nearest of some points, and its number, shapes (p,). By
+    matrix products, a block at a time: loading SciPy's trees takes longer.
     """
     centre = points.mean(axis=0)  # which keeps cancellation small
-    points, x = points - centre, x - centre
-    nearest = np.empty(len(x), dtype=int)
-    squares = (points**2).sum(axis=1)
-    for start in range(0, len(x), BLOCK):
-        block = x[start : start + BLOCK]
-        nearest[start : start + BLOCK] = (squares - 2.0 * block @ points.T).argmin(axis=1)
-    return np.asarray(np.linalg.norm(x - points[nearest], axis=1)), nearest
+    points = points - centre
+    # Single precision finds one of the nearest, and takes half the time.
+    squares = (points**2).sum(axis=1).astype(np.float32)
+    columns = np.ascontiguousarray(-2.0 * points.T, dtype=np.float32)
+
+    def nearest_points(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        x = x - centre
+        nearest = np.empty(len(x), dtype=int)
+        for start in range(0, len(x), BLOCK):
+            block = x[start : start + BLOCK].astype(np.float32)
+            nearest[start : start + BLOCK] = (squares + block @ columns).argmin(axis=1)
+        return np.asarray(np.linalg.norm(x - points[nearest], axis=1)), nearest
+
+    return nearest_points
 
 
 def carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh | None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.components.spring.linear import SpringForceField
 from sofa_softctl.scene.body import body_of, body_size, stiffness_of
 from sofa_softctl.scene.channels import own_state
-from sofa_softctl.scene.plausibility.bodies import StartWarning, at
+from sofa_softctl.scene.plausibility.bodies import StartWarning, at, solver_above
 from sofa_softctl.scene.plausibility.holding import fixed_nodes
 from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of
 
@@ -34,7 +33,7 @@ COINCIDE = 1e-3
 def joint_warnings(entry: Any, node: Any) -> Iterator[StartWarning]:
     """Warn of a component that joins nodes or bodies."""
     kind = entry.getClassName()
-    if type(entry) is SpringForceField:
+    if kind == "SpringForceField" and hasattr(entry, "springs"):  # of the embedded runtime
         yield from _strained(entry, node)
     elif kind == "RestShapeSpringsForceField":
         yield from _turning(entry, node)
@@ -196,13 +195,3 @@ def _state_of(entry: Any, node: Any) -> Any:
 def _root_path(node: Any) -> str:
     body = body_of(node)
     return "" if body is None else str(body.getPathName())
-
-
-def solver_above(node: Any) -> Any:
-    """The time integrator at or above a node; None where there is none."""
-    while node is not None:
-        for entry in node.objects:
-            if "OdeSolver" in entry.getCategories():
-                return entry
-        node = next(iter(node.parents), None)
-    return None

@@ -24,7 +24,9 @@ def link_warnings(entry: Any, node: Any) -> Iterator[StartWarning]:
     """Warn of Data that follow a region of interest and mean something else; and of movements."""
     for name, data in attributes_of(entry).get("_data", {}).items():
         parent = data.getParent()
-        region = getattr(parent, "owner", None)
+        if parent is None:
+            continue
+        region = parent.getOwner()
         if region is None or not region.getClassName().endswith("ROI"):
             continue
         if parent.name == "indices":

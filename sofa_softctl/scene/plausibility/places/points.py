@@ -12,19 +12,19 @@ from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.cables import cable_warnings
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, carrier_of
-from sofa_softctl.scene.plausibility.places.joints import joint_warnings
 from sofa_softctl.scene.plausibility.places.links import link_warnings
-from sofa_softctl.scene.plausibility.places.pairs import pair_warnings
-from sofa_softctl.scene.plausibility.places.surfaces import (
-    off_boundary,
-    open_chamber,
-    surface_beside,
-)
 
 UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
 """Factors between units of length that are tried where points do not fit their mesh."""
 COLLAPSED_RATIO = 0.1
 """Size of a surface or cable by the edge of the element around it, below which it is no size."""
+JOINING = (
+    "SpringForceField",
+    "RestShapeSpringsForceField",
+    "AttachProjectiveConstraint",
+    "BilateralLagrangianConstraint",
+)
+"""Components that join nodes or bodies."""
 _PRESSED = "SurfacePressure"
 """How the names of components begin that press on a surface."""
 
@@ -37,14 +37,14 @@ def point_warnings(root: Any) -> list[StartWarning]:
     joined: dict[Any, Any] = {}
     for node in nodes_of(root):
         for entry in node.objects:
-            warnings += pair_warnings(entry, node, joined)
-            warnings += joint_warnings(entry, node)
             warnings += link_warnings(entry, node)
+            if entry.getClassName() in JOINING:
+                warnings += _joint_warnings(entry, node, joined)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
         x = np.asarray(state.position.value, dtype=float)[:, :3]
-        mapping, carrier = _barycentric_of(node), None
+        mapping, about, carrier = _barycentric_of(node), None, None
         misplaced: list[StartWarning] = []
         if mapping is not None:
             carrier = carrier_of(mapping, carriers)
@@ -55,14 +55,20 @@ def point_warnings(root: Any) -> list[StartWarning]:
                 warnings += misplaced
         cables += [(cable, x) for cable in cable_components([node])]
         pressed = [e for e in node.objects if e.getClassName().startswith(_PRESSED)]
-        if carrier is not None and not (misplaced or pressed):
-            warnings += surface_beside(about, node, x, carrier)
-        for entry in pressed:
-            faults = open_chamber(entry, x)
-            if carrier is not None and not (misplaced or faults):
-                faults = off_boundary(entry, x, carrier)
-            warnings += faults
+        if pressed or carrier is not None and not misplaced and _has_cells(node):
+            from sofa_softctl.scene.plausibility.places.surfaces import surface_warnings
+
+            around = None if misplaced else carrier
+            warnings += surface_warnings(pressed, node, x, about, around)
     return [*warnings, *cable_warnings(cables)]
+
+
+def _joint_warnings(entry: Any, node: Any, joined: dict[Any, Any]) -> Iterator[StartWarning]:
+    from sofa_softctl.scene.plausibility.places.joints import joint_warnings
+    from sofa_softctl.scene.plausibility.places.pairs import pair_warnings
+
+    yield from pair_warnings(entry, node, joined)
+    yield from joint_warnings(entry, node)
 
 
 def _visual_of(node: Any) -> Any:
@@ -82,6 +88,11 @@ def _user_of(node: Any) -> Any:
     users = [entry for entry in node.objects if entry.getClassName().startswith(kinds)]
     users += [entry for entry in node.objects if entry.getClassName().endswith("CollisionModel")]
     return users[0] if users else None
+
+
+def _has_cells(node: Any) -> bool:
+    kinds = ("triangles", "quads")
+    return any(len(elements_of(entry, kind)) for entry in node.objects for kind in kinds)
 
 
 def _outside(about: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
@@ -105,10 +116,7 @@ def _collapsed(
     node: Any, about: Any, x: np.ndarray, carrier: CarrierMesh
 ) -> Iterator[StartWarning]:
     """A surface or cable far smaller than the element around it."""
-    has_cells = any(
-        len(elements_of(entry, kind)) for entry in node.objects for kind in ("triangles", "quads")
-    )
-    if len(x) < 3 or not (has_cells or about.getClassName().startswith("Cable")):
+    if len(x) < 3 or not (_has_cells(node) or about.getClassName().startswith("Cable")):
         return
     size = float(np.ptp(x, axis=0).max())
     if size > COLLAPSED_RATIO * carrier.edges.max():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.mesh.skin import Skin, measured
 from sofa_softctl.scene.body import elements_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
-from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, nearest_points
+from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, nearest_among
 
 BOUNDARY_DISTANCE_MAX = 0.2
 """Distance of a chamber's triangle from the boundary of its mesh, by the longer of its own edges
@@ -34,7 +34,28 @@ TURNED_MIN = 0.1
 the surface is turned against it [-]."""
 
 
-def surface_beside(
+def surface_warnings(
+    pressed: Sequence[Any], node: Any, x: np.ndarray, about: Any, carrier: CarrierMesh | None
+) -> Iterator[StartWarning]:
+    """Warn of the surface of a node.
+
+    Args:
+        pressed: Components that press on it.
+        node: The node.
+        x: Its points [length], shape (n, 3).
+        about: Component that a warning is about if nothing presses on it.
+        carrier: The mesh that carries it; None if its place is not to be looked at.
+    """
+    if carrier is not None and not pressed:
+        yield from _surface_beside(about, node, x, carrier)
+    for entry in pressed:
+        faults = _open_chamber(entry, x)
+        if carrier is not None and not faults:
+            faults = _off_boundary(entry, x, carrier)
+        yield from faults
+
+
+def _surface_beside(
     about: Any, node: Any, x: np.ndarray, carrier: CarrierMesh
 ) -> Iterator[StartWarning]:
     """A surface that has the shape of the body that carries it, and another place."""
@@ -93,7 +114,7 @@ def _centroid(x: np.ndarray, skin: Skin) -> np.ndarray:
     return np.asarray(x[0] + volumes @ (a + b + c) / (4.0 * skin.volume))
 
 
-def open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
+def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
     """A surface under pressure whose triangles do not close, of those that have a volume."""
     if entry.findData("volumeGrowth") is None:
         return []
@@ -120,7 +141,7 @@ def open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
     return [StartWarning(entry, f"{at(entry)}: {fault}")]
 
 
-def off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
+def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
     """A chamber whose wall is not on the boundary of the tetrahedra that it presses on.
 
     By the centres of its triangles: corners of a chamber that is turned may lie on it, too.
@@ -133,7 +154,7 @@ def off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartW
     corners = carrier.x[carrier.skin.triangles]
     boundary = np.einsum("pk,tkc->tpc", _LATTICE, corners).reshape(-1, 3)
     centres = walls.mean(axis=1)
-    distance, nearest = nearest_points(boundary, centres)
+    distance, nearest = nearest_among(boundary)(centres)
     if carrier.elements.shape[1] == 8:
         a, b, c = corners[nearest // len(_LATTICE)].transpose(1, 0, 2)
         outwards = np.einsum("pc,pc->p", np.cross(b - a, c - a), centres - boundary[nearest])
