@@ -13,8 +13,6 @@ from sofa_softctl.scene.plausibility.bodies import at, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
 from sofa_softctl.scene.watch.motions import is_followed
 
-FAR = 5.0
-"""Distance to a goal by the size of the body, from which on it is out of reach [-]."""
 STEPS_MIN = 50
 """Steps after which an effector is judged [-]."""
 FAR_MIN = 0.05
@@ -26,6 +24,8 @@ LIMITS = (
     ("displacement", "maxPositiveDisp"),
     ("displacement", "maxDispVariation"),
 )
+FAR = 5.0
+"""Distance of a goal by the size of the body, from which on it has run away [-]."""
 SHIFTS_MIN = 10.0
 """Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
 ENERGY_MIN = 0.1

@@ -63,8 +63,8 @@ class Watched:
         self._still: list[Any] = []
         self._contacts: list[Any] = []
         self._effectors: list[Any] = []
-        self._joints: list[Any] = []
         self._goals: list[Any] = []
+        self._joints: list[Any] = []
         self._linear_solvers: list[Any] = []
         self._watch_by_kind(entries, bodies, size)
 
@@ -87,8 +87,7 @@ class Watched:
             from sofa_softctl.scene.watch.contacts import watched_contacts
 
             self._contacts = watched_contacts(root, size)
-        has_target = len(bodies_of(root)) > 1 and any(entry.findData("goal") for entry in entries)
-        if has_target or any(entry.findData("effectorGoal") for entry in entries):
+        if "PositionEffector" in kinds or self._still:
             from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
 
             self._effectors, self._goals = watched_effectors(root), [StillGoals(root)]
@@ -133,7 +132,7 @@ class Watched:
             *self._late_motions(),
             *(text for watch in self._still for text in watch.texts()),
             *(effector.text() for effector in self._effectors),
-            *(text for watch in self._goals for text in watch.texts()),
+            *(text for goals in self._goals for text in goals.texts()),
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for joint in self._joints for text in joint.texts()),
             *(text for watch in self._turns for text in watch.texts()),
