@@ -61,7 +61,7 @@ def _repeated_force(entry: Any) -> Iterator[str]:
         return
     forces, indices = np.asarray(entry.forces.value), np.asarray(entry.indices.value, dtype=int)
     state, size = entry.getContext().getMechanicalState(), body_size(entry.getContext())
-    if len(indices) < 2 or state is None or np.ptp(forces, axis=0).any():
+    if len(indices) < 2 or state is None or len(forces) != len(indices) or np.ptp(forces, 0).any():
         return
     x, rest = (np.asarray(d.value, dtype=float) for d in (state.position, state.rest_position))
     if x.shape != rest.shape or x.shape[1] != 3 or not indices.max() < len(x) > len(indices):
