@@ -19,7 +19,6 @@ from sofa_softctl.runtime.core.node import DEEPEST, Node
 from sofa_softctl.runtime.helper.repository import in_folder, path_near
 from sofa_softctl.runtime.helper.source_line import at_line, describe
 from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.simulation import own_gravity
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(rb"<\w(?:[^\"'<>]|\"[^\"]*\"|'[^']*')*>")
@@ -251,7 +250,7 @@ def _assign(node: Any, element: Element) -> None:
     values = _values(element)
     if isinstance(node, Node):
         node.assign(values)
-        own_gravity.inherit(node)
+        node.inherit()
         return
     for name, value in values.items():  # of a real SOFA
         if (data := node.findData(name)) is not None:

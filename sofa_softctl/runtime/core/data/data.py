@@ -49,6 +49,7 @@ class Data(metaclass=DataClass):
         "_seen",
         "_set",
         "_value",
+        "is_read",
         "name",
         "owner",
         "persistent",
@@ -63,6 +64,7 @@ class Data(metaclass=DataClass):
         self.where: Line | None = None
         self.persistent = False
         self._value = type.initial(owner)
+        self.is_read = False  # by any controller
         self._counter = 0
         self._set = False
         self._read_only = type.read_only
@@ -447,7 +449,7 @@ class WriteAccess:
 
     def __enter__(self) -> np.ndarray:
         self._data.check_settable()
-        value = get_noted(self._data)
+        value = get_noted(self._data, to_write=True)
         if not isinstance(value, np.ndarray):
             raise SceneError(
                 f"{describe(scene_line())}: {self._data.getPathName()} is no array; use '.value'."
