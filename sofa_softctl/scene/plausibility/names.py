@@ -41,10 +41,11 @@ _OLD_HANDLERS = {
 
 def name_warnings(root: Any) -> list[StartWarning]:
     """Warn of methods that no event calls, of changes of mere copies, and of keys."""
+    controllers = controllers_of(find_backend().Sofa, root)
     return [
         StartWarning(controller, text)
-        for controller in controllers_of(find_backend().Sofa, root)
-        for check in (_uncalled, _lost_copies, _long_keys)
+        for controller in controllers
+        for check in (_uncalled, *([] if _is_ours(controller) else (_lost_copies, _long_keys)))
         for text in check(controller)
     ]
 
@@ -128,6 +129,10 @@ def key_hearers(root: Any) -> list[Any]:
         *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
         *(entry for entry in entries if entry.getClassName() in _HEAR_KEYS),
     ]
+
+
+def _is_ours(controller: Any) -> bool:
+    return type(controller).__module__.startswith("sofa_softctl")
 
 
 def _uncalled(controller: Any) -> Iterator[str]:
