@@ -10,8 +10,10 @@ state. Differing from the former they *follow* ("step"); where only the scene wi
 the start differs, the change counts after `reinit` ("reinit"), or not at all ("start").
 """
 
+import contextlib
 import json
 import sys
+import tempfile
 import time
 from collections import Counter
 from functools import cache
@@ -187,4 +189,5 @@ if __name__ == "__main__":
     import logging
 
     logging.disable(logging.CRITICAL)
-    main([entry for entry in sys.argv[1:] if entry != "--more"], more="--more" in sys.argv)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # scenes write files
+        main([entry for entry in sys.argv[1:] if entry != "--more"], more="--more" in sys.argv)

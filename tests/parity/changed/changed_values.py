@@ -21,6 +21,7 @@ NUMBERS = {
     "tolerance": [1e-14, 100.0, 0.3],
     "maxJump": [10.0],
     "keperiod": [0.02],
+    "transformation": [[2.0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]],
     "cellWidth": [1.0, 0.3],
     "plasticYieldThreshold": [1e-4, 100.0],
     "plasticCreep": [0.3, 1.0],

@@ -91,11 +91,11 @@ class GridTopology(MadeTopology):
         self._data["quads"].set(quads)
         self._data["triangles"].set(triangles)
         hexahedra = _cells(number, _HEXAHEDRON)
-        is_asked = self.computeEdgeList.get()
-        edges = edges if is_asked else unique_parts(hexahedra, EDGES_OF_HEXAHEDRON)
+        hexahedra = hexahedra if self.computeHexaList.get() else hexahedra[:0]
+        if not self.computeEdgeList.get():
+            edges = unique_parts(hexahedra, EDGES_OF_HEXAHEDRON)
         self._data["edges"].set(edges)
-        if self.computeHexaList.get():
-            self._data["hexahedra"].set(hexahedra)
+        self._data["hexahedra"].set(hexahedra)
 
 
 def three_counts(component: Component, data: Data, least: float = -np.inf) -> np.ndarray:
