@@ -96,6 +96,8 @@ class CableModel(Cable):
         self.checked(points)
         if not self.hasPullPoint.get() and len(points) < 2:
             raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
+        if not self.hasPullPoint.get():
+            self.pullPoint.set(self.state._data["position"].get()[points[0]].copy())
         self.directions = np.zeros((len(points), 3))
         self._points_seen = self.indices.getCounter()
         self._spread()
@@ -176,6 +178,8 @@ class CableModel(Cable):
             self._owner = np.repeat(np.arange(len(points)), [len(inside) for inside, _ in areas])
             self._nodes = np.concatenate([inside for inside, _ in areas])
             self._shares = np.concatenate([shares for _, shares in areas])[:, None]
+        if keeps_sofa_defects():  # of two pulls in a row on a node the second one counts
+            self._shares[:-1][self._nodes[1:] == self._nodes[:-1]] = 0.0
         self._row = np.zeros(len(self._nodes), dtype=np.int64)
 
     def reinit(self) -> None:
@@ -202,8 +206,6 @@ class CableModel(Cable):
 
     def _pulls(self) -> np.ndarray:
         """Direction of the pull on each of its nodes, shape (k, 3)."""
-        if not self._spreads:
-            return self.directions
         return self.directions[self._owner] * self._shares
 
     def free_motion(self) -> float:
@@ -265,7 +267,7 @@ class CableConstraint(CableModel):
         low, high = self.displacement_limits()
         force_min, force_max = self.limit("minForce", -np.inf), self.limit("maxForce", np.inf)
         if self.valueType.get() == "force":
-            value = min(max(value, force_min), force_max)
+            value = max(min(value, force_max), force_min)
             row = row_parameters(IMPOSE_LAMBDA, value, delta_min=low, delta_max=high)
         else:
             rate = self.limit("maxDispVariation", np.inf)
@@ -273,7 +275,7 @@ class CableConstraint(CableModel):
             if keeps_sofa_defects():
                 now = self.displacement.get()
             value = min(max(value, now - rate), now + rate)
-            value = min(max(value, low), high)
+            value = max(min(value, high), low)
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return row[None, :]
 

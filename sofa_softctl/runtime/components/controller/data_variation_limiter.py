@@ -35,6 +35,8 @@ class DataVariationLimiter(Component):
 
     def init(self) -> None:
         """Start with the input, or with the output that is given."""
+        self.maxJump.set(max(0.0, self.maxJump.get()))
+        self.nbStep.set(max(1, self.nbStep.get()))
         if self.initOutput.get():
             self.output.set(self.input.get().copy())
         self.size.set(len(self.output.get()) // self._width)

@@ -11,6 +11,7 @@ from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianCons
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class DirectedActuator(LagrangianConstraint):
@@ -18,7 +19,7 @@ class DirectedActuator(LagrangianConstraint):
 
     acts_on = ("Vec3", "Rigid3")
 
-    indices = Integers([], "Nodes that are pushed; all when empty.", of="node", follows="reinit")
+    indices = Integers([], "Nodes that are pushed.", of="node", follows="reinit")
     direction = Reals([], "Direction of the push: three numbers, for bodies six.", follows="reinit")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
@@ -31,10 +32,9 @@ class DirectedActuator(LagrangianConstraint):
         Raises:
             SceneError: one does not exist.
         """
-        given, count = self.indices.get(), self.state.count
-        if not count:
+        if not self.state.count:
             raise self.fault("acts on nodes, but there are none.")
-        return self.checked(given if len(given) else np.arange(count))
+        return self.checked(self.indices.get())
 
     def find_direction(self) -> np.ndarray:
         """The direction as given, shape (deriv_size,); zero when none was given.
@@ -48,7 +48,9 @@ class DirectedActuator(LagrangianConstraint):
                 f"needs {width} numbers in 'direction' for {self.state.describe()} "
                 f"({self.state.getTemplateName()}), got {len(given)}."
             )
-        return given if len(given) else np.zeros(width)
+        if not len(given):
+            self.direction.set(given := np.zeros(width))
+        return given
 
     def reinit(self) -> None:
         """Start again."""
@@ -87,6 +89,8 @@ class ForcePointActuator(DirectedActuator):
     def init(self) -> None:
         """Find nodes and directions."""
         nodes, given = self.find_nodes(), self.find_direction()
+        if not len(nodes):
+            complain(self, self.fault("does nothing without 'indices' of the nodes to push."))
         length = np.linalg.norm(given)
         rows = np.eye(len(given)) if length < 1e-10 else given[None] / length
         count = len(rows)
@@ -160,6 +164,8 @@ class SlidingActuator(DirectedActuator):
 
     def init(self) -> None:
         """Find nodes and direction."""
+        if not len(self.indices.get()):
+            self.indices.set(np.arange(self.state.count))
         self.nodes, given = self.find_nodes(), self.find_direction()
         if not given.any():
             given = np.eye(len(given))[0]
