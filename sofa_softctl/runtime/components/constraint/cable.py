@@ -40,9 +40,9 @@ class CableModel(Cable):
     With method sphere or geodesic each point's pull is spread over the nodes of `surfaceTopology`
     nearer than its radius, straight or along edges; the length still is that through the points.
 
-    Source: SoftRobots' CableModel. Departures: where the areas of points overlap pulls add up
-    (there the later one counts), and without a pull point each of two points has an area of its
-    own (there both have the shares of the first).
+    Source: SoftRobots' CableModel. Departures: where two points in a row are of one node pulls add
+    up (there the second one counts, see `keeps_sofa_defects`), and without a pull point each of two
+    points has an area of its own (there both have the shares of the first).
     """
 
     cableLength = Real(0.0, "Length at the start of the last step.", read_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
 from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver
-from sofa_softctl.runtime.core.data.types import Int, Integers, Real
+from sofa_softctl.runtime.core.data.types import Int, Integers
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe

@@ -143,7 +143,8 @@ def shift_size(shift: np.ndarray) -> np.ndarray:
 def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
     """The goal, brought as near to `now` as maxShiftToTarget and maxSpeed demand.
 
-    Departure from SoftRobots.Inverse: there maxSpeed holds for positions only.
+    Departure from SoftRobots.Inverse: there maxSpeed holds for positions only (see
+    `keeps_sofa_defects`).
     """
     assert effector._context is not None
     data, reach = effector._data, math.inf
@@ -193,8 +194,8 @@ class VolumeEffector(SurfacePressureModel):
 class CableEffector(CableModel):
     """The length shall reach desiredLength: delta = desiredLength - L.
 
-    `displacement` is delta of the last step. Departure from SoftRobots.Inverse, which takes 0:
-    without a goal the length shall stay what it was.
+    `displacement` is delta of the last step. Departure from SoftRobots.Inverse, which takes 0 (see
+    `keeps_sofa_defects`): without a goal the length shall stay what it was.
     """
 
     follows_otherwise = {"cableInitialLength": "start"}

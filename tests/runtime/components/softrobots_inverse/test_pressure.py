@@ -83,6 +83,13 @@ def test_every_limit_holds(values, wanted, expected, cube, root, run):
     assert chamber.pressure.value == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
+def test_sofas_pressure_knows_no_variation(cube, root, run, monkeypatch):
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", "1")
+    chamber, _ = cube(actuator(maxPressureVariation=0.5, maxPressure=2.0), goal(1.1))
+    run(root, 1)
+    assert chamber.pressure.value == pytest.approx(2.0)
+
+
 def test_the_pressure_climbs_by_its_variation_in_every_step(cube, root, run):
     chamber, _ = cube(actuator(maxPressureVariation=0.25), goal(1.5))
     climb = []
