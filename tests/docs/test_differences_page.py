@@ -33,6 +33,8 @@ def test_every_use_of_the_variable_is_in_the_table():
         "intersection": "`MinProximityIntersection`",
         "young_modulus": "`YoungModulusActuator`",
         "contact": "`SphereCollisionModel` on bodies",
+        "constraint_system": "`endTime` of constraints that a solver enforces",
+        "system": "`endTime` of projective constraints under a direct solver",
     }
     assert modules == rows.keys()
     assert all(row in PAGE for row in rows.values())

@@ -65,7 +65,7 @@ def solid(
             node.addObject(solver, iterations=15, tolerance=1e-9, threshold=1e-30)
         else:
             node.addObject(solver, template="CompressedRowSparseMatrixMat3x3d")
-        if kind.startswith("Tetra"):
+        if "Tetra" in kind:
             elements = {"tetrahedra": hexahedra[:, TETRAHEDRA].reshape(-1, 4).tolist()}
         else:
             elements = {"hexahedra": hexahedra.tolist()}

@@ -23,6 +23,7 @@ from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 
 
@@ -107,18 +108,24 @@ class SingleStateComponent(Component):
         return nodes
 
     def check_times(self, times: str, values: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two Data: ascending times, and as many values.
+        """Two Data: ascending times, and as many values; of the longer one the rest is left out.
 
         Raises:
-            SceneError: they are not.
+            SceneError: the times do not ascend.
         """
         t, given = self._data[times].get(), self._data[values].get()
-        if len(t) != len(given) or (t[1:] <= t[:-1]).any():
-            raise self.fault(
-                f"needs ascending '{times}' and as many '{values}', got {t.tolist()} and "
-                f"{len(given)} {values}."
-            )
+        count = min(len(t), len(given))
+        if len(t) != len(given) and not self._was_cut:
+            self._was_cut = True
+            problem = f"has {len(t)} '{times}' and {len(given)} '{values}': give as many."
+            complain(self, self.fault(problem), f" The first {count} of both count, as in SOFA.")
+        t, given = t[:count], given[:count]
+        if (t[1:] <= t[:-1]).any():
+            raise self.fault(f"needs ascending '{times}', got {t.tolist()}.")
         return t, given
+
+    _was_cut = False
+    """Whether a warning said that two lists differ in length."""
 
     def _usable(self, found: MechanicalState | None, place: str) -> MechanicalState:
         if found is None:

@@ -106,7 +106,9 @@ def pressed_along(kind):
     def build(root):
         mechanics.beam(root, [mechanics.LDL])
         child = root.beam.addChild("faces")
-        child.addObject("MeshTopology", quads=[[8, 9, 11, 10], [12, 13, 15, 14]])
+        triangles = [[8, 9, 11], [8, 11, 10]] if kind.startswith("Edge") else []
+        quads = [[8, 9, 11, 10], [12, 13, 15, 14]]
+        child.addObject("MeshTopology", quads=quads, triangles=triangles)
         child.addObject("MechanicalObject", name="dofs")
         child.addObject("IdentityMapping")
         child.addObject(kind, pressure=[0.0, 0.0, 3.0], normal=[0, 0, 1], dmin=-1, dmax=40)
@@ -170,12 +172,19 @@ def extruded(root):
     node.addObject("FixedProjectiveConstraint", indices=[0, 1, 2, 3])
 
 
+def nodes_below(root):
+    yield root
+    for child in root.children:
+        yield from nodes_below(child)
+
+
 def sensing(kind, actuator="SurfacePressureActuator", name="inflated_to_a_goal"):
     """A scene of an actuator whose node holds another component of the same surface."""
 
     def build(root):
         of_parity(name)(root)
-        node = next(n for n in root.walk() for o in n.objects if type(o).__name__ == actuator)
+        nodes = nodes_below(root)
+        node = next(n for n in nodes for o in n.objects if o.getClassName() == actuator)
         node.addObject(kind, triangles=node.objects[0].triangles.value.tolist())
 
     return build
@@ -200,12 +209,12 @@ CASES = {
     ),
     "contacts_lcp": swapped(
         of_parity("contacts_of_rigid_bodies_with_friction"),
-        {"tolerance": 1e-3, "maxIterations": 4, "mu": 0.05},
+        {"tolerance": 1e-3, "maxIt": 4, "mu": 0.05},
         GenericConstraintSolver="LCPConstraintSolver",
     ),
     "contacts_lcp_converging": swapped(
         of_parity("contacts_of_rigid_bodies_with_friction"),
-        {"tolerance": 1.0, "maxIterations": 100, "mu": 0.05},
+        {"tolerance": 1.0, "maxIt": 100, "mu": 0.05},
         GenericConstraintSolver="LCPConstraintSolver",
     ),
     "contacts_lcp_conjugate": swapped(

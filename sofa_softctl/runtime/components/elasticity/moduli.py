@@ -5,21 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 def elastic_moduli(field: ForceField, count: int) -> tuple[np.ndarray, np.ndarray]:
     """From the field's `youngModulus` and `poissonRatio`, shapes (count,).
 
+    As in SOFA the default stands in for a value that is out of its range.
+
     Raises:
-        SceneError: one of them is empty, or out of its range.
+        SceneError: one of them is empty, or not finite.
     """
     young, poisson = (_per_element(field, name, count) for name in ("youngModulus", "poissonRatio"))
-    if (young < 0.0).any() or not np.isfinite(young).all():
-        raise field.fault(f"needs youngModulus >= 0, got {young.min():g}.")
-    if (poisson < 0.0).any() or (poisson >= 0.5).any():
-        bad = poisson[(poisson < 0.0) | (poisson >= 0.5)][0]
-        raise field.fault(f"needs poissonRatio from 0 to below 0.5, got {bad:g}.")
+    if not np.isfinite(young).all():
+        raise field.fault(f"needs a finite youngModulus, got {young[~np.isfinite(young)][0]:g}.")
+    _replace(field, "youngModulus", ">= 0", young, young < 0.0)
+    is_outside = ~((poisson >= 0.0) & (poisson < 0.5))
+    _replace(field, "poissonRatio", "from 0 to below 0.5", poisson, is_outside)
     return young, poisson
+
+
+def _replace(
+    field: ForceField, name: str, wanted: str, values: np.ndarray, is_wrong: np.ndarray
+) -> None:
+    if not is_wrong.any():
+        return
+    default = float(field.data_types[name].default[0])
+    problem = field.fault(f"needs {name} {wanted}, got {values[is_wrong][0]:g}.")
+    complain(field, problem, f" As in SOFA {default:g} is taken there.")
+    values[is_wrong] = default
+    field._data[name].set(values[:1] if np.ptp(values) == 0.0 else values.copy())
 
 
 def _per_element(field: ForceField, name: str, count: int) -> np.ndarray:

@@ -46,7 +46,7 @@ class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
 
 
 class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
-    """TetrahedronFEMForceField with methods of other names; here it is the same code.
+    """TetrahedronFEMForceField with methods of other names; it cuts no hexahedra, as in SOFA.
 
     qr (or large): frames of the first two edges; polar: the deformation gradient's rotation;
     polar2: as polar of TetrahedronFEMForceField; none (or linear, small): no rotation. Departure:
@@ -57,6 +57,7 @@ class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
     """
 
     aliases: ClassVar[tuple[str, ...]] = ()
+    cuts_hexahedra: ClassVar[bool] = False
     methods: ClassVar[dict[str, int]] = {
         "qr": kernel.LARGE,
         "large": kernel.LARGE,

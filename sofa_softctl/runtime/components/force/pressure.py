@@ -183,7 +183,7 @@ class EdgePressureForceField(ElementPressure):
         Raises:
             SceneError: an edge does not exist, or there is no direction for the forces.
         """
-        self._edges = self.chosen("edges", self._numbers(), "edgeIndices")
+        self._edges = self._chosen_edges()
         a, b = (self.rest()[self._edges[:, i]] for i in range(2))
         self._lengths = np.linalg.norm(b - a, axis=1)
         first = self.find_topology().elements("edges")[: len(self._edges)]
@@ -202,6 +202,14 @@ class EdgePressureForceField(ElementPressure):
     def count_of(self, per: str) -> tuple[int, str]:
         """See Component."""
         return len(self._edges), "edges"
+
+    def _chosen_edges(self) -> np.ndarray:
+        is_chosen = len(self.edgeIndices.get()) or len(self.edges.get())
+        if is_chosen or len(self.find_topology().elements("triangles")):
+            return self.chosen("edges", self._numbers(), "edgeIndices")
+        problem = self.fault("has no 'edgeIndices' and no 'edges', and its topology no triangles.")
+        complain(self, problem, " It has no effect, as in SOFA.")
+        return np.empty((0, 2), dtype=np.int64)
 
     def _numbers(self) -> np.ndarray:
         every = self.find_topology().elements("edges")

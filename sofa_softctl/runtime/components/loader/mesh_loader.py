@@ -124,8 +124,6 @@ class MeshLoader(Component):
             hint = self._missing()
             raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
         mesh = self._placed(mesh)
-        if self.createSubelements.get():
-            mesh = with_subelements(mesh)
         triangles, quads = mesh.triangles, mesh.quads
         if self.flipNormals.get():  # before quads are split: the other order cuts them otherwise
             triangles, quads = triangles[:, ::-1], quads[:, ::-1]
@@ -134,6 +132,8 @@ class MeshLoader(Component):
             triangles = np.concatenate([triangles, halves.reshape(-1, 3)])
             quads = quads[:0]
         mesh = replace(mesh, triangles=triangles, quads=quads)
+        if self.createSubelements.get():
+            mesh = with_subelements(mesh)
         if self.onlyAttachedPoints.get():
             mesh = attached(mesh)
         self._data["position"].set(np.array(mesh.positions))

@@ -164,7 +164,9 @@ class SubsetMapping(CopyMapping):
         parent, child = self.parent, self.child
         numbers = self.indices.get()
         if not len(numbers) and self.first.get() >= 0:
-            numbers = np.arange(self.first.get(), self.last.get() + 1)
+            first = self.first.get() if self.first.get() < parent.count else 0
+            last = self.last.get() if 0 <= self.last.get() < parent.count else parent.count - 1
+            numbers = np.arange(first, last + 1)
         if not len(numbers):
             numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:

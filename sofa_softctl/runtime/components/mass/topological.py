@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -42,7 +42,7 @@ class TopologicalMass(Mass):
     rayleighStiffness = Real(0.0, "Unused: a mass has no stiffness.", unit="time")
     graph = Text("", "Unused.", linkable=False)
 
-    on_rest: ClassVar[bool] = True
+    computeMassOnRest: Bool
 
     def elements(self) -> tuple[np.ndarray, np.ndarray, str]:
         """Elements (m, 2 to 8) of the highest dimension, the mass of each (m,), and their kind.
@@ -61,7 +61,7 @@ class TopologicalMass(Mass):
             raise self.fault(f"finds no elements in {topology.describe()}.")
         self.checked(found, f"{kind} of {topology.getPathName()}")
         state = self.state._data
-        points = state["rest_position" if self.on_rest else "position"].get()
+        points = state["rest_position" if self.computeMassOnRest.get() else "position"].get()
         sizes = element_sizes(points, found, kind)
         density, total = self.massDensity, self.totalMass
         by_density = given_by(self, *_GIVE) == "massDensity"
@@ -70,8 +70,14 @@ class TopologicalMass(Mass):
         else:
             rho = total.get() / sizes.sum()
         if not rho > 0.0:
-            raise self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
+            problem = self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
+            if rho == 0.0:
+                complain(self, problem, " As in SOFA its nodes have no inertia.")
+            else:
+                complain(self, problem, " As in SOFA a totalMass of 1 is taken.")
+                rho = 1.0 / sizes.sum()
         total.set(float(rho * sizes.sum()))
+        density.set(np.array([rho]))
         self._size = float(sizes.sum())
         self._given = density if by_density else total
         self._amount = float(np.ravel(self._given.get())[0])
@@ -160,14 +166,14 @@ class MeshMatrixMass(TopologicalMass):
     With `lumping` the rows are summed onto the diagonal.
     """
 
-    vertexMass = Reals([], "Diagonal of the matrix.", unit="mass", per="node", shared=False)
+    vertexMass = Reals(
+        [], "Diagonal of the matrix before it is lumped.", unit="mass", per="node", shared=False
+    )
     edgeMass = Reals([], "Entry between the nodes of each pair.", unit="mass")
     lumping = Bool(False, "Sum the rows onto the diagonal.", follows="start")
     computeMassOnRest = Bool(
         False, "Take the elements' sizes from the rest position.", follows="reinit"
     )
-
-    on_rest: ClassVar[bool] = False
 
     def init(self) -> None:
         """Assemble the matrix, by nodes."""
@@ -180,7 +186,6 @@ class MeshMatrixMass(TopologicalMass):
                         "massDensity or totalMass, or use a DiagonalMass."
                     ),
                 )
-        self.on_rest = self.computeMassOnRest.get()  # type: ignore[misc]
         self._lumped = vars(self).get("_lumped", self.lumping.get())  # solvers know the pairs
         count = self.state.count
         elements, masses, kind = self.elements()
@@ -192,12 +197,12 @@ class MeshMatrixMass(TopologicalMass):
         self.matrix = sparse.csr_array((entries.ravel(), (rows, cols)), shape=(count, count))
         self.matrix.eliminate_zeros()
         self.row_sums = self.matrix.sum(axis=1)[:, None]
+        self.vertexMass.set(self.matrix.diagonal())
         if self._lumped:
             self.matrix = sparse.diags_array(self.row_sums[:, 0], format="csr")
         lower = sparse.tril(self.matrix, format="coo")
         self._pairs = (lower.row.astype(np.int64), lower.col.astype(np.int64))
         self._entries = lower.data
-        self.vertexMass.set(self.matrix.diagonal())
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""
@@ -247,16 +252,16 @@ def element_matrix(kind: str, width: int) -> np.ndarray:
 
 
 class DiagonalMass(TopologicalMass, LumpedMass):
-    """Each element gives equal shares of its mass to its nodes; sizes are those at rest.
+    """Each element gives equal shares of its mass to its nodes.
 
     `vertexMass` gives the nodes' masses instead; the last entry is that of all further nodes. Of
     totalMass, massDensity and vertexMass the first that is given counts.
     """
 
     vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",), per="node")
-    computeMassOnRest = Bool(True, "Take the elements' sizes from the rest position.")
-
-    on_rest: ClassVar[bool] = True
+    computeMassOnRest = Bool(
+        True, "Take the elements' sizes from the rest position.", follows="reinit"
+    )
 
     def init(self) -> None:
         """Distribute the mass."""

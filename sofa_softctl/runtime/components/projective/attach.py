@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class AttachProjectiveConstraint(NodeConstraint):
@@ -80,32 +81,39 @@ class AttachProjectiveConstraint(NodeConstraint):
                 f"attaches {self.state.describe()} ({self.state.getTemplateName()}) to "
                 f"{self.first.describe()} ({self.first.getTemplateName()}): they must be alike."
             )
+        ones, twos = self.indices1.get(), self.indices2.get()
+        if len(ones) != len(twos):
+            problem = self.fault(f"has {len(ones)} indices1, but {len(twos)} indices2.")
+            complain(self, problem, " Those without a partner are free, as in SOFA.")
         self._free = self._too_far() & False
 
     def nodes(self) -> np.ndarray:
         """The nodes that follow, after a check of both lists."""
-        ones, twos = self.indices1.get(), self.indices2.get()
-        if len(ones) != len(twos):
-            raise self.fault(f"has {len(ones)} indices1, but {len(twos)} indices2.")
+        ones, twos = self._numbers()
         self.checked(ones, "indices1", self.first)
         return self.checked(twos, "indices2")
+
+    def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """indices1 and indices2, of the longer one as many as the shorter one has, as in SOFA."""
+        ones, twos = self.indices1.get(), self.indices2.get()
+        count = min(len(ones), len(twos))
+        return ones[:count], twos[:count]
 
     def _too_far(self) -> np.ndarray:
         """Pairs that are farther from each other than minDistance, bool (k,)."""
         x1, x2 = (s._data["position"].get()[:, :3] for s in (self.first, self.state))
-        distance = np.linalg.norm(x2[self.nodes()] - x1[self.indices1.get()], axis=1)
+        distance = np.linalg.norm(x2[self.nodes()] - x1[self._numbers()[0]], axis=1)
         limit = self.minDistance.get()
         return distance > limit if limit != -1.0 else np.zeros(len(distance), dtype=bool)
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes of both states, and the weight, of the pairs that hold."""
         nodes, given = self.nodes(), self.constraintFactor.get()
-        if 0 < len(given) < len(nodes):
-            raise self.fault(f"has {len(given)} 'constraintFactor' for {len(nodes)} pairs.")
         same = len(self._free) == len(nodes)  # else there are other pairs since the last step
         holds = ~self._free if same else np.ones(len(nodes), dtype=bool)
-        weight = given[: len(holds)] if len(given) else np.ones(len(holds))
-        return self.indices1.get()[holds], nodes[holds], 0.5 * weight[holds, None]
+        weight = np.ones(len(holds))
+        weight[: len(given)] = given[: len(holds)]
+        return self._numbers()[0][holds], nodes[holds], 0.5 * weight[holds, None]
 
     def _held(self, nodes: np.ndarray) -> np.ndarray:
         mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)

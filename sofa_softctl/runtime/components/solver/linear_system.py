@@ -15,6 +15,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Vector
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 _PARTS = (
@@ -57,15 +58,15 @@ class MatrixLinearSystem(MatrixFreeSystem):
     parallelAssemblyIndependentMatrices = Bool(False, "Unused.")
 
     def bwdInit(self) -> None:
-        """Check that the solver's matrix is whole, once all systems are there.
-
-        Raises:
-            SceneError: A part of it shall be left out.
-        """
+        """Warn, once all systems are there, of a solver's matrix that is not to be whole."""
         if self._missing() and not self._beside():
-            raise self.fault(
-                f"has {self._missing()[0]}=False; here a solver's matrix is always whole. Leave it "
-                "out, or list this system beside the solver's own in a CompositeLinearSystem."
+            complain(
+                self,
+                self.fault(
+                    f"has {self._missing()[0]}=False; here a solver's matrix is always whole. "
+                    "Leave it out, or list this system beside the solver's own in a "
+                    "CompositeLinearSystem."
+                ),
             )
 
     def A(self) -> Any:

@@ -9,7 +9,13 @@ import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
-from sofa_softctl.runtime.components.topology.parts import EDGES_OF_TRIANGLE, unique_parts
+from sofa_softctl.runtime.components.topology.parts import (
+    EDGES_OF_HEXAHEDRON,
+    EDGES_OF_TRIANGLE,
+    unique_parts,
+)
+from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 from sofa_softctl.runtime.helper.strictness import complain
@@ -27,9 +33,11 @@ class GridTopology(MadeTopology):
     computeQuadList = Bool(True, "Make quads.", follows="start")
     computeTriangleList = Bool(True, "Make triangles, and quads with them.", follows="start")
     computeEdgeList = Bool(
-        True, "Make edges: of the triangles, or else along the directions.", follows="start"
+        True,
+        "Make edges: of the triangles, or else along the directions; False: of the hexahedra.",
+        follows="start",
     )
-    computePointList = Bool(True, "Give the vertices.", follows="start")
+    computePointList = Bool(True, "Unused: the vertices are always given.")
     createTexCoords = Bool(False, "Unused: for drawing.")
 
     def assign(self, values: Mapping[str, Any]) -> None:
@@ -48,20 +56,14 @@ class GridTopology(MadeTopology):
     def make(self) -> None:
         """Make vertices and elements."""
         n = self.resolution()
-        if self.computePointList.get():
-            position = self._data["position"]
-            position.get()  # what it links to, such as a state that gets its nodes from here
-            position.set(self.points(_steps(n)))
+        position = self._data["position"]
+        position.get()  # what it links to, such as a state that gets its nodes from here
+        position.set(self.points(_steps(n)))
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))
 
     def resolution(self) -> np.ndarray:
         """Vertices along each direction, shape (3,); where that makes no sense 2, as in SOFA."""
-        n = self.n.get()
-        if n.shape != (3,) or n.min() < 1:
-            problem = f"needs n of three numbers from 1 on, got {n.tolist()}: 2 2 2 is used."
-            complain(self, self.fault(problem))
-            self.n.set(np.array([2, 2, 2]))
-        return self.n.get()
+        return three_counts(self, self.n, least=1)
 
     def points(self, steps: np.ndarray) -> np.ndarray:
         """Vertices at these steps (i, j, k), shape (v, 3) each."""
@@ -88,10 +90,30 @@ class GridTopology(MadeTopology):
             edges = np.concatenate([_cells(number, [(0, 0, 0), u]) for u in _AXES])
         self._data["quads"].set(quads)
         self._data["triangles"].set(triangles)
-        if self.computeEdgeList.get():
-            self._data["edges"].set(edges)
+        hexahedra = _cells(number, _HEXAHEDRON)
+        is_asked = self.computeEdgeList.get()
+        edges = edges if is_asked else unique_parts(hexahedra, EDGES_OF_HEXAHEDRON)
+        self._data["edges"].set(edges)
         if self.computeHexaList.get():
-            self._data["hexahedra"].set(_cells(number, _HEXAHEDRON))
+            self._data["hexahedra"].set(hexahedra)
+
+
+def three_counts(component: Component, data: Data, least: float = -np.inf) -> np.ndarray:
+    """Three numbers of a Data, shape (3,); 2 stands in for those that are missing, as in SOFA.
+
+    Args:
+        component: Whose Data it is, for the warning.
+        data: The Data, which holds the result afterwards.
+        least: Smallest number that is taken; if one is below it, all are 2.
+    """
+    given = data.get()
+    counts = np.concatenate([given, [2, 2, 2][len(given) :]])[:3].astype(np.int64)
+    counts = counts if counts.min() >= least else np.array([2, 2, 2])
+    if not np.array_equal(counts, given):
+        wanted = f"needs {data.getName()} of three positive numbers, got {given.tolist()}"
+        complain(component, component.fault(f"{wanted}: {' '.join(map(str, counts))} is used."))
+        data.set(counts)
+    return counts
 
 
 def cells_across(topology: Topology) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.loader.by_ending import loaded
+from sofa_softctl.runtime.components.topology.grid import three_counts
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Text, Vector
 from sofa_softctl.runtime.helper.strictness import complain
@@ -174,9 +175,7 @@ class SparseGridTopology(MadeTopology):
                     f"would have {n.max():.3g} cells in a row: give a larger cellWidth."
                 )
             self.n.set(n.astype(np.int64))
-        if self.n.get().shape != (3,):
-            raise self.fault(f"needs n of three numbers from 2 on, got {self.n.get().tolist()}.")
-        self.n.set(np.maximum(self.n.get(), 2))
+        self.n.set(np.maximum(three_counts(self, self.n), 2))
         return self.n.get(), low.copy(), high.copy()
 
     def _levels(self) -> int:

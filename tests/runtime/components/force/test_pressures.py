@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.strictness import complaints
 from sofa_softctl.testing import check_force_field
 
 SQUARE = np.array([[0.0, 0, 0], [2, 0, 0], [2, 3, 0], [0, 3, 0]])
@@ -163,3 +164,13 @@ def test_elements_that_do_not_exist_are_errors(kind, values, message, body):
 def test_a_pressure_needs_a_topology(body):
     with pytest.raises(SceneError, match="needs a topology"):
         body(SURFACE, SQUARE, pressure=1.0)
+
+
+def test_edges_need_triangles_or_names(body, force_of, tolerant):
+    """A range alone chooses edges of a topology with triangles, as in SOFA."""
+    mesh = {"edges": [[0, 1], [1, 2]]}
+    chosen = {"pressure": [0, 0, 2], "normal": [0, 0, 1], "dmin": -1, "dmax": 1}
+    with complaints() as said:
+        field = body("EdgePressureForceField", SQUARE, mesh=mesh, **chosen)
+        assert not force_of(field).any()
+    assert "no 'edges', and its topology no triangles" in str(said[0])

@@ -49,6 +49,29 @@ def test_a_matrix_takes_the_place_of_the_other_transformations(loader):
     assert found[1] == pytest.approx([2 - 9, 9, 27])
 
 
+def test_a_matrix_that_is_no_transformation_moves_nothing(loader, tolerant):
+    with complaints() as said:
+        found = loader(transformation=(2.0 * np.eye(4)).tolist(), translation=[50, 50, 50])
+    assert found.position.array()[1].tolist() == [9, 9, 9]
+    assert "last row [0.0, 0.0, 0.0, 2.0] in 'transformation'" in str(said[0])
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_elements_that_are_added_are_not_turned_over(flipped, loader):
+    """Quads that a hexahedron is missing face outwards; the one of the file is turned."""
+    corners = "0 0 0 1 0 0 1 1 0 0 1 0 0 0 1 1 0 1 1 1 1 0 1 1"
+    text = (
+        "# vtk DataFile Version 2.0\ncube\nASCII\nDATASET UNSTRUCTURED_GRID\n"
+        f"POINTS 8 float\n{corners}\nCELLS 2 14\n4 0 3 2 1\n8 0 1 2 3 4 5 6 7\n"
+        "CELL_TYPES 2\n9\n12\n"
+    )
+    made = loader(
+        "MeshVTKLoader", text, "vtk", createSubelements=True, flipNormals=flipped
+    ).quads.value.tolist()
+    assert made[0] == ([1, 2, 3, 0] if flipped else [0, 3, 2, 1])
+    assert made[1:] == [[4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
+
+
 def test_another_place_counts_at_once(loader):
     found = loader()
     found.translation.value = [0, 0, 5]

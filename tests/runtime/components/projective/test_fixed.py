@@ -122,3 +122,14 @@ def test_several_constraints_add_up(held, root, run):
 def test_a_node_that_does_not_exist_is_an_error(held):
     with pytest.raises(SceneError, match="has 4 in 'indices', but there are 4 nodes"):
         held(indices=[1, 4])
+
+
+def test_an_end_time_lets_go(held, root, run):
+    """From it on the node falls as the others do, whose springs have begun to hold them."""
+    node = held(endTime=0.015)
+    run(root, 2)
+    assert node.dofs.velocity.value[0] == pytest.approx(VELOCITY[0])
+    run(root, 1)
+    gained = node.dofs.velocity.value[0] - VELOCITY[0]
+    stretch = 0.03 * VELOCITY[0]
+    assert gained == pytest.approx(0.01 * ([0, -10, 0] - 3.0 * stretch), rel=0.01)

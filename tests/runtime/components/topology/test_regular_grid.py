@@ -85,7 +85,7 @@ def test_hexahedra_may_be_left_out(lattice):
 
 @pytest.mark.parametrize("n", [[2, 2], [2, 0, 2]])
 def test_a_grid_of_no_vertices_is_complained_of(n, lattice):
-    with pytest.raises(SceneError, match="needs n of three numbers from 1 on, got"):
+    with pytest.raises(SceneError, match="needs n of three positive numbers, got"):
         lattice(n)
 
 
@@ -94,3 +94,10 @@ def test_sofa_goes_on_with_two_vertices_each_way(lattice, tolerant):
     grid = lattice([0, 2, 2])
     assert grid.n.value.tolist() == [2, 2, 2]
     assert grid.position.array()[0].tolist() == [0.5, 0.0, 0.0]
+
+
+def test_lists_that_are_not_computed_at_the_start_are_made_when_read(lattice, root):
+    """The vertices reach the state, and the edges are those of the cells, without diagonals."""
+    grid = lattice([2, 2, 2], computePointList=False, computeEdgeList=False)
+    assert len(root.dofs.position.value) == 8
+    assert len(grid.edges.value) == 12
