@@ -92,7 +92,8 @@ class CableModel(Cable):
     def _check_points(self) -> None:
         points = self.indices.get()
         if not len(points):
-            raise self.fault("needs at least one point in 'indices'.")
+            complain(self, self.fault("needs at least one point in 'indices'."), " It is point 0.")
+            self.indices.set(points := np.zeros(1, dtype=np.int64))
         self.checked(points)
         if not self.hasPullPoint.get() and len(points) < 2:
             raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")

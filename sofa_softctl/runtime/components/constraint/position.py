@@ -32,7 +32,7 @@ class PositionModel(LagrangianConstraint):
     directions = Derivs(
         [], "Directions; the axes by default, made of length one.", follows="reinit"
     )
-    useDirections = Bools((3, 6, 1), [1, 1, 1], "Which directions count.", follows="reinit")
+    useDirections = Bools((3, 6, 1), [0, 0, 0], "Which count; all by default.", follows="reinit")
     weight = Reals(
         [1.0, 1.0, 1.0], "Factor of each direction's row.", per="direction", follows="reinit"
     )

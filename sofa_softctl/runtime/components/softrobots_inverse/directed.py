@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Deriv, Integers, Real, Reals
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
@@ -20,7 +20,7 @@ class DirectedActuator(LagrangianConstraint):
     acts_on = ("Vec3", "Rigid3")
 
     indices = Integers([], "Nodes that are pushed.", of="node", follows="reinit")
-    direction = Reals([], "Direction of the push: three numbers, for bodies six.", follows="reinit")
+    direction = Deriv("Direction of the push: three numbers, for bodies six.", follows="reinit")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
@@ -35,22 +35,6 @@ class DirectedActuator(LagrangianConstraint):
         if not self.state.count:
             raise self.fault("acts on nodes, but there are none.")
         return self.checked(self.indices.get())
-
-    def find_direction(self) -> np.ndarray:
-        """The direction as given, shape (deriv_size,); zero when none was given.
-
-        Raises:
-            SceneError: it has not as many numbers as a node has directions.
-        """
-        given, width = self.direction.get(), self.state.deriv_size
-        if len(given) not in (0, width):
-            raise self.fault(
-                f"needs {width} numbers in 'direction' for {self.state.describe()} "
-                f"({self.state.getTemplateName()}), got {len(given)}."
-            )
-        if not len(given):
-            self.direction.set(given := np.zeros(width))
-        return given
 
     def reinit(self) -> None:
         """Start again."""
@@ -88,7 +72,7 @@ class ForcePointActuator(DirectedActuator):
 
     def init(self) -> None:
         """Find nodes and directions."""
-        nodes, given = self.find_nodes(), self.find_direction()
+        nodes, given = self.find_nodes(), self.direction.get()
         if not len(nodes):
             complain(self, self.fault("does nothing without 'indices' of the nodes to push."))
         length = np.linalg.norm(given)
@@ -166,7 +150,7 @@ class SlidingActuator(DirectedActuator):
         """Find nodes and direction."""
         if not len(self.indices.get()):
             self.indices.set(np.arange(self.state.count))
-        self.nodes, given = self.find_nodes(), self.find_direction()
+        self.nodes, given = self.find_nodes(), self.direction.get()
         if not given.any():
             given = np.eye(len(given))[0]
         halves = given.reshape(-1, 3)

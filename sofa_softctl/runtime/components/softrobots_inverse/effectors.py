@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.constraint.position import PositionModel
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Coords, Real, Vectors
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 
 
 class PositionEffector(PositionModel):
@@ -31,8 +31,12 @@ class PositionEffector(PositionModel):
 
     def init(self) -> None:
         """Check the goals; without any, the nodes' own positions."""
-        super().init()
         goals = self.effectorGoal
+        if 0 < len(goals.get()) < len(nodes := self.indices.get()):
+            problem = f"has {len(nodes)} nodes but {len(goals.get())} goals in 'effectorGoal'."
+            complain(self, self.fault(problem), " The nodes without a goal do not count.")
+            self.indices.set(nodes[: len(goals.get())])
+        super().init()
         if not len(goals.get()):
             origin = np.zeros((1, self.state.coord_size))
             origin[:, 6:] = 1.0  # of a body: not turned

@@ -6,6 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.strictness import strict
 from sofa_softctl.runtime.simulation import simulation
 
 H = 0.01
@@ -182,7 +183,7 @@ def test_a_penalty_is_said_to_have_no_effect(inverse, monkeypatch):
     [
         ({"indices": [3]}, "has 3 in 'indices', but there are 3 nodes"),
         ({"indices": [-1]}, "has -1 in 'indices'"),
-        ({"direction": [1, 0, 0, 0, 0, 0]}, "needs 3 numbers in 'direction' .* got 6"),
+        ({"direction": [1, 0, 0, 0, 0, 0]}, "'direction' of .* takes 3 numbers, got"),
     ],
 )
 def test_nodes_and_directions_are_checked(inverse, component, values, problem):
@@ -284,3 +285,40 @@ def test_a_shift_below_one_is_limited(inverse, root, monkeypatch, defects, reach
     )  # fmt: skip
     step(root)
     assert dofs.position.value[0, 0] == pytest.approx(reached, abs=1e-9)
+
+
+def test_lists_of_another_length_go_on_as_in_sofa(inverse, caplog):
+    """With a warning: the first numbers count, and of nodes those that have a goal."""
+    with strict(False):
+        _, slide, effector = inverse(
+            "Vec3", POINTS,
+            ("SlidingActuator", {"indices": [0], "direction": [0, 2, 0, 1]}),
+            goal([[1, 0, 0]], [0, 1], indices=[2, 1]),
+        )  # fmt: skip
+    assert slide.direction.value.tolist() == [0, 1, 0]
+    assert effector.useDirections.value.tolist() == [False, True, False]
+    assert effector.indices.value.tolist() == [2]
+    problems = ("takes 3 numbers", "takes 3 or 6 or 1 times 1 or 0", "has 2 nodes but 1 goals")
+    assert [part in text for part, text in zip(problems, caplog.messages, strict=True)] == [
+        True
+    ] * 3
+
+
+def test_a_cable_without_points_or_value_pulls_at_the_first(root, caplog):
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver")
+    body = root.addChild("other")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("SparseLDLSolver")
+    dofs = body.addObject("MechanicalObject", position=POINTS)
+    body.addObject("UniformMass", totalMass=1.0)
+    body.addObject("LinearSolverConstraintCorrection")
+    pull = {"indices": [], "value": [0.2], "pullPoint": [0, 5, 0], "valueIndex": -1}
+    with strict(False):
+        cable = body.addObject("CableConstraint", **pull)
+        simulation.init(root)
+        step(root)
+    assert cable.valueIndex.value == 0
+    assert dofs.position.value[0, 1] == pytest.approx(0.2, abs=1e-6)
+    assert "needs at least one point in 'indices'. It is point 0." in caplog.text
+    assert "has valueIndex -1, but 1 values. The first one counts." in caplog.text
