@@ -220,6 +220,11 @@ class CableModel(Cable):
         gap = self.cableInitialLength.get() - self.cableLength.get()
         return np.array([self.free_motion() + gap])
 
+    def store_start(self, lam: np.ndarray) -> None:
+        """Take over lambda, and the displacement at the start of the step, as SoftRobots does."""
+        self.force.set(float(lam[0]))
+        self.displacement.set(self.cableInitialLength.get() - self.cableLength.get())
+
     def check_differentiable(self) -> None:
         """See Cable.
 
@@ -282,5 +287,4 @@ class CableConstraint(CableModel):
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """See LagrangianConstraint."""
-        self.force.set(float(lam[0]))
-        self.displacement.set(self.cableInitialLength.get() - self.cableLength.get())
+        self.store_start(lam)

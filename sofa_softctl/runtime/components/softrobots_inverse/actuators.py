@@ -73,9 +73,8 @@ class CableEquality(CableModel):
         return found
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the displacement."""
-        self.force.set(float(lam[0]))
-        self.displacement.set(float(delta[0]))
+        """See CableModel.store_start."""
+        self.store_start(lam)
 
 
 class PositionEquality(PositionModel):

@@ -161,11 +161,7 @@ def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
 
 
 class VolumeEffector(SurfacePressureModel):
-    """The volume shall reach desiredVolume: delta = V - desiredVolume.
-
-    `volumeGrowth` is delta of the last step, the volume that is left to the goal, as in
-    SoftRobots.Inverse.
-    """
+    """The volume shall reach desiredVolume: delta = V - desiredVolume."""
 
     inverse_role = InverseRole.EFFECTOR
 
@@ -191,15 +187,15 @@ class VolumeEffector(SurfacePressureModel):
         return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the distance to the goal."""
-        self.volumeGrowth.set(float(delta[0]))
+        """See SurfacePressureModel.store_start."""
+        self.store_start(lam)
 
 
 class CableEffector(CableModel):
     """The length shall reach desiredLength: delta = desiredLength - L.
 
-    `displacement` is delta of the last step. Departure from SoftRobots.Inverse, which takes 0 (see
-    `keeps_sofa_defects`): without a goal the length shall stay what it was.
+    Departure from SoftRobots.Inverse, which takes 0 (see `keeps_sofa_defects`): without a goal the
+    length shall stay what it was.
     """
 
     follows_otherwise = {"cableInitialLength": "start"}
@@ -224,8 +220,8 @@ class CableEffector(CableModel):
         return np.array([self.free_motion() + goal - length])
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the distance to the goal."""
-        self.displacement.set(float(delta[0]))
+        """See CableModel.store_start."""
+        self.store_start(lam)
 
 
 class CableSensor(CableModel):
@@ -234,5 +230,5 @@ class CableSensor(CableModel):
     inverse_role = InverseRole.SENSOR
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over how much shorter it is at the end of the step, to first order."""
-        self.displacement.set(float(delta[0]))
+        """See CableModel.store_start."""
+        self.store_start(lam)

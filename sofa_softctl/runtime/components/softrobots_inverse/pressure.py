@@ -73,9 +73,8 @@ class SurfacePressureEquality(SurfacePressureModel):
         return found
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the growth."""
-        self.pressure.set(float(lam[0]))
-        self.volumeGrowth.set(float(delta[0]))
+        """See SurfacePressureModel.store_start."""
+        self.store_start(lam)
 
 
 class SurfacePressureSensor(SurfacePressureModel):
@@ -88,5 +87,5 @@ class SurfacePressureSensor(SurfacePressureModel):
         return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the growth at the end of the step, to first order."""
-        self.volumeGrowth.set(float(delta[0]))
+        """See SurfacePressureModel.store_start."""
+        self.store_start(lam)
