@@ -74,7 +74,7 @@ class DataVariationLimiter(Component):
         wanted, now = self.input.get(), self.output.get()
         if len(wanted) < count * width:
             raise self.fault(f"had {count} values in 'input' at init; now it has {len(wanted)}.")
-        rows, out = wanted[: count * width].reshape(-1, width), now.reshape(-1, width)
+        rows, out = (values[: count * width].reshape(-1, width) for values in (wanted, now))
         for k, row in enumerate(rows):
             gap = row - out[k]
             length = float(np.linalg.norm(gap))
