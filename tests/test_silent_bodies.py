@@ -1,5 +1,6 @@
 """One fault each in bodies, masses, mappings and joints: each is named, with its cause."""
 
+import os
 import re
 
 import numpy as np
@@ -124,6 +125,11 @@ def shifted(path, *offset):
 
 def posed(*numbers):
     return changed("body", "MechanicalObject", position=[list(numbers)])
+
+
+def lifted(root):
+    with root.floor.dofs.position.writeable() as x:
+        x[:, 1] += 2.0
 
 
 def by_penalty(scene):
@@ -723,7 +729,113 @@ FAULTS = {
         "writes the points of '/body/mesh', which do not move",
         0,
     ),
+    "a file that has its start alone": (
+        "joined",
+        lambda scene: scene.add("body", "WriteState", filename=os.devnull, period=500.0),
+        "'/body/WriteState' has period=500, more than the run of 5",
+        5,
+    ),
     "linear and turned": ("joined", bent, "method='small', which is for small turns", 40),
+    # Loads, and what bears them
+    "a force for each node": (
+        "joined",
+        lambda scene: scene.add(
+            "body", "ConstantForceField", indices=[45, 46, 47, 48], forces=[[0.0, 20000.0, 0.0]]
+        ),
+        "Each of its 4 nodes gets the force of 'forces', 4 times it",
+        20,
+    ),
+    "held along two axes": (
+        "joined",
+        lambda scene: (
+            scene.drop("body", "FixedProjectiveConstraint"),
+            scene.lines.remove(scene.lines[-1]),
+            scene.add(
+                "body",
+                "PartialFixedProjectiveConstraint",
+                indices="@foot.indices",
+                fixedDirections=[1, 0, 1],
+            ),
+        ),
+        "leaves all nodes free along y, nothing else holds the body there",
+        0,
+    ),
+    "numbers of a grid": (
+        "block",
+        lambda scene: (
+            scene.drop("body", "MeshTopology"),
+            scene.drop("body", "TetrahedronFEMForceField"),
+            scene.lines.insert(
+                next(k for k, line in enumerate(scene.lines) if line[0] == "body"),
+                [
+                    "body",
+                    "RegularGridTopology",
+                    {"n": [5, 3, 3], "min": [0] * 3, "max": [9] * 3},
+                ],
+            ),
+            scene.add("body", "HexahedronFEMForceField", youngModulus=400.0),
+            scene.add("body", "FixedProjectiveConstraint", indices=list(range(9))),
+        ),
+        "fixes the nodes 0 to 8, as many as the end of the grid along x has",
+        0,
+    ),
+    "flattened by its weight": (
+        "block",
+        changed("body", "TetrahedronFEMForceField", youngModulus=0.4),
+        "has youngModulus=0.4, and the body's own weight presses on its underside with 0.981",
+        0,
+    ),
+    "sags by another unit of the modulus": (
+        "joined",
+        changed("body", "TetrahedronFEMForceField", youngModulus=0.4),
+        "; with 1000 times the stiffness by .*. Is the modulus",
+        0,
+    ),
+    # Contacts, and bodies that leave
+    "a plate that is said not to move": (
+        "block",
+        lambda scene: (
+            moved("floor", "MeshTopology", "position", lambda x: x - [0.0, 90.0, 0.0])(scene),
+            in_class("onAnimateBeginEvent", lifted)(scene),
+        ),
+        "has moving=False, and its points moved by 6",
+        3,
+    ),
+    "gravity along the floor": (
+        "block",
+        lambda scene: scene.__setattr__("gravity", [-9810.0, 0.0, 0.0]),
+        "has left the scene.*Nothing that it can touch is below it, as gravity goes, [-9810, 0, 0]",
+        60,
+    ),
+    "through a floor that faces down": (
+        "block",
+        lambda scene: scene.set("floor", "MeshTopology", triangles=[[0, 2, 1]]),
+        "has left the scene.*The warning of '/floor/TriangleCollisionModel' says why, probably",
+        60,
+    ),
+    "over the edge": (
+        "block",
+        lambda scene: scene.set(
+            "body", "MechanicalObject", position="@mesh.position", velocity=[[9e3, 0.0, 0.0]] * 64
+        ),
+        "has left the scene.*It went over the edge: is its speed meant",
+        40,
+    ),
+    "a tolerance of metres": (
+        "block",
+        lambda scene: scene.set("", "GenericConstraintSolver", tolerance=1.0),
+        "accepts an error of tolerance=1, and the smallest body is 20 long",
+        0,
+    ),
+    "forces that each step computes": (
+        "joined",
+        in_class(
+            "onAnimateBeginEvent",
+            lambda root: root.body.dofs.__setattr__("force", [[0.0, 9.0, 0.0]] * len(BEAM)),
+        ),
+        "force of '/body/dofs' is computed anew in every step: setting it changes nothing",
+        2,
+    ),
 }
 BEAM = box_of_tetrahedra(3, 3, 6)[0]
 
@@ -808,6 +920,27 @@ def test_the_gravity_of_a_node_below_the_root_is_named(tmp_path, caplog):
         pass
     (record,) = caplog.records
     assert "node '/still' has gravity='0 0 0', and" in record.getMessage()
+
+
+def test_a_file_that_moves_what_an_integrator_moves_is_named(tmp_path, caplog):
+    scene, file = Bodies("joined"), tmp_path / "beam.state"
+    numbers = " ".join(f"{x:g}" for x in BEAM.ravel())
+    file.write_text("".join(f"T= {time}\n  X= {numbers}\n" for time in (0.0, 0.05)))
+    scene.add("body", "ReadState", filename=str(file))
+    said = scene.said(caplog, 0)
+    assert "'/body/ReadState' sets the positions of '/body' at 2 times up to 0.05" in said
+
+
+def test_the_gravity_that_a_script_gives_to_a_node_below_the_root_is_named(caplog):
+    def create_scene(root):
+        child = root.addChild("same", gravity=[0.0, -9.0, 0.0])
+        child.addChild("hanging").gravity = [0.0, 0.0, -9.0]
+        root.gravity = [0.0, -9.0, 0.0]
+
+    with Session(create_scene, backend="embedded"):
+        pass
+    (text,) = [r.getMessage() for r in caplog.records if "gravity" in r.getMessage()]
+    assert "node '/same/hanging' has gravity='0 0 -9', and" in text
 
 
 def test_a_mass_of_no_material_in_the_volume_of_a_rigid_body_is_named(caplog):

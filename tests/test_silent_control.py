@@ -7,10 +7,21 @@ import pytest
 
 from sofa_softctl import InverseController, Session, add_effector
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
 from sofa_softctl.scene.run import run
 from sofa_softctl.scene.watch.drive_faults import unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
-from tests.test_silent_faults import CABLE, Scene, added, changed, gravity, moved, option
+from tests.test_silent_faults import (
+    CABLE,
+    POSITIONS,
+    Scene,
+    added,
+    changed,
+    dropped,
+    gravity,
+    moved,
+    option,
+)
 
 pytestmark = pytest.mark.usefixtures("tolerant")
 MOTOR, PUMP = ("body/cable", "CableConstraint"), ("body/chamber", "SurfacePressureConstraint")
@@ -126,8 +137,195 @@ def sheared(x):
     return x
 
 
+def own_method(method):
+    """A controller of such a class, given by its method for the start of a step."""
+    import Sofa
+
+    kind = type("Push", (Sofa.Core.Controller,), {"onAnimateBeginEvent": method})
+
+    def change(scene):
+        scene.options = None
+        scene.controllers.append(lambda root: _with_root(kind(name="push"), root))
+
+    return change
+
+
+def _with_root(controller, root):
+    controller.root = root
+    return controller
+
+
+def change_a_copy(self, event):
+    x = self.root.body.tip.MechanicalObject.position.value.copy()
+    x[:, 0] += 0.1
+
+
+def replace_a_view(self, event):
+    with self.root.body.dofs.rest_position.writeable() as x:
+        x = x + 0.0  # noqa: F841
+
+
+def use_a_copy(self, event):
+    x = self.root.body.dofs.position.value.copy()
+    x[:, 0] += 0.0
+    with self.root.body.dofs.position.writeable() as same:
+        same += 0.0
+    self.highest = x.max()
+
+
+def outer_skin(scene):
+    body = scene.line("body", "MeshTopology")[2]
+    faces = np.array(body["tetrahedra"])[:, np.array(TETRAHEDRON_TRIANGLES)].reshape(-1, 3)
+    _, first, count = np.unique(
+        np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    skin = faces[first[count == 1]]
+    walls = np.array(body["position"])[skin]
+    low, high = walls.min(axis=(0, 1)), walls.max(axis=(0, 1))
+    is_outer = ((walls == low).all(axis=1) | (walls == high).all(axis=1)).any(axis=1)
+    mesh = {"position": body["position"], "triangles": skin[is_outer]}
+    scene.set("body/chamber", "MeshTopology", **mesh)
+
+
+def erratic(reads):
+    """A controller that pulls by the logistic map, which has no period.
+
+    Args:
+        reads: It reads a position, too, as a feedback does.
+    """
+
+    def begin(self, root):
+        self.x = 3.99 * getattr(self, "x", 0.3) * (1.0 - getattr(self, "x", 0.3))
+        if reads:
+            root.body.tip.MechanicalObject.position.value  # noqa: B018
+        root.body.cable.motor.value.value = [50.0 * self.x * DT]
+
+    return Own(begin)
+
+
+def by_key(scene):
+    """A controller that pulls by a key that no event has."""
+    import Sofa
+
+    class ByKey(Sofa.Core.Controller):
+        def onKeypressedEvent(self, event):
+            key = event["key"]
+            if key == "plus":
+                self.pulls = True
+
+    scene.options = None
+    scene.controllers.append(lambda root: ByKey(name="keys"))
+
+
+def followed_by_the_tip(scene):
+    scene.add("body/aim", "MechanicalObject", name="dofs", position=[[8.0, 10.0, 88.0]])
+    scene.add("body/aim", "BarycentricMapping")
+    scene.options = {"goal": "@/body/aim/dofs.position"}
+
+
+def on_a_carriage(change=lambda scene: None, x=lambda t: 40.0 * t, angle=lambda t: 0.0):
+    """Hold the finger by springs on a carriage that a controller moves and turns."""
+
+    def move(self, root):
+        t, half = float(root.time.value), 0.5 * angle(float(root.time.value))
+        place = [x(t), 0.0, 0.0, 0.0, 0.0, np.sin(half), np.cos(half)]
+        root.carriage.dofs.position.value = [place]
+
+    def build(scene):
+        foot = np.flatnonzero(POSITIONS[:, 2] == 0.0)
+        frame = {"template": "Rigid3", "position": [[0, 0, 0, 0, 0, 0, 1]]}
+        scene.add("carriage", "MechanicalObject", name="dofs", **frame)
+        scene.add(
+            "carriage/flange", "MechanicalObject", name="dofs", position=POSITIONS[foot].tolist()
+        )
+        scene.add("carriage/flange", "RigidMapping")
+        scene.drop("body", "FixedProjectiveConstraint")
+        springs = {"points": foot.tolist(), "stiffness": [1e5]}
+        springs["external_rest_shape"] = "@/carriage/flange/dofs"
+        scene.add("body", "RestShapeSpringsForceField", **springs)
+        Own(move, "move")(scene)
+        change(scene)
+
+    return build
+
+
+def untied(scene):
+    del scene.line("body", "RestShapeSpringsForceField")[2]["external_rest_shape"]
+
+
+OF_LENGTH = changed(*MOTOR, valueType="displacement")
 FAULTS = {
     # Cables and chambers
+    "a skin in place of a chamber": (
+        "chamber",
+        outer_skin,
+        "its surface is the outer one of the mesh of '/body', which reaches from [0, 0, 0]",
+        0,
+    ),
+    "a displacement beyond its limit": (
+        "finger",
+        both(
+            changed(*MOTOR, valueType="displacement", minForce=0.0, maxPositiveDisp=1.0),
+            drive(lambda t: 4.0),
+        ),
+        "imposes a displacement of 4, and at the end there are 1: its maxPositiveDisp=1 lets no",
+        20,
+    ),
+    "a copy changed": (
+        "finger",
+        own_method(change_a_copy),
+        "changes 'x', a copy of self.root.body.tip.MechanicalObject.position.value, and no more",
+        0,
+    ),
+    "a view replaced": (
+        "finger",
+        own_method(replace_a_view),
+        "replaces 'x', a view of self.root.body.dofs.rest_position, and writes nothing into it",
+        0,
+    ),
+    "a cable of the first points": (
+        "finger",
+        changed(*MOTOR, indices=[0, 1]),
+        "its 'indices' are the first 2 of 5 points of its node, which go on along the line",
+        0,
+    ),
+    # A carriage
+    "springs in another order": (
+        "finger",
+        on_a_carriage(moved("carriage/flange", "MechanicalObject", "position", lambda x: x[::-1])),
+        "its pair 0 starts 28.3 apart",
+        0,
+    ),
+    "springs on fixed nodes": (
+        "finger",
+        on_a_carriage(added("body", "FixedProjectiveConstraint", indices="@foot.indices")),
+        "all of its 9 points are fixed, and do not follow '/carriage/flange/dofs'",
+        0,
+    ),
+    "springs to nothing": (
+        "finger",
+        on_a_carriage(untied),
+        "nothing follows it: no component refers to '/carriage/flange/dofs'",
+        3,
+    ),
+    "a flange without a mapping": (
+        "finger",
+        on_a_carriage(dropped("carriage/flange", "RigidMapping")),
+        "'/carriage/flange/dofs' stays where it is, and '/carriage/dofs' above it moves",
+        3,
+    ),
+    "a carriage that jumps": (
+        "finger",
+        on_a_carriage(x=lambda t: 20.0 + t),
+        "'/carriage/dofs' was moved by 20 in the first step, and by 0.01 in the second",
+        3,
+    ),
+    "a turn in degrees": (
+        "finger",
+        on_a_carriage(angle=lambda t: 30.0 * t),
+        "turns by 17.2 degrees in a step",
+        8,
+    ),
     "two points of a cable exchanged": (
         "finger",
         changed(*MOTOR, indices=[0, 2, 1, 3, 4]),
@@ -247,8 +445,26 @@ FAULTS = {
     "a runaway": (
         "finger",
         drive(lambda t: 1e5 * t * DT),
-        "its value rose in 5. of 5. steps, to .* and rises still",
+        "its value rose in 5. of 5. steps, to .* and still does",
         52,
+    ),
+    "a cable let out on and on": (
+        "finger",
+        both(OF_LENGTH, drive(lambda t: -80.0 * t)),
+        "its value fell in 5. of 5. steps, to .* and still does",
+        52,
+    ),
+    "a swing without a period": (
+        "finger",
+        erratic(reads=True),
+        "its value swings between 0.* times in 60 steps at the end",
+        62,
+    ),
+    "a cable that stops acting": (
+        "finger",
+        both(changed(*MOTOR, endTime=0.02), OF_LENGTH, drive(lambda t: 4.0)),
+        "acts until its endTime=0.02 only, and is set later",
+        20,
     ),
     "a swing": (
         "finger",
@@ -280,6 +496,12 @@ FAULTS = {
         "is computed by BarycentricMapping '/body/tip/BarycentricMapping' in every step",
         1,
     ),
+    "a key of several characters": (
+        "finger",
+        by_key,
+        "its onKeypressedEvent compares the key with 'plus', which it never is",
+        0,
+    ),
     "the inverse controller's motor": (
         "finger",
         of_motor,
@@ -287,6 +509,12 @@ FAULTS = {
         2,
     ),
     # Goals
+    "a goal on the robot": (
+        "finger",
+        followed_by_the_tip,
+        "'/body/aim/dofs' is the goal of effector '/body/tip', and on the same body, '/body'",
+        0,
+    ),
     "a goal relative to the tip": (
         "finger",
         option(goal=[-2.0, 0.0, -2.0], effort_rate=1.0),
@@ -361,6 +589,9 @@ def _all_said(scene, caplog, steps):
     [
         ("chamber", changed(*PUMP, value=[-0.02], minPressure=-0.1), 30),  # suction is meant
         ("finger", keeping(lambda x: x.copy()), 4),
+        ("finger", own_method(use_a_copy), 4),
+        ("finger", erratic(reads=False), 62),  # noise that is meant
+        ("finger", on_a_carriage(), 4),
         ("finger", drive(lambda t: 100.0 * t * DT), 60),  # a ramp
         ("finger", drive(lambda t: 80.0 * max(0.0, t - 0.52) * DT), 60),  # one that has just begun
         ("finger", drive(lambda t: 50.0 * (t > 0.3) * np.sin(3.0 * (t - 0.3)) ** 2 * DT), 60),
@@ -491,35 +722,114 @@ def test_a_motor_of_two_inverse_controllers_is_named(beam, caplog):
     assert "'/first', too: of two efforts in a step only the last acts" in text
 
 
-@pytest.mark.parametrize(("x", "expected"), [(4.0, True), (10.0, False)])
-def test_an_effector_that_stays_away_from_its_goal_is_named(beam, x, expected):
+def inverse_beam(root, beam, epsilon=1e-3):
+    """Build a beam under a QPInverseProblemSolver, without cables; return a node at its tip."""
+    beam(root, cables=1)
+    solvers = [e for e in root.objects if e.getClassName() == "GenericConstraintSolver"]
+    for entry in (*solvers, root.beam.cable_0.cable):
+        entry.getContext().removeObject(entry)
+    root.addObject("QPInverseProblemSolver", epsilon=epsilon)
+    tip = root.beam.addChild("tip")
+    tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+    return tip
+
+
+SLACK = {"minForce": 0.0, "maxForce": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("x", "cable", "effector", "epsilon", "expected"),
+    [
+        (4.0, SLACK, {}, 1e-3, "at maxForce=0 in 60"),
+        (10.0, SLACK, {}, 1e-3, ""),
+        (4.0, {"maxDispVariation": 1e-4}, {}, 1e-3, "at maxDispVariation=0.0001 in 60"),
+        (4.0, {}, {"weight": 0.0}, 1e-3, "Its weight is 0"),
+        (
+            4.0,
+            {},
+            {"limitShiftToTarget": True, "maxShiftToTarget": 1e-4},
+            1e-3,
+            "limitShiftToTarget brings the goal to 0.0001 of it",
+        ),
+        (4.0, {}, {}, 100.0, "has epsilon=100, with which saving the actuators' energy counts"),
+        (4.0, {"minForce": 0.0}, {}, 1e-3, ""),
+        (4.0, {"minForce": 1.0, "maxForce": 1.0, "maxPositiveDisp": 0.0}, {}, 1e-3, "Exceeded: "),
+    ],
+)
+def test_an_effector_that_stays_away_from_its_goal_is_named(
+    beam, x, cable, effector, epsilon, expected, caplog
+):
     def createScene(root):
-        beam(root, cables=0)
-        solvers = [e for e in root.objects if e.getClassName() == "GenericConstraintSolver"]
-        for solver in solvers:
-            root.removeObject(solver)
-        root.addObject("QPInverseProblemSolver", epsilon=1e-3)
-        tip = root.beam.addChild("tip")
-        tip.addObject("MechanicalObject", position=[[10.0, 10.0, 90.0]])
+        tip = inverse_beam(root, beam, epsilon)
         tip.addObject(
             "PositionEffector",
             indices=[0],
             effectorGoal=[[x, 10.0, 90.0]],
             useDirections=[1, 0, 0],
+            **effector,
         )
         tip.addObject("BarycentricMapping")
         line = root.beam.addChild("line")
         points = np.linspace([4.0, 10.0, 20.0], [4.0, 10.0, 85.0], 4)
         line.addObject("MechanicalObject", position=points.tolist())
-        options = {"pullPoint": [4.0, 10.0, 0.0], "minForce": 0.0, "maxForce": 0.0}
-        line.addObject("CableActuator", indices=[0, 1, 2, 3], **options)
+        line.addObject("CableActuator", indices=[0, 1, 2, 3], pullPoint=[4.0, 10.0, 0.0], **cable)
         line.addObject("BarycentricMapping")
 
     with Session(createScene, backend="embedded") as session:
         findings = [finding.text for finding in run(session, 60)[0].findings]
     far = [text for text in findings if "from its goal" in text]
-    assert bool(far) == expected
-    assert not far or "at maxForce=0 in 60" in far[0]
+    assert not any("useDirections" in text for text in findings)
+    said = "".join(far) + caplog.text
+    assert expected in said if expected else not far
+
+
+@pytest.mark.parametrize(
+    ("source", "step", "expected"),
+    [
+        ("@/goal/dofs.position", 0.1, ""),
+        ("@/goal/dofs.rest_position", 0.1, "'/beam/tip/PositionEffector' follows its rest_pos"),
+        ([[9.0, 10.0, 90.0]], 0.1, "'/beam/tip/PositionEffector' has numbers. If it is the target"),
+        ([[9.0, 10.0, 90.0]], 0.0, ""),
+        ("@/goal/dofs.position", 300.0, "its goal was in reach, and then up to 1"),
+        ("@/beam/cable_0/dofs.position", 0.0, "carries the goal along as it moves"),
+    ],
+)
+def test_a_goal_that_stays_while_its_target_moves_is_named(beam, source, step, expected):
+    def move(self, root):
+        with root.goal.dofs.position.writeable() as x:
+            x[0, 0] += step
+
+    def createScene(root):
+        tip = inverse_beam(root, beam)
+        target = root.addChild("goal").addObject("MechanicalObject", name="dofs")
+        target.position = [[10.0, 10.0, 90.0]]
+        tip.addObject("PositionEffector", indices=[0], effectorGoal=source)
+        tip.addObject("BarycentricMapping")
+        root.addObject(Own(move).make(root))
+
+    with Session(createScene, backend="embedded") as session:
+        findings = [finding.text for finding in run(session, 5)[0].findings]
+    assert expected in "".join(findings) if expected else findings == []
+
+
+def test_a_goal_that_moves_along_a_direction_that_does_not_count_is_named(beam, Sofa):
+    class Lead(Sofa.Core.Controller):
+        def onAnimateBeginEvent(self, event):
+            goal = self.getContext().beam.tip.effector.effectorGoal
+            goal.value = [[10.0, goal.value[0][1] + 1.0, 90.0]]
+
+    def createScene(root):
+        tip = inverse_beam(root, beam)
+        goal = {"effectorGoal": [[10.0, 10.0, 90.0]], "useDirections": [1, 0, 0]}
+        tip.addObject("PositionEffector", name="effector", indices=[0], **goal)
+        tip.addObject("BarycentricMapping")
+        root.addObject(Lead(name="lead"))
+
+    with Session(createScene, backend="embedded") as session:
+        findings = [finding.text for finding in run(session, 12)[0].findings]
+    assert any(
+        "moves by 12 along a direction that 'useDirections' leaves out" in t for t in findings
+    )
 
 
 def test_two_motors_that_do_the_same_are_named(beam, caplog):
@@ -538,8 +848,10 @@ def test_two_motors_that_do_the_same_are_named(beam, caplog):
             motors[-1].valueType = "force"
             node.addObject("BarycentricMapping")
         options = {"actuators": motors, "effectors": [effector], "goal": [9.0, 10.0, 90.0]}
+        options["names"] = ["b", "a"]
         root.addObject(InverseController(root=root, effort_min=0.0, **options))
 
     with Session(createScene, backend="embedded") as session:
         session.step(2)
-    assert "b and a do the same to the whole robot" in caplog.text
+    assert "a and b do the same to the whole robot" in caplog.text
+    assert "'names' are b, a, and the nodes of 'actuators' a, b: give the names in" in caplog.text

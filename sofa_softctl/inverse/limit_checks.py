@@ -65,6 +65,19 @@ def limit_warnings(controller: Any) -> list[str]:
         *_pushing(controller, factor),
         *_beyond_material(controller),
         *_driven_twice(controller),
+        *_misnamed(controller),
+    ]
+
+
+def _misnamed(controller: Any) -> list[str]:
+    """Names that are those of the actuators' nodes in another order."""
+    nodes = [component.getContext().getName() for component in controller.driven.components]
+    names = list(controller.names)
+    if names == nodes or sorted(names) != sorted(nodes):
+        return []
+    return [
+        f"'names' are {', '.join(names)}, and the nodes of 'actuators' {', '.join(nodes)}: give "
+        "the names in the order of the actuators, or leave them out."
     ]
 
 

@@ -78,7 +78,9 @@ def checked_goal(controller: Any, goal: Any, effectors: int) -> Any:
     if callable(goal) and not hasattr(goal, "getPathName"):
         return options.function(controller, "goal", goal, "goal(time)", 0.0)
     if options.is_data(goal) or options.is_data_path(goal):
-        return lambda time: _followed(controller, goal, effectors)
+        follow: Any = lambda time: _followed(controller, goal, effectors)  # noqa: E731
+        follow.source = goal
+        return follow
     return as_function(fixed_goal(controller, goal, effectors))
 
 

@@ -15,9 +15,14 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.body import box_of
-from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
-from sofa_softctl.scene.plausibility.leaving import leaving_causes
+from sofa_softctl.scene.plausibility.leaving import (
+    collision_models,
+    leaving_causes,
+    pushed_without_mass,
+    without_lines,
+)
+from sofa_softctl.scene.watch.actuators import attributes_of
 from sofa_softctl.scene.watch.watched import Watched
 from sofa_softctl.units import Units
 
@@ -76,8 +81,10 @@ class _WatchedBody:
     """Time of the first check with inverted elements [time]."""
     outside_since: float | None = None
     """Time since when it is outside the scene's box of the start [time]; None: it is inside."""
+    left_at: np.ndarray = field(default_factory=lambda: np.full((1, 3), np.nan))
+    """Its centre then [length], shape (1, 3)."""
     speed_max: float = 0.0
-    """Largest mean speed at a check [length/time]."""
+    """Largest mean speed at a check until it left the scene [length/time]."""
     time: float = 0.0
     """Time of the last check [time]."""
     velocity: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
@@ -180,25 +187,29 @@ class Condition:
     def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         size = float(np.ptp(x, axis=0).max())
         if len(watched.elements) and size > self._settings.growth_max * watched.size > 0.0:
+            parts = [w.body for w in self._start if w.name.startswith(f"{watched.name}/")]
+            causes = [warning.text for part in parts for warning in pushed_without_mass(part)]
             raise DivergedError(
                 f"'{watched.name}' diverged by t = {time:.6g}: it is {size:.3g} long, and was "
-                f"{watched.size:.3g} at the start. Try a smaller dt or smaller forces."
+                f"{watched.size:.3g} at the start. "
+                f"{' '.join(causes) or 'Try a smaller dt or smaller forces.'}"
             )
 
     def _check_place(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         velocity = np.asarray(watched.body.state.velocity.value, dtype=float)[:, :3].mean(axis=0)
         watched.acceleration = (velocity - watched.velocity) / (time - watched.time)
         watched.time, watched.velocity = time, velocity
-        watched.speed_max = max(watched.speed_max, float(np.linalg.norm(velocity)))
+        if watched.outside_since is None:  # a later one is that of its fall
+            watched.speed_max = max(watched.speed_max, float(np.linalg.norm(velocity)))
         if not self._gap(x) > watched.size:
             watched.outside_since = None
         elif watched.outside_since is None:
-            watched.outside_since = time
+            watched.outside_since, watched.left_at = time, x.mean(axis=0, keepdims=True)
 
-    def _gap(self, x: np.ndarray) -> float:
+    def _gap(self, x: np.ndarray, along: Any = slice(None)) -> float:
         """Distance of a body's box from the scene's box of the start [length]; 0: they meet."""
-        low, high = x.min(axis=0), x.max(axis=0)
-        return float(np.maximum(low - self._box[1], self._box[0] - high).max(initial=0.0))
+        gaps = np.maximum(x.min(axis=0) - self._box[1], self._box[0] - x.max(axis=0))
+        return float(gaps[along].max(initial=0.0))
 
     def _findings(self, watched: _WatchedBody) -> Iterator[Finding]:
         if watched.inverted_count_max:
@@ -220,7 +231,7 @@ class Condition:
             yield Finding(
                 f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
                 f"outside all that was there at the start, and at the end at [{centre}]. "
-                f"{self._cause(watched)}{_without_lines(self._root)}",
+                f"{self._cause(watched)}",
                 False,
             )
 
@@ -228,6 +239,15 @@ class Condition:
         """Return why a body left the scene, as far as it can be said."""
         if causes := self._causes[watched.name]:
             return " ".join(causes)
+        sideways = np.abs(self._gravity) < 0.5 * np.abs(self._gravity).max()
+        if self._gap(watched.left_at, sideways) > 0.0 and self._gravity.any():
+            return (
+                "It went over the edge: is its speed meant, and the friction, and the size of "
+                "what carries it?"
+            )
+        models = collision_models(self._root)
+        if warned := [m for m in models if attributes_of(m).get("_messages")]:
+            return f"The warning of '{warned[0].getPathName()}' says why, probably."
         text = "Is there something that should have held it, and does contact detection see it?"
         travel = watched.speed_max * float(self._root.dt.value)
         if travel > self._settings.travel_max * watched.size > 0.0:
@@ -235,7 +255,7 @@ class Condition:
                 f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what "
                 "it passes within a step is not seen. Try a smaller dt."
             )
-        return text
+        return text + without_lines(self._root)
 
     def _has_left(self, watched: _WatchedBody) -> bool:
         """Return True if a body outside the scene falls freely, or is far away."""
@@ -264,21 +284,6 @@ def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
         watched.first_inverted = time
     watched.inverted_count = count
     watched.inverted_count_max = max(watched.inverted_count_max, count)
-
-
-def _without_lines(root: Any) -> str:
-    """Name surfaces of triangles alone, whose seams points pass under LocalMinDistance; else ''."""
-    if not any(entry.getClassName() == "LocalMinDistance" for entry in root.objects):
-        return ""
-    for node in nodes_of(root):
-        kinds = {entry.getClassName(): entry for entry in node.objects}
-        triangles = kinds.get("TriangleCollisionModel")
-        if triangles is not None and "LineCollisionModel" not in kinds:
-            return (
-                f" Under LocalMinDistance points pass '{triangles.getPathName()}' where its "
-                "triangles meet: add a LineCollisionModel and a PointCollisionModel beside it."
-            )
-    return ""
 
 
 def _watch(body: Body) -> _WatchedBody:

@@ -21,6 +21,9 @@ from sofa_softctl.units import Units, of_columns, symbol
 
 MULTIPLIER = "lambda"
 """Unit of channels that hold SOFA's multipliers."""
+NEAR_RATIO_MAX = 0.2
+"""Distance of recorded points to those of an actuator by that to the one that their column moves,
+below which it is rather meant [-]."""
 
 
 class Playback(SceneController):
@@ -77,6 +80,12 @@ class Playback(SceneController):
         recorded = record.metadata.get(f"{channel.rpartition('.')[0]}.actuators", "[]")
         self._recorded_names: list[str] = json.loads(recorded)
         self._source = f"{commands}: '{channel}'"
+        is_in_units = record.metadata.get("units") == str(declared_units(root))
+        self._starts = {
+            path: x[0][:, :3]
+            for path, x in (record.channels.items() if is_in_units else ())
+            if path.endswith(".position") and len(x) and x.ndim == 3
+        }
         self._efforts = [
             entry.getClassName() in QUANTITIES and is_effort(entry) and unit != MULTIPLIER
             for entry, unit in zip(self.actuators, units, strict=True)
@@ -84,13 +93,33 @@ class Playback(SceneController):
 
     def start_warnings(self) -> list[str]:
         """See SceneController: actuators in another order than those of the recording."""
-        names = [entry.getContext().getName() for entry in self.actuators]
-        if names == self._recorded_names or sorted(names) != sorted(self._recorded_names):
+        nodes = [entry.getContext() for entry in self.actuators]
+        names, recorded = [node.getName() for node in nodes], self._recorded_names
+        if sorted(names) != sorted(recorded):
+            return self._elsewhere(nodes)
+        if names == recorded:
             return []
         return [
             f"{self._source} has columns of {', '.join(self._recorded_names)}, and 'actuators' are "
             f"{', '.join(names)}: give them in the order of the recording."
         ]
+
+    def _elsewhere(self, nodes: Sequence[Any]) -> list[str]:
+        """Name an actuator that is where another one was in the recording."""
+        states = [node.getMechanicalState() for node in nodes]
+        points = [np.asarray(state.position.value)[:, :3] for state in states if state is not None]
+        for k, name in enumerate(self._recorded_names[: len(points)]):
+            for path, x in self._starts.items():
+                if f"/{name}/" in f"/{path}" and all(x.shape == y.shape for y in points):
+                    apart = [float(np.abs(x - y).max()) for y in points]
+                    nearest = int(np.argmin(apart))
+                    if apart[nearest] < NEAR_RATIO_MAX * apart[k]:
+                        return [
+                            f"{self._source}, column {k} is of '{name}', which was where "
+                            f"'{nodes[nearest].getPathName()}' is, and moves "
+                            f"'{nodes[k].getPathName()}': give the recording's order."
+                        ]
+        return []
 
     def _scale(self, actuator: Any, unit: str, record: Record, where: str) -> float:
         """Factor from the recording's unit of a column to the scene's unit of the actuator."""

@@ -282,3 +282,15 @@ def test_what_its_scene_warns_of_is_said_before_the_runs(tmp_path, workers, capl
     text = "its scene warns: createScene of "
     assert [text in r.getMessage() for r in caplog.records].count(True) == 1
     assert "never reads its parameter 'unread'" in caplog.text
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_data_of_a_study_and_its_time_are_checked_against_the_scene(tmp_path, workers, caplog):
+    text = GRID.replace('"body/cable_1/cable.value"', '".gravity"')
+    text = text.replace("[[0.0], [2.0], [4.0]]", "[[0.0, 0.0, -9.81]]")
+    path = written(tmp_path, text)
+    scene = tmp_path / "bar.py"
+    scene.write_text("UNITS = 'mm, kg, s'\nDURATION = 1.0\n" + scene.read_text())
+    assert done(path, workers).counts() == {"OK": 3}
+    assert "its scene warns: gravity is 9.81 mm/s^2 with UNITS" in caplog.text
+    assert "3 steps of dt = 0.01 are 0.03, and its DURATION is 1: most of its" in caplog.text

@@ -2,6 +2,7 @@
 
     python tests/parity/variants.py record [components]    with the real SOFA v25.06
     python tests/parity/variants.py compare [components]   without it
+    python tests/parity/variants.py known                  without it: list what is not equal
 
 A component is tried in small scenes of this folder. For each Data that *SOFA's* component has, with
 SOFA's type and default, its scene runs again: the Data left out where the scene gives it, flags
@@ -32,6 +33,8 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE / "changed")]
 RECORD = HERE / "records" / "variants.json.gz"
+KNOWN = HERE / "records" / "variants_known.json"
+"""What is not equal, by component and scene: each variant and a reason of REASONS."""
 STEPS = 10
 SCENES = 2
 """In which a component is tried."""
@@ -415,8 +418,17 @@ EQUAL, EQUAL_ITERATED = 1e-9, 1e-6
 ITERATE = frozenset(
     "CGLinearSolver PCGLinearSolver MinResLinearSolver ParallelCGLinearSolver".split()
 )
+SAME = frozenset(("equal", "refused in both", "refused in SOFA"))
+"""Verdicts that need no reason."""
 REST = 1e-9
 """Velocity [1/s] by the largest coordinate that is rest."""
+
+
+@contextlib.contextmanager
+def elsewhere():
+    """A folder of their own for scenes that write files."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield
 
 
 def embedded(kind, scene, values):
@@ -429,19 +441,12 @@ def embedded(kind, scene, values):
     handler = logging.StreamHandler(said)
     handler.setLevel(logging.WARNING)
     logging.getLogger().addHandler(handler)
-    before = os.getcwd()
     try:
-        with (
-            contextlib.redirect_stderr(said),
-            tempfile.TemporaryDirectory() as folder,
-            np.errstate(all="ignore"),
-        ):
-            os.chdir(folder)
+        with contextlib.redirect_stderr(said), elsewhere(), np.errstate(all="ignore"):
             answer = results(find_backend("embedded").Sofa, kind, scene, values)
     except Exception as error:
         answer = {"raised": f"{type(error).__name__}: {error}"[:300]}
     finally:
-        os.chdir(before)
         logging.getLogger().removeHandler(handler)
     return answer, said.getvalue().splitlines()
 
@@ -534,7 +539,8 @@ def classes_of(scene):
     """Names of the classes of a scene's components."""
     from sofa_softctl.scene.backend import find_backend
 
-    root = build(find_backend("embedded").Sofa, scene)
+    with elsewhere():
+        root = build(find_backend("embedded").Sofa, scene)
     return frozenset(
         component.getClassName() for node in nodes_below(root) for component in node.objects
     )
@@ -550,6 +556,48 @@ def compare(kinds):
     print(counts)
 
 
+REASONS = {
+    "error": "SOFA goes on with a value that makes no sense, and here it is an error at its line.",
+    "page": "docs/explanation/where-we-differ.md has it.",
+    "rounding": "1e-16 of noise in each product of the iterations gives as much here.",
+    "shown": "Data that show something else, or that SOFA fills in later; the motion is the same.",
+    "open": "Not looked into.",
+}
+
+
+def known():
+    with open(KNOWN) as file:
+        return json.load(file)
+
+
+def label(values):
+    """A variant as a text."""
+    return json.dumps(values, sort_keys=True)
+
+
+def list_known():
+    """Write the list of what is not equal; reasons that it has stay."""
+    before = known() if KNOWN.exists() else {}
+    listed = {}
+    for kind, scene, values, verdict, where, _ in outcomes():
+        if verdict in SAME or not where:
+            continue
+        name = label(values)
+        reason = before.get(kind, {}).get(scene, {}).get(name)
+        guess = {"refused here": "error", "other Data": "shown", "unchanged": where}
+        listed.setdefault(kind, {}).setdefault(scene, {})[name] = (
+            where if verdict == "unchanged" else reason or guess.get(verdict, "open")
+        )
+    with open(KNOWN, "w") as file:
+        json.dump(listed, file, indent=0, sort_keys=True)
+        file.write("\n")
+
+
 if __name__ == "__main__":
     command, *rest = sys.argv[1:] or ["compare"]
-    {"record": record, "compare": compare, "worker": lambda _: worker()}[command](rest)
+    {
+        "record": record,
+        "compare": compare,
+        "known": lambda _: list_known(),
+        "worker": lambda _: worker(),
+    }[command](rest)

@@ -70,3 +70,34 @@ def test_actuators_in_another_order_than_the_recordings_are_named(tmp_path, beam
     assert not caplog.records
     Session(create, backend="embedded", parameters={"reverse": True})
     assert "columns of cable_0, cable_1, and 'actuators' are cable_1, cable_0" in caplog.text
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_actuators_where_others_were_in_the_recording_are_named(tmp_path, beam, names, caplog):
+    """Of a scene with other names, by the places of the cables."""
+    scene, path = tmp_path / "scene.py", tmp_path / "run.mcap"
+    scene.write_text(
+        "from tests.conftest import add_beam\n"
+        "from sofa_softctl import Playback\n"
+        "UNITS = 'mm, kg, s'\n"
+        "def createScene(root):\n"
+        "    body = add_beam(root, cables=2)\n"
+        "    cables = [body.cable_0.cable, body.cable_1.cable]\n"
+        f"    options = {{'commands': {str(path)!r}, 'channel': 'inverse.effort'}}\n"
+        "    root.addObject(Playback(root=root, actuators=cables, **options))\n"
+    )
+    about = {"inverse.actuators": json.dumps(names), "units": "mm, kg, s"}
+    with Session(lambda root: beam(root, cables=2) and None, backend="embedded") as session:
+        nodes = [session.root.beam.cable_0, session.root.beam.cable_1]
+        places = {
+            f"x/{n}/dofs.position": node.dofs.position.value
+            for n, node in zip("ab", nodes, strict=True)
+        }
+    with RecordWriter(path, about) as writer:
+        writer.add_channel("inverse.effort", shape=(2,), unit="mN")
+        for name, x in places.items():
+            writer.add_channel(name, shape=x.shape, unit="mm")
+        writer.write(0.01, {"inverse.effort": np.zeros(2)} | places)
+    Session(scene, backend="embedded").close()
+    text = "column 0 is of 'b', which was where '/beam/cable_1' is, and moves '/beam/cable_0'"
+    assert (text in caplog.text) == (names == ("b", "a"))

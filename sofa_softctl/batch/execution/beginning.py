@@ -148,5 +148,7 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
                 "Make it a parameter of createScene."
             )
         found.value = value
+        if hasattr(found, "where"):
+            found.where = None  # no line of the scene
         if counts == "reinit":
             owners[path].reinit()

@@ -21,6 +21,8 @@ from sofa_softctl.batch.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
 from sofa_softctl.runtime.helper import message
 
+SHORT = 0.1
+"""Time of a run by the scene's DURATION, below which most of its motion is left out [-]."""
 WARNINGS_MAX = 10
 """Warnings of a scene that are said before a study begins."""
 _WRITERS = (
@@ -128,6 +130,7 @@ def _check_step(
     scenario: Scenario, own: dict[str, Any], data: dict[str, Any]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.plausibility import implausible
     from sofa_softctl.scene.run import run as run_steps
     from sofa_softctl.scene.run import step_count
 
@@ -141,10 +144,18 @@ def _check_step(
 
     with Listener(), opened(scenario, own) as session:
         try:
-            step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
+            steps = step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
         except SoftctlError as error:
             raise StudyError(str(error)) from error
+        if steps * session.dt < SHORT * (session.duration or 0.0):
+            texts[
+                f"{steps} steps of dt = {session.dt:g} are {steps * session.dt:.3g}, and its "
+                f"DURATION is {session.duration:g}: most of its motion is left out. Give the "
+                "study more steps."
+            ] = None
         set_data(session, data)
+        if data:
+            texts |= dict.fromkeys(w.text for w in implausible(session.root, session.units))
         summary, _ = run_steps(session, 1)
         check_measures(scenario.measures, summary)
         entries = [entry for node in session.nodes() for entry in node.objects]

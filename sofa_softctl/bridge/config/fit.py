@@ -251,7 +251,7 @@ def fit_scene(robot: RobotConfig, session: Any, *, steps: int = 20) -> tuple[Fit
     found = fit(robot, actuators_of(session.root), session.units, session.dt)
     size = box_size(session.root)
     for match in found.matches:
-        actuator, far = match.actuator, UNIT_RATIO_MIN * size * match.factor
+        actuator, far = match.actuator, size * match.factor  # no cable is pulled in by more
         if actuator.quantity == "length" and match.high == math.inf and actuator.position_max > far:
             found.warn(
                 actuator.name,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.inverse.goals.function import has_state
+from sofa_softctl.scene import options
 from sofa_softctl.scene.body import body_of, body_size
-from sofa_softctl.scene.plausibility.bodies import point
+from sofa_softctl.scene.plausibility.bodies import carried_goal, point
 from sofa_softctl.scene.plausibility.holding import fixed_nodes
 
 FAR = 5.0
@@ -123,11 +124,15 @@ def goal_warnings(controller: Any) -> list[str]:
         is_constant = np.array_equal(goals, controller.goals_at(time + LATER * dt))
     except Exception:  # the user's own code, or a wrong shape: the first step says it
         return found
+    source = getattr(goal, "source", None)
+    source = options.find_data(controller, "goal", source, "")
     far = FAR if controller.goal_distance == math.inf else LED * FAR
     for rows, weight, place in zip(
         controller.effectors, controller.weight.reshape(-1, 3), goals, strict=True
     ):
         node = rows[0].getContext()
+        if source is not None and (text := carried_goal(node, source)):
+            found.append(text)
         tip = np.array(node.getMechanicalState().position.value)[int(rows[0].indices.value[0]), :3]
         wanted = np.where(weight > 0.0, place, tip)
         left_out = np.where(weight > 0.0, 0.0, place - tip)

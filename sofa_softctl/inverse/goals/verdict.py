@@ -219,7 +219,9 @@ def _sentences(controller: Any, parts: Shortfall, end: _End, unit: str) -> tuple
     limits = "; ".join(_gathered([limit.text for limit in parts.binding]))
     limited = parts.limits > large
     active = set(controller.solution.active)
-    if limited and not active & {limit.text for limit in parts.binding}:  # another answer's limits
+    idle_rates = {limit.text for limit in parts.binding if limit.kind == "rate"} - active
+    if limited and (idle_rates or not active & {limit.text for limit in parts.binding}):
+        # limits of another answer
         if np.any(controller.target != controller.wanted):
             return [f"goal_distance={distance:g} holds it back: widen it"], False
         if energy > 0.0:

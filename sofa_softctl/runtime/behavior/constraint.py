@@ -40,7 +40,7 @@ class LagrangianConstraint(SingleStateComponent):
     by_velocity: ClassVar[bool] = False
     """Whether its violation / dt is the velocity that it lacks, to be where it shall be next."""
 
-    constraintIndex = Int(0, "First row of the constraint in this step.", computed=True)
+    constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
     group = Int(0, "Unused: all constraints are solved together.")
     endTime = Real(-1.0, "Time from which on it no longer acts; negative: never.", unit="time")
 

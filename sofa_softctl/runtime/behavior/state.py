@@ -24,7 +24,16 @@ _BY_NODE = frozenset(
 """Data with a row for each node."""
 _NOT_FOLLOWED = ("velocity", "free_position", "rest_position")
 """Data by which nothing moves a state that no integrator moves."""
+_OVERWRITTEN = {
+    "force": "Give a ConstantForceField, or set externalForce",
+    "free_position": "Set 'position'",
+    "free_velocity": "Set 'velocity'",
+}
+"""Data that an integrator computes from others, and what to do in place of setting them."""
 _UNIT_TOLERANCE = 1e-2
+_FAST_TURN = 15.0
+"""Turn in a step, in each of `_FAST_STEPS`, that is rather an angle in degrees [degree]."""
+_FAST_STEPS = 5
 """Difference of a quaternion's length from 1, up to which it is one that was rounded [-]."""
 
 
@@ -111,6 +120,8 @@ class MechanicalState(Component):
         """out = position (or `start`) moved by h v; out may be the position itself."""
         self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
 
+    _fast_turns = 0
+    """Steps in which a controller turned it by more than `_FAST_TURN`."""
     _is_mapping_said = False
     """Whether a warning said that a mapping computes its positions."""
 
@@ -125,6 +136,8 @@ class MechanicalState(Component):
                 )
         if self._initialised and data.type.name in ("position", "velocity"):
             self._warn_if_mapped(data, where)
+        if self._initialised and data.type.name in _OVERWRITTEN:
+            self._warn_if_overwritten(data, where)
         if self._initialised and value is not None and Handling.controller is not None:
             if data.type.name in ("position", *_NOT_FOLLOWED) and self._is_scripted():
                 self._check_scripted(data, np.asarray(value, dtype=float), where)
@@ -148,11 +161,13 @@ class MechanicalState(Component):
             return
         lengths = np.linalg.norm(value[:, 3:], axis=1)
         cosines = np.abs((value[:, 3:] * data.get()[:, 3:]).sum(axis=1))
+        turn = np.degrees(2.0 * np.arccos(min(1.0, cosines.min(initial=1.0))))
+        self._fast_turns += turn > _FAST_TURN
         node = int(np.argmax(np.abs(lengths - 1.0)))
         if abs(lengths[node] - 1.0) > _UNIT_TOLERANCE:
             problem = f"has a quaternion of length {lengths[node]:.4g} instead of 1"
-        elif (node := int(np.argmin(cosines))) >= 0 and cosines[node] < np.sqrt(0.5):
-            turn = np.degrees(2.0 * np.arccos(cosines[node]))
+        elif turn > 90.0 or self._fast_turns > _FAST_STEPS:
+            node = int(np.argmin(cosines))
             problem = f"turns by {turn:.3g} degrees in a step, which nothing attached to it follows"
         else:
             return
@@ -175,6 +190,20 @@ class MechanicalState(Component):
                 f"{describe(where)}: {data.getName()} of '{self.getPathName()}' is computed by "
                 f"{own[0].describe()} in every step: setting it changes nothing. Move the body "
                 "that it is mapped from.",
+            )
+
+    def _warn_if_overwritten(self, data: Data, where: Line | None) -> None:
+        """Warn, once, that each step computes anew what a controller sets at its start."""
+        node = self._context
+        if node is None or Handling.event != "onAnimateBeginEvent":
+            return
+        told = node.getRoot().late_changes.told
+        if data not in told and node.find_upward("ode solver") is not None:
+            told.add(data)
+            message.warning(
+                self,
+                f"{describe(where)}: {data.getName()} of '{self.getPathName()}' is computed anew "
+                f"in every step: setting it changes nothing. {_OVERWRITTEN[data.type.name]}.",
             )
 
     def follows(self, data: Data) -> str:

@@ -73,6 +73,7 @@ class Node(GraphNode):
         self._numbers: dict[str, int] = {}  # of a radical: the first that may be free
         self._controllers: tuple[int, list[Controller]] = (-1, [])
         self.contexts: list[Any] = []  # objects that change what it takes from its parent
+        self._own_gravity: np.ndarray | None = None  # that it was given before it took the parent's
         flags = {flag: values.pop(flag) for flag in _OLD_FLAGS if flag in values}
         unread = [word for word in _MEANINGLESS if values.pop(word, None) is not None]
         super().__init__(name=name, **values)
@@ -342,11 +343,28 @@ class Node(GraphNode):
             parent = self.parents[0]
             for name in ("dt", "time"):
                 self._data[name].set(parent._data[name].get())
-            np.copyto(self._data["gravity"].get(), parent._data["gravity"].get())
+            gravity = self._data["gravity"]
+            if gravity.isSet():
+                self._own_gravity = gravity.get().copy()
+                gravity.unset()
+            np.copyto(gravity.get(), parent._data["gravity"].get())
         for entry in self.contexts:
             entry.apply()
         for child in self.children:
             child.inherit()
+
+    def warn_of_own_gravity(self) -> None:
+        """Warn of a gravity that a scene gave to a node below the root, and that was lost."""
+        given, present = self._own_gravity, self._data["gravity"]
+        self._own_gravity = None
+        if given is not None and not np.array_equal(given, present.get()):
+            texts = [" ".join(f"{g:g}" for g in values) for values in (given, present.get())]
+            message.warning(
+                self,
+                f"{describe(present.where)}: node '{self.getPathName()}' has gravity='{texts[0]}', "
+                f"and all nodes have that of the root, '{texts[1]}', as in SOFA: give it there, or "
+                "add a Gravity to the node.",
+            )
 
     def sendEvent(self, value: Any, name: str) -> None:
         """Send a PythonScriptEvent of that name and content to the controllers here and below."""

@@ -16,10 +16,10 @@ from xml.parsers import expat
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.node import DEEPEST, Node
+from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.repository import in_folder, path_near
-from sofa_softctl.runtime.helper.source_line import at_line, describe
+from sofa_softctl.runtime.helper.source_line import at_line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.simulation import own_gravity
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(rb"<\w(?:[^\"'<>]|\"[^\"]*\"|'[^']*')*>")
@@ -251,7 +251,7 @@ def _assign(node: Any, element: Element) -> None:
     values = _values(element)
     if isinstance(node, Node):
         node.assign(values)
-        own_gravity.inherit(node)
+        node.inherit()
         return
     for name, value in values.items():  # of a real SOFA
         if (data := node.findData(name)) is not None:
@@ -279,9 +279,19 @@ def _fill(node: Any, element: Element) -> None:
                     if not name:
                         counts[child.kind] = counts.get(child.kind, 0) + 1
                         name = f"{child.kind}{counts[child.kind]}"
-                    node.addObject(child.kind, name=name, **_values(child))
+                    _add(node, child.kind, name, _values(child))
             if child.kind == "Node":
                 _fill(below, child)
+
+
+def _add(node: Any, kind: str, name: str, values: dict[str, str]) -> None:
+    try:
+        node.addObject(kind, name=name, **values)
+    except (ValueError, TypeError) as error:  # of a real SOFA, whose own reader goes on
+        if isinstance(node, Node):
+            raise
+        place, reason = describe(scene_line()), str(error).partition("\n")[0].strip()
+        message.warning(node, f"{place}: SOFA goes on without the {kind} '{name}': {reason}")
 
 
 # An element that stands for several components, such as <BoxConstraint>, is a file in SOFA: one of

@@ -25,6 +25,8 @@ def init(root: Node) -> None:
     if not root.of("animation loop"):
         root.addObject("DefaultAnimationLoop", name="DefaultAnimationLoop")
     root.inherit()
+    for node in root.walk():
+        node.warn_of_own_gravity()
     root.send(Event("SimulationInitStartEvent"))
     root.init()
     root.send(Event("SimulationInitDoneEvent"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.mesh.checks import signed_volumes
-from sofa_softctl.scene.body import box_size, elements_of
+from sofa_softctl.scene.body import body_of, box_size, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 
 
@@ -140,3 +140,18 @@ def is_linear(entry: Any) -> bool:
     method = entry.findData("method")
     is_elastic = method is not None and entry.findData("youngModulus") is not None
     return is_elastic and str(method.value) in ("small", "none", "linear")
+
+
+def carried_goal(effector: Any, source: Any) -> str | None:
+    """Return a sentence if the body of an effector's node carries its goal along, a Data."""
+    state, body = source.getOwner(), body_of(effector)
+    carrier = body_of(state.getContext()) if hasattr(state, "getContext") else None
+    if body is None or carrier is None or carrier.getPathName() != body.getPathName():
+        return None
+    if np.shape(body.getMechanicalState().position.value)[1] != 3 or source.getName() != "position":
+        return None  # a frame of the robot's base may carry goals
+    return (
+        f"'{state.getPathName()}' is the goal of effector '{effector.getPathName()}', and on the "
+        f"same body, '{body.getPathName()}', which carries the goal along as it moves. Make its "
+        "node a child of the root, without a mapping."
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ SIZES = (1e-3, 50.0)
 SAG = 1.0
 """A static sag above this fraction of the robot's size is implausible. Long trunks of silicone
 come to 0.7 by the stiffness of their straight shape; in other units it is a hundred times more."""
+FLATTENED = 0.3
+"""Pressure of a body's own weight by its modulus, above which it is flattened [-]."""
 STATIC = 1e5
 """A step of more natural periods than this is meant: it goes to the equilibrium."""
 
@@ -94,6 +96,8 @@ def response_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
                 found += pieces
                 continue
         if response is None:
+            own = [body_of_state[id(s)] for s in system.states if id(s) in body_of_state]
+            found += [warning for body in own for warning in _flattened(root, body)]
             continue
         about = _about(system)
         if response.sag > SAG * size:
@@ -102,8 +106,8 @@ def response_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
                     node,
                     f"{at(system.states[0])}: under gravity {gravity_of(root):g} the body sags by "
                     f"{response.sag:.3g} by its stiffness at the start, and it is {size:.4g} long "
-                    f"({about}). Is the modulus, the mass or gravity in other units, or "
-                    "are too few nodes fixed?",
+                    f"({about}); with 1000 times the stiffness by {response.sag / 1000.0:.3g}. Is "
+                    "the modulus, the mass or gravity in other units, or are too few nodes fixed?",
                 )
             )
         first_order = system.solver.findData("firstOrder")
@@ -118,6 +122,25 @@ def response_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
                 )
             )
     return found
+
+
+def _flattened(root: Any, body: Body) -> Iterator[StartWarning]:
+    """A body that nothing fixes, and that its own weight would press flat on any floor."""
+    fields = [field for field in body.node.objects if field.findData("youngModulus") is not None]
+    masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
+    if not (fields and masses and body.volume > 0.0):
+        return
+    gravity = np.asarray(root.gravity.value, dtype=float)
+    height = float(np.ptp(body.rest @ gravity))  # times gravity
+    pressure = float(masses[0].totalMass.value) / body.volume * height
+    modulus = float(np.max(fields[0].youngModulus.value))
+    if pressure > FLATTENED * modulus > 0.0:
+        yield StartWarning(
+            fields[0],
+            f"{at(fields[0])} has youngModulus={modulus:g}, and the body's own weight presses on "
+            f"its underside with {pressure:.3g}: no floor keeps it from being flattened. Is the "
+            "modulus in another unit (MPa, kPa, Pa)?",
+        )
 
 
 def _about(system: Any) -> str:

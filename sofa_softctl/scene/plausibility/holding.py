@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,12 @@ its size."""
 
 def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
     """Elastic bodies with every node fixed, and those that gravity surely makes fall."""
-    found = [one for body in bodies for one in _everywhere(body)]
-    driven = _driven(root) if gravity_of(root) > 0.0 else None
-    if driven is not None:
-        found += [one for body in bodies for one in _nowhere(root, body, driven)]
-    return found
+    warnings = [w for body in bodies for w in (*_everywhere(body), *_beside_face(body))]
+    if (driven := _driven(root)) is not None:
+        for body in bodies:
+            warnings += _nowhere(root, body, driven) if gravity_of(root) > 0.0 else []
+            warnings += _along_an_axis(root, body, driven)
+    return warnings
 
 
 def fixed_nodes(node: Any) -> set[int]:
@@ -83,6 +84,47 @@ def _everywhere(body: Body) -> list[StartWarning]:
             "cannot move. Fix the nodes of its clamp alone: look at the box of the ROI.",
         )
     ]
+
+
+def _beside_face(body: Body) -> Iterator[StartWarning]:
+    """The first nodes of a grid, fixed by number, as many as an end has and not those of it."""
+    grids = [e for e in body.node.objects if e.getClassName() == "RegularGridTopology"]
+    for entry in body.node.objects if grids else ():
+        if entry.getClassName() not in FIXED or entry.indices.getParent() is not None:
+            continue
+        indices = np.unique(np.asarray(entry.indices.value, dtype=int))
+        nx, ny, nz = (int(n) for n in np.ravel(grids[0].n.value))
+        count = len(indices)
+        if count in {ny * nz, nx * nz} - {nx * ny, 1} and indices[-1] == count - 1:
+            axis, step = ("x", nx) if count == ny * nz else ("y", 0)
+            remedy = f"0, {step}, {2 * step}, ... of it" if step else "those of it by a BoxROI"
+            yield StartWarning(
+                entry,
+                f"{at(entry)} fixes the nodes 0 to {count - 1}, as many as the end of the grid "
+                f"along {axis} has, but numbers run along x first, so they are not those of it. "
+                f"Give {remedy}.",
+            )
+
+
+def _along_an_axis(root: Any, body: Body, driven: set[str]) -> Iterator[StartWarning]:
+    """A body held in some directions only, and pushed along one in which nothing holds it."""
+    partial = [e for e in body.node.objects if e.findData("fixedDirections") is not None]
+    pushing = [e for e in body.node.objects if e.getClassName() == "ConstantForceField"]
+    rest = [e for e in body.entries if e not in partial and e not in pushing]
+    if not (partial and body.elastic and all(leaves_free(e, body, driven) for e in rest)):
+        return
+    held = np.any([np.asarray(e.fixedDirections.value)[:3] for e in partial], axis=0)
+    loads = [np.asarray(root.gravity.value) * bool(body.masses)]
+    loads += [np.reshape(e.totalForce.value, -1) for e in pushing]
+    loose = ~held & np.any(loads, axis=0)
+    if held.any() and loose.any() and not _is_linked(root, body):
+        axis = "xyz"[int(np.argmax(loose))]
+        yield StartWarning(
+            partial[0],
+            f"{at(partial[0])} leaves all nodes free along {axis}, nothing else holds the body "
+            f"there, and gravity or a force acts along {axis}: it slides off. Give "
+            "fixedDirections=[1, 1, 1], or hold some nodes by a FixedProjectiveConstraint.",
+        )
 
 
 def piece_warnings(root: Any, body: Body) -> list[StartWarning]:

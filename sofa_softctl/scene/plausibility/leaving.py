@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import box_size
+from sofa_softctl.scene.body import box_of, box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
+from sofa_softctl.scene.plausibility.bodies import (
+    Body,
+    StartWarning,
+    at,
+    gravity_of,
+    point,
+    solver_above,
+)
 from sofa_softctl.scene.plausibility.holding import leaves_free
+from sofa_softctl.scene.watch.actuators import attributes_of
 
 TINY_RATIO = 1.0 / 30.0
 """Size of the largest surface that stays, by that of the smallest body which moves, below which it
@@ -30,7 +38,8 @@ def leaving_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
 def leaving_causes(root: Any, body: Body) -> list[str]:
     """Return sentences on why a body that has left the scene was not held."""
     certain = [*_tiny_floor(root), *_of_body(root, body)]
-    return [warning.text for warning in certain] or [*_common_groups(root, body)]
+    causes = [warning.text for warning in certain]
+    return causes or [*_common_groups(root, body)] or [*_nothing_below(root, body)]
 
 
 def collision_models(root: Any) -> list[Any]:
@@ -46,12 +55,14 @@ def collision_models(root: Any) -> list[Any]:
 def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
     path = body.node.getPathName()
     gravity = gravity_of(root)
-    yield from _pushed_without_mass(body)
+    yield from pushed_without_mass(body)
     for entry in body.entries:
         kind, node = entry.getClassName(), entry.getContext()
         first_order = entry.findData("firstOrder")
         if kind == "PlaneForceField" and not entry.bilateral.value:
             yield from _behind_plane(entry, body.size)
+        elif kind == "ReadState" and node.getPathName() == path and body.masses:
+            yield from _replayed(entry, body)
         elif _fixes(kind) and node.getMechanicalMapping() is not None:
             yield StartWarning(
                 entry,
@@ -67,7 +78,19 @@ def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
             )
 
 
-def _pushed_without_mass(body: Body) -> Iterator[StartWarning]:
+def _replayed(entry: Any, body: Body) -> Iterator[StartWarning]:
+    """A body with mass and an integrator that a file moves at some times; SOFA shows no frames."""
+    times = [time for time, vectors in attributes_of(entry).get("_frames", ()) if "X" in vectors]
+    if len(times) > 1 and solver_above(body.node) is not None:
+        yield StartWarning(
+            entry,
+            f"{at(entry)} sets the positions of '{body.node.getPathName()}' at {len(times)} times "
+            f"up to {times[-1]:g}, and an integrator moves it in between: it jumps, and is neither "
+            "simulated nor replayed. Leave out the ReadState, or the integrator.",
+        )
+
+
+def pushed_without_mass(body: Body) -> Iterator[StartWarning]:
     """A state that a force acts on, and that no mapping joins to the body above it."""
     kinds = [entry.getClassName() for entry in body.node.objects]
     parents = list(body.node.parents)
@@ -139,3 +162,37 @@ def _common_groups(root: Any, body: Body) -> Iterator[str]:
                 "touch: give each another 'group', or none."
             )
             return
+
+
+def _nothing_below(root: Any, body: Body) -> Iterator[str]:
+    """Collision models of others, of which none is below a body, as gravity goes."""
+    gravity = np.asarray(root.gravity.value, dtype=float)
+    own = {model.getContext().getPathName() for model in collision_models(body.node)}
+    nodes = [model.getContext() for model in collision_models(root)]
+    boxes = [box_of(node) for node in nodes if node.getPathName() not in own]
+    if not (own and boxes and gravity.any()):
+        return
+    (low, high), axis = box_of(body.node), int(np.argmax(np.abs(gravity)))
+    is_apart = np.array([np.maximum(box[0] - high, low - box[1]) > 0.0 for box in boxes])
+    depths = [np.sign(gravity[axis]) * (2.0 * box - low - high)[:, axis] for box in boxes]
+    is_apart[:, axis] = np.max(depths, axis=1) < 0.0  # all of it is above the body's middle
+    if is_apart.any(axis=1).all():
+        yield (
+            f"Nothing that it can touch is below it, as gravity goes, {point(gravity)}: is gravity "
+            "along another axis, or the floor elsewhere?"
+        )
+
+
+def without_lines(root: Any) -> str:
+    """Name surfaces of triangles alone, whose seams points pass under LocalMinDistance; else ''."""
+    if not any(entry.getClassName() == "LocalMinDistance" for entry in root.objects):
+        return ""
+    for node in nodes_of(root):
+        kinds = {entry.getClassName(): entry for entry in node.objects}
+        triangles = kinds.get("TriangleCollisionModel")
+        if triangles is not None and "LineCollisionModel" not in kinds:
+            return (
+                f" Under LocalMinDistance points pass '{triangles.getPathName()}' where its "
+                "triangles meet: add a LineCollisionModel and a PointCollisionModel beside it."
+            )
+    return ""

@@ -40,11 +40,13 @@ _OLD_HANDLERS = {
 
 
 def name_warnings(root: Any) -> list[StartWarning]:
-    """Warn of methods of controllers that no event calls, nor their own code."""
+    """Warn of methods that no event calls, of changes of mere copies, and of keys."""
+    controllers = controllers_of(find_backend().Sofa, root)
     return [
         StartWarning(controller, text)
-        for controller in controllers_of(find_backend().Sofa, root)
-        for text in _uncalled(controller)
+        for controller in controllers
+        for check in (_uncalled, *([] if _is_ours(controller) else (_lost_copies, _long_keys)))
+        for text in check(controller)
     ]
 
 
@@ -129,6 +131,10 @@ def key_hearers(root: Any) -> list[Any]:
     ]
 
 
+def _is_ours(controller: Any) -> bool:
+    return type(controller).__module__.startswith("sofa_softctl")
+
+
 def _uncalled(controller: Any) -> Iterator[str]:
     plain = find_backend().Sofa.Core.Controller
     heard = [
@@ -154,6 +160,47 @@ def _uncalled(controller: Any) -> Iterator[str]:
                         f"its own code, so it never runs.{hint} Methods of events are 'on' and the "
                         "name of the event, such as onAnimateBeginEvent."
                     )
+
+
+def _lost_copies(controller: Any) -> Iterator[str]:
+    """Copies of Data that a method changes and never uses, and views that it replaces."""
+    for name, method in vars(type(controller)).items():
+        if not inspect.isfunction(method) or name.startswith("__"):
+            continue
+        if not {"copy", "writeable"} & {*method.__code__.co_names}:
+            continue
+        try:
+            text = inspect.getsource(method)
+        except (OSError, TypeError):
+            continue
+        about = f"{at(controller)}: its method '{name}'"
+        for x, data in re.findall(r"(\w+) = ([\w.]+\.value)\.copy\(\)", text):
+            set_count = len(re.findall(rf"\b{x}(?:\[[^\]]*\])? [-+*/]?= ", text))
+            if len(re.findall(rf"\b{x}\b", text)) == set_count > 1:
+                yield f"{about} changes '{x}', a copy of {data}, and no more: add {data} = {x}."
+        for data, x in re.findall(r"with ([\w.]+)\.writeable\(\) as (\w+)", text):
+            is_used = re.search(rf"\b{x}(\[|\.| [-+*/]=)|\({x}\b", text)
+            if re.search(rf"\b{x} = ", text) and not is_used:
+                yield (
+                    f"{about} replaces '{x}', a view of {data}, and writes nothing into it: write "
+                    f"{x}[:] = ..."
+                )
+
+
+def _long_keys(controller: Any) -> Iterator[str]:
+    """Texts of several characters with which a method compares the key of an event."""
+    try:
+        source = inspect.getsource(vars(type(controller)).get("onKeypressedEvent"))
+    except (OSError, TypeError):
+        return
+    names = re.findall(r"(\w+) *= *\w+\[.key.\]", source)
+    key = "|".join([r"\[.key.\]", *(rf"\b{name}" for name in names)])
+    for text in re.findall(rf"(?:{key}) *== *['\"](\w\w+)['\"]", source):
+        yield (
+            f"{at(controller)}: its onKeypressedEvent compares the key with '{text}', which it "
+            "never is: a key is one character. Give that, such as '+', or a name of "
+            "Sofa.constants.Key."
+        )
 
 
 def _is_mentioned(kind: type, name: str) -> bool:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+
+from sofa_softctl.scene.plausibility.bodies import at
+from sofa_softctl.scene.plausibility.leaving import collision_models
 
 DEPTH_MAX = 0.05
 """Depth of a body in another, by the size of the smallest body, above which it has sunk in [-]."""
@@ -27,6 +32,8 @@ class WatchedContacts:
     """Time of the first such step [time]."""
     contact_distance: float = 0.0
     """Distance within which that contact pushed [length]."""
+    still: dict[Any, np.ndarray] = field(default_factory=dict)
+    """Collision models that are said not to move, with their points at the start [length]."""
 
     def step(self, time: float) -> None:
         """Look at the contacts by penalty of a step."""
@@ -50,6 +57,15 @@ class WatchedContacts:
                 "and beyond it to the other side. Give a larger contactStiffness, a smaller dt, "
                 "or FrictionContactConstraint."
             )
+        for model, start in self.still.items():
+            x = _points(model)
+            travel = float(np.abs(x - start).max(initial=0.0)) if x.shape == start.shape else 0.0
+            if travel > DEPTH_MAX * self.size and not model.moving.value:
+                yield (
+                    f"{at(model)} has moving=False, and its points moved by {travel:.3g}: contacts "
+                    "are looked for where it was at the start. Leave moving=False out."
+                )
+                return
         deep = max(self.pipeline.sunk_bodies(), key=lambda entry: entry.depth, default=None)
         if deep is not None and deep.depth > DEPTH_MAX * self.size:
             yield (
@@ -64,4 +80,11 @@ class WatchedContacts:
 def watched_contacts(root: Any, size: float) -> list[WatchedContacts]:
     """Return the watch on the contacts of a scene with bodies of a size, if it has any."""
     pipelines = [entry for entry in root.objects if hasattr(entry, "sunk_bodies")]
-    return [WatchedContacts(pipeline, size) for pipeline in pipelines[:1] if size > 0.0]
+    models = [model for model in collision_models(root) if model.active.value]
+    still = {model: _points(model) for model in models if not model.moving.value}
+    return [WatchedContacts(entry, size, still=still) for entry in pipelines[:1] if size > 0.0]
+
+
+def _points(model: Any) -> np.ndarray:
+    state = model.getContext().getMechanicalState()
+    return np.empty((0, 3)) if state is None else np.array(state.position.value)[:, :3]

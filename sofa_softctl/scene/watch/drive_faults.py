@@ -23,20 +23,19 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
     if not drive.kind.displacement:
         yield beyond_material(drive) or _swing(drive)
         return
-    yield drive.shortfall(tolerance)
+    end = float(drive.component.endTime.value)
+    if 0.0 <= end < float(drive.root.time.value) and drive.set_steps == drive.steps:
+        yield f"{drive.name} acts until its endTime={end:g} only, and is set later: leave that out."
+        return
+    swing = _swing(drive)
+    yield "" if swing else drive.shortfall(tolerance)  # what swings is never reached
     for limit, steps in drive.cut.items():
         value = float(drive.component.findData(limit).value)
         yield (
             f"{drive.name}: its value was cut at {limit}={value:.4g} in {steps} of "
             f"{drive.steps} steps."
         )
-    yield (
-        beyond_material(drive)
-        or _swelling(drive)
-        or _faint(drive)
-        or _runaway(drive)
-        or _swing(drive)
-    )
+    yield (beyond_material(drive) or _swelling(drive) or _faint(drive) or _runaway(drive) or swing)
     yield _suction(drive)
     yield _loose_limit(drive)
 
@@ -148,14 +147,15 @@ def _runaway(drive: Drive) -> str:
     mean = abs(end[-1]) / drive.steps
     still = (abs(end[-1]) - abs(end[0])) / (len(end) - 1)
     is_rising = drive.rising_steps >= drive.settings.rising_fraction_min * (drive.steps - 1)
-    if not (is_rising and still > 0.5 * mean) or (
-        abs(drive.measured) < drive.kind.growth_max * drive.at_rest
-    ):
+    imposed = 0.0 if drive.is_effort else max(-end[-1], 0.0)  # slack, so that nothing grows
+    growth = max(abs(drive.measured), imposed)
+    if not (is_rising and still > 0.5 * mean) or growth < drive.kind.growth_max * drive.at_rest:
         return ""
     value = drive.effort_text(end[-1]) if drive.is_effort else f"{end[-1]:.4g}"
+    verb = "rose" if end[-1] > 0.0 else "fell"
     return (
-        f"{drive.name}: its value rose in {drive.rising_steps} of {drive.steps} steps, to {value}, "
-        f"and rises still, with a {drive.kind.displacement} of {drive.measured:.3g} where "
+        f"{drive.name}: its value {verb} in {drive.rising_steps} of {drive.steps} steps, to "
+        f"{value}, and still does, with a {drive.kind.displacement} of {drive.measured:.3g} where "
         f"{drive.at_rest:.4g} are there at rest. If a feedback computes it: is its sign right, "
         "and does it read a position that changes?"
     )
@@ -174,8 +174,12 @@ def _swing(drive: Drive) -> str:
     correlations = np.array([_correlation(x[:-lag], x[lag:]) for lag in lags])
     turned = int(np.argmax(correlations < 0.0))  # a quarter of a period
     period = turned + 1 + int(np.argmax(correlations[turned:]))
+    often = f"every {period} steps"
     if not correlations.min() < 0.0 or correlations[period - 1] < drive.settings.repetition_min:
-        return ""
+        ways = np.abs(np.diff(x)).sum() / np.ptp(x)  # from one end to the other
+        if not drive.is_fed or ways < 2.0 * len(x) / drive.settings.period_max:
+            return ""
+        often = f"{ways:.0f} times in {len(x)} steps"
     factor = drive.factor() if drive.is_effort else 1.0
     times = (
         f" SOFA's value is the {drive.kind.quantity} times {factor:g} with this integrator and "
@@ -184,8 +188,8 @@ def _swing(drive: Drive) -> str:
         else ""
     )
     return (
-        f"{drive.name}: its value swings between {x.min():.4g} and {x.max():.4g} every {period} "
-        f"steps at the end. A feedback that is too strong does so, or a motion that dt is too "
+        f"{drive.name}: its value swings between {x.min():.4g} and {x.max():.4g}, {often} "
+        f"at the end. A feedback that is too strong does so, or a motion that dt is too "
         f"large for.{times}"
     )
 

@@ -129,6 +129,11 @@ class Drive:
         )
 
     @property
+    def is_fed(self) -> bool:
+        """Return True if what sets its value is known to read the state of the scene."""
+        return self._value in getattr(getattr(self.root, "late_changes", None), "fed", ())
+
+    @property
     def measured(self) -> float:
         """Displacement or growth at the start of the last step [length or length^3]."""
         return float(self.component.findData(self.kind.displacement).value)
@@ -177,10 +182,19 @@ class Drive:
             shortfall = abs(shortfall)
         if not shortfall > tolerance * max(abs(imposed), 0.1 * self.at_rest):
             return ""
+        _, largest, displacement, _ = self.kind.limits
+        effort = float(self.component.findData(self.kind.quantity).value)
+        limits = [
+            f"{name}={float(data.value):g}"
+            for name, value in ((displacement, measured), (largest, effort))
+            if (data := self.component.findData(name)).isSet()
+            and value >= (1.0 - tolerance) * float(data.value)
+        ]
+        reason = f"its {limits[0]} lets" if limits else "a limit of its own, or the body, lets"
         return (
             f"{self.name} imposes a "
             f"{self.kind.displacement} of {imposed:.4g}, and at the end there are {measured:.4g}: "
-            "a limit of its own, or the body, lets no more."
+            f"{reason} no more."
         )
 
     def factor(self) -> float:

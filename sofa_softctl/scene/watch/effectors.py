@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.scene.body import body_size
+from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.plausibility.bodies import at, carried_goal
 from sofa_softctl.scene.watch.actuators import objects_of
+from sofa_softctl.scene.watch.motions import is_followed
 
 STEPS_MIN = 50
 """Steps after which an effector is judged [-]."""
@@ -15,71 +19,172 @@ FAR_MIN = 0.05
 """Distance to a goal by the size of the body, from which on it is named [-]."""
 AT_LIMIT = 1e-2
 """Difference from a limit by it, within which an actuator is at it [-]."""
-LIMITS = (("force", "maxForce"), ("displacement", "maxPositiveDisp"))
+LIMITS = (
+    ("force", "maxForce"),
+    ("displacement", "maxPositiveDisp"),
+    ("displacement", "maxDispVariation"),
+)
+FAR = 5.0
+"""Distance of a goal by the size of the body, from which on it has run away [-]."""
+SHIFTS_MIN = 10.0
+"""Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
+ENERGY_MIN = 0.1
+"""Weight of the actuators' energy from which on it outweighs goals; SOFA's default is 1e-3 [-]."""
 
 
 class WatchedEffector:
     """A PositionEffector of points, and limits that actuators are at in every step."""
 
-    def __init__(self, component: Any, root: Any) -> None:
+    def __init__(self, component: Any, solver: Any) -> None:
         self._component = component
         self._state = component.getContext().getMechanicalState()
         self._size = body_size(component.getContext())
-        self._farthest, self._steps = 0.0, 0
-        actuators = [e for e in objects_of(root) if e.getClassName() == "CableActuator"]
+        self._steps = 0
+        self._nearest = self._farthest = self._distance()
+        self._solver = solver
+        cables = [e for e in objects_of(solver.getContext()) if e.getClassName() == "CableActuator"]
         self._limits = {
             (entry, value, limit): 0
-            for entry in actuators
+            for entry in cables
             for value, limit in LIMITS
-            if entry.findData(limit).isSet()
+            if (data := entry.findData(limit)) is not None and data.isSet()
         }
+        self._before = dict.fromkeys(self._limits, 0.0)
+        self._goal_start = np.array(component.effectorGoal.value, dtype=float)[:1, :3]
+        self._ignored = np.zeros(
+            2
+        )  # along directions that do not count: travel of the goal, distance
 
     def _distance(self) -> float:
         """Distance to the goal along the directions that count [length]."""
+        difference, _, directions, use = self._difference()
+        return float(np.linalg.norm(difference @ directions[use].T, axis=1).max(initial=0.0))
+
+    def _difference(self) -> tuple[np.ndarray, ...]:
+        """Return position minus goal, goals, directions, and which of these count [length]."""
         effector = self._component
         x = np.asarray(self._state.position.value)[np.asarray(effector.indices.value, dtype=int)]
         use = np.asarray(effector.useDirections.value, dtype=bool)[:3]
         directions = np.asarray(effector.directions.value, dtype=float)[: len(use), :3]
         goal = np.asarray(effector.effectorGoal.value, dtype=float)[: len(x), :3]
-        parts = (x[: len(goal), :3] - goal) @ directions[use].T
-        return float(np.linalg.norm(parts, axis=1).max(initial=0.0))
+        return x[: len(goal), :3] - goal, goal, directions, use
+
+    def _note_ignored(self) -> None:
+        """Note how far the goal goes, and is away, along the directions that do not count."""
+        difference, goal, directions, use = self._difference()
+        parts = (goal[:1] - self._goal_start, difference)
+        sizes = [np.abs(part @ directions[~use].T).max(initial=0.0) for part in parts]
+        self._ignored = np.maximum(self._ignored, sizes)
 
     def step(self) -> None:
         """Note the distance and the limits of a step."""
         self._steps += 1
-        self._farthest = max(self._farthest, self._distance())
-        for entry, value, limit in self._limits:
-            most = float(entry.findData(limit).value)
-            at = float(entry.findData(value).value) >= most - AT_LIMIT * abs(most)
-            self._limits[entry, value, limit] += at
+        distance = self._distance()
+        self._note_ignored()
+        self._farthest = max(self._farthest, distance)
+        self._nearest = min(self._nearest, distance)
+        for key in self._limits:
+            entry, value, limit = key
+            most, now = float(entry.findData(limit).value), float(entry.findData(value).value)
+            if limit.endswith("Variation"):
+                now, self._before[key] = abs(now - self._before[key]), now
+            self._limits[key] += now >= most - AT_LIMIT * abs(most)
 
     def text(self) -> str:
         """Return a sentence if it ends far from its goal with actuators at limits, else ''."""
+        source = self._component.effectorGoal.getParent()
+        if source is not None and (text := carried_goal(self._component.getContext(), source)):
+            return text
         distance = self._distance()
+        travel, away = self._ignored
+        if 2.0 * away > travel > FAR_MIN * self._size:
+            return (
+                f"{at(self._component)}: its goal moves by {travel:.3g} along a direction that "
+                "'useDirections' leaves out, and it does not follow there. Give 1 for that one."
+            )
+        if self._farthest > FAR * self._size > FAR * self._nearest:
+            return (
+                f"{at(self._component)}: its goal was in reach, and then up to "
+                f"{self._farthest:.3g} away, where the robot is {self._size:.3g} long: does a "
+                "script add to the goal in each step, or is it in another unit?"
+            )
         if self._steps < STEPS_MIN or distance < max(FAR_MIN * self._size, 0.5 * self._farthest):
             return ""
+        reason = self._reason(distance)
+        if not reason:  # a goal out of reach, or one that is approached slowly, may be meant
+            return ""
+        return (
+            f"{self._component.getClassName()} '{self._component.getPathName()}' ends "
+            f"{distance:.3g} from its goal, and was at most {self._farthest:.3g} away. {reason}"
+        )
+
+    def _reason(self, distance: float) -> str:
+        """Return what keeps it this far from its goal, else ''."""
+        effector, epsilon = self._component, float(self._solver.epsilon.value)
+        if not np.any(effector.weight.value):
+            return "Its weight is 0, so that its goal does not count. Give a positive weight."
         stuck = [
             f"{entry.getPathName()} at {limit}={float(entry.findData(limit).value):g} in {steps}"
             for (entry, _, limit), steps in self._limits.items()
             if 5 * steps > self._steps
-        ]
-        if not stuck:  # a goal out of reach, or one that is approached slowly, may be meant
+        ][:3]
+        shift = float(effector.maxShiftToTarget.value)
+        if effector.limitShiftToTarget.value and distance > SHIFTS_MIN * shift:
+            stuck = [f"in each limitShiftToTarget brings the goal to {shift:g} of it"]
+        if stuck:
+            return f"Of {self._steps} steps, {', '.join(stuck)}. Are these limits in another unit?"
+        if epsilon < ENERGY_MIN:
             return ""
         return (
-            f"{self._component.getClassName()} '{self._component.getPathName()}' ends "
-            f"{distance:.3g} from its goal, and was at most {self._farthest:.3g} away. Of "
-            f"{self._steps} steps, {', '.join(stuck[:3])}. Are these limits in another unit?"
+            f"'{self._solver.getPathName()}' has epsilon={epsilon:g}, with which saving the "
+            "actuators' energy counts more than the goal: give 1e-3, say."
         )
+
+
+class StillGoals:
+    """Goals that stay through a run, and targets that move beside them, which nothing follows."""
+
+    def __init__(self, root: Any) -> None:
+        bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
+        self._targets = [
+            (state, np.array(state.position.value))
+            for node in nodes_of(root)
+            if (state := own_state(node)) is not None and not len(node.children)
+            if all(entry.getClassName().endswith(bare) for entry in node.objects)
+        ]
+        self._goals = [
+            (data, np.array(data.value))
+            for entry in objects_of(root)
+            for name in ("effectorGoal", "goal")
+            if (data := entry.findData(name)) is not None
+        ]
+
+    def texts(self) -> Iterator[str]:
+        """Return a sentence on each target that has moved if no goal has."""
+        if not self._goals or any(not np.array_equal(data.value, x) for data, x in self._goals):
+            return
+        goal = self._goals[0][0]
+        sources = [s for data, _ in self._goals if (s := data.getParent()) is not None]
+        users = [data.getOwner() for data, _ in self._goals]
+        for state, x in self._targets:
+            linked = [f"follows its {s.getName()}" for s in sources if s.getOwner() is state]
+            if np.array_equal(state.position.value, x):
+                continue
+            if linked or not is_followed([state], [*users, *state.getContext().objects]):
+                yield (
+                    f"{at(state)} has moved, but no goal has: '{goal.getName()}' of "
+                    f"'{goal.getOwner().getPathName()}' {linked[0] if linked else 'has numbers'}. "
+                    f"If it is the target, link '@{state.getPathName()}.position'."
+                )
 
 
 def watched_effectors(root: Any) -> list[WatchedEffector]:
     """Return watches on the effectors of points of a scene that a QPInverseProblemSolver leads."""
     entries = list(objects_of(root))
-    if not any(entry.getClassName() == "QPInverseProblemSolver" for entry in entries):
-        return []
+    solver = next((e for e in entries if e.getClassName() == "QPInverseProblemSolver"), None)
     return [
-        WatchedEffector(entry, root)
-        for entry in entries
+        WatchedEffector(entry, solver)
+        for entry in (entries if solver is not None else ())
         if entry.getClassName() == "PositionEffector"
         and np.shape(entry.effectorGoal.value)[-1] == 3
     ]

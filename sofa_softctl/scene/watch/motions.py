@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.body import body_size, box_size
+from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
+from sofa_softctl.scene.watch.actuators import objects_of
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
+FAR_MOVED = 0.25
+"""Mean motion of nodes by the size of their body, from which on a force may be too large [-]."""
 STEPS_BETWEEN = 1e4
 """Steps between two times of a motion from which on they are in another unit, or very slow [-]."""
 
 
-def late_motions(root: Any) -> Iterator[str]:
-    """Name motions and forces whose times end long after a run."""
+def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
+    """Name motions and forces whose times end long after a run, and files with its start alone."""
     time, dt = float(root.time.value), float(root.dt.value)
     for entry in (entry for node in nodes_of(root) for entry in node.objects):
+        yield from _only_start(entry, max(duration, time) if duration else LATE * time, dt)
+        yield from _repeated_force(entry)
         data = entry.findData("keyTimes") or entry.findData("times")
         if data is None or np.ndim(data.value) != 1 or len(data.value) < 2:
             continue
@@ -33,6 +39,49 @@ def late_motions(root: Any) -> Iterator[str]:
             )
 
 
+def _only_start(entry: Any, run: float, dt: float) -> Iterator[str]:
+    """A component that writes its first time, and then none within a run."""
+    period, every = entry.findData("period"), entry.findData("exportEveryNumberOfSteps")
+    if every is not None and not (entry.exportAtEnd.value or entry.exportAtBegin.value):
+        interval, unit = dt * float(every.value), f"exportEveryNumberOfSteps={every.value}"
+    elif period is not None and entry.getClassName() == "WriteState":
+        interval, unit = float(period.value), f"period={float(period.value):g}"
+    else:
+        return
+    if interval > run > 0.0:
+        yield (
+            f"{at(entry)} has {unit}, more than the run of {run:.4g}, so that its file has at most "
+            "the start. Is it in another unit?"
+        )
+
+
+def _repeated_force(entry: Any) -> Iterator[str]:
+    """The one force of several nodes, each of which it acts on, where they have moved far."""
+    if entry.getClassName() != "ConstantForceField" or not entry.forces.isSet():
+        return
+    forces, indices = np.asarray(entry.forces.value), np.asarray(entry.indices.value, dtype=int)
+    state, size = entry.getContext().getMechanicalState(), body_size(entry.getContext())
+    if len(indices) < 2 or state is None or len(forces) != len(indices) or np.ptp(forces, 0).any():
+        return
+    x, rest = (np.asarray(d.value, dtype=float) for d in (state.position, state.rest_position))
+    if x.shape != rest.shape or x.shape[1] != 3 or not indices.max() < len(x) > len(indices):
+        return
+    moved = float(np.linalg.norm((x - rest)[indices, :3].mean(axis=0)))
+    if moved > FAR_MOVED * size:
+        yield (
+            f"{at(entry)}: its nodes have moved by {moved:.3g}, and the body is {size:.3g} long. "
+            f"Each of its {len(indices)} nodes gets the force of 'forces', {len(indices)} times it "
+            "in sum: is that the total? Then give totalForce."
+        )
+
+
+JUMP, JUMP_MIN = 10.0, 0.1
+"""Motion in the first step by that in later ones, and by the size of the scene, above which it is a
+jump [-]."""
+PASSIVE = ("MechanicalObject", "Mapping", "Solver", "Container", "Topology", "Loader")
+"""Ends of the names of components that neither act on points nor show them."""
+
+
 @dataclass
 class StillState:
     """A state that no integrator and no mapping moves, and what it held at the start."""
@@ -40,19 +89,33 @@ class StillState:
     body: Body
     start: dict[str, np.ndarray] = field(init=False)
     """Values by the names of their Data."""
+    moves: list[float] = field(default_factory=list)
+    """Largest motions of a node in the first two steps [length]."""
 
     def __post_init__(self) -> None:
         self.start = {name: self._now(name) for name in ("position", "velocity", "rest_position")}
+        self._last = self.start["position"]
 
     def _now(self, name: str) -> np.ndarray:
         return np.array(self.body.state.findData(name).value, dtype=float)
 
+    def step(self) -> None:
+        """Note how far a script moves it in the first steps."""
+        if len(self.moves) < 2:
+            last, self._last = self._last, self._now("position")
+            self.moves.append(float(np.abs(self._last - last)[:, :3].max(initial=0.0)))
+
     def texts(self) -> Iterator[str]:
-        """Return sentences if it stays, and something is set or recorded that would move it."""
+        """Return sentences if it stays, and something is set or recorded that would move it.
+
+        If it moves: if it begins with a jump, or nothing follows.
+        """
         changed = [n for n, x in self.start.items() if not np.array_equal(x, self._now(n))]
-        if "position" in changed:
-            return
         where = at(self.body.state)
+        if "position" in changed:
+            yield from self._jump(where)
+            yield from _left_behind(self.body)
+            return
         told: Any = getattr(getattr(self.body.node.getRoot(), "late_changes", None), "told", set())
         for name in (name for name in changed if self.body.state.findData(name) not in told):
             yield (
@@ -65,6 +128,49 @@ class StillState:
                     f"{at(entry)} records what never moves: '{self.body.state.getPathName()}' has "
                     "neither an integrator nor a mapping. Is a mapping from its body left out?"
                 )
+
+    def _jump(self, where: str) -> Iterator[str]:
+        first, second = (*self.moves, 0.0, 0.0)[:2]
+        if first > max(JUMP_MIN * box_size(self.body.node.getRoot()), JUMP * second) and second:
+            yield (
+                f"{where} was moved by {first:.4g} in the first step, and by {second:.3g} in the "
+                "second: it jumps, with all that it carries. Let it start where the controller "
+                "puts it first."
+            )
+
+
+def _left_behind(body: Body) -> Iterator[str]:
+    """States below a body that a script moves: without a mapping, or which nothing refers to."""
+    carried = {entry for node in nodes_of(body.node) for entry in node.objects}
+    below = [own_state(node) for node in nodes_of(body.node)[1:] if own_state(node) is not None]
+    loose = [s for s in below if s.getContext().getMechanicalMapping() is None]
+    for state in (s for s in loose if solver_above(s.getContext()) is None):
+        if np.array_equal(state.position.value, state.rest_position.value):
+            yield (
+                f"{at(state)} stays where it is, and '{body.state.getPathName()}' above it moves: "
+                "no mapping carries it along. Add one to its node, such as RigidMapping."
+            )
+    is_passive = all(entry.getClassName().endswith(PASSIVE) for entry in carried)
+    if below and not loose and is_passive and not is_followed([body.state, *below], carried):
+        yield (
+            f"{at(body.state)} was moved by a script, and nothing follows it: no component refers "
+            f"to '{below[0].getPathName()}', which it carries. Link what is to move with it, such "
+            "as 'external_rest_shape' of springs."
+        )
+
+
+def is_followed(states: Sequence[Any], but: Collection[Any]) -> bool:
+    """Return True if components other than some refer to states, or scripts read their positions.
+
+    SOFA does not note what scripts read.
+    """
+    if any(getattr(state.findData("position"), "is_read", True) for state in states):
+        return True
+    entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
+    sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
+    linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
+    owners = [source.getOwner() for source in sources if source is not None]
+    return any(state in states for state in (*linked, *owners))
 
 
 def still_states(root: Any) -> list[StillState]:

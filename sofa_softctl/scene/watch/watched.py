@@ -22,6 +22,8 @@ from sofa_softctl.units import Units
 
 TIMES = ("keyTimes", "times")
 """Data with times of a motion or force that is given over time."""
+AT_END = ("WriteState", "Exporter", "ConstantForceField")
+"""Ends of the names of components that are looked at when a run ends."""
 
 
 class Watched:
@@ -61,6 +63,7 @@ class Watched:
         self._still: list[Any] = []
         self._contacts: list[Any] = []
         self._effectors: list[Any] = []
+        self._goals: list[Any] = []
         self._joints: list[Any] = []
         self._linear_solvers: list[Any] = []
         self._watch_by_kind(entries, bodies, size)
@@ -84,10 +87,10 @@ class Watched:
             from sofa_softctl.scene.watch.contacts import watched_contacts
 
             self._contacts = watched_contacts(root, size)
-        if "PositionEffector" in kinds:
-            from sofa_softctl.scene.watch.effectors import watched_effectors
+        if "PositionEffector" in kinds or self._still:
+            from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
 
-            self._effectors = watched_effectors(root)
+            self._effectors, self._goals = watched_effectors(root), [StillGoals(root)]
         if any(hasattr(entry, "residual_sum") for entry in entries):
             from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
 
@@ -104,6 +107,8 @@ class Watched:
         self._views.step(steps)
         for effector in self._effectors:
             effector.step()
+        for state in self._still:
+            state.step()
         for contacts in self._contacts:
             contacts.step(time)
         if steps % self._settings.steps_between_checks == 0:
@@ -127,6 +132,7 @@ class Watched:
             *self._late_motions(),
             *(text for watch in self._still for text in watch.texts()),
             *(effector.text() for effector in self._effectors),
+            *(text for goals in self._goals for text in goals.texts()),
             *(text for watch in self._linear_solvers for text in watch.texts()),
             *(text for joint in self._joints for text in joint.texts()),
             *(text for watch in self._turns for text in watch.texts()),
@@ -135,11 +141,13 @@ class Watched:
         return [text for text in texts if text]
 
     def _late_motions(self) -> list[str]:
-        if not any(entry.findData(name) for entry in objects_of(self._root) for name in TIMES):
+        entries = list(objects_of(self._root))
+        is_timed = any(entry.findData(name) for entry in entries for name in TIMES)
+        if not is_timed and not any(entry.getClassName().endswith(AT_END) for entry in entries):
             return []
         from sofa_softctl.scene.watch.motions import late_motions
 
-        return list(late_motions(self._root))
+        return list(late_motions(self._root, self._duration))
 
     def explain(self, error: Exception) -> None:
         """Add to the error of a run that diverged which effort the material does not bear."""

@@ -50,7 +50,7 @@ def show_results(found: Results, *, worst: str = "") -> None:
     if done and measures:
         console.print(_measures(found, measures))
     for name in found.idle_parameters():
-        _line(console, f"Runs that differ in '{name}' alone are equal: it changes nothing.")
+        _line(console, f"Runs that differ in '{name}' alone are equal: no measure shows it.")
     column = worst or next(iter(measures), "")
     if done and column:
         console.print(_worst(found, column))

@@ -213,6 +213,7 @@ def test_a_scene_slower_than_real_time(slow, tmp_path):
     with Session(file, backend="embedded") as session:
         found, speed = fit_scene(parse_robot(text, "robot.toml"), session, steps=3)
     assert 0.0 < speed < 1.0
+    assert "it may move to 60 mm, and the scene is 9 mm long: is that" in str(found.warnings)
     said = found.errors if slow == "refuse" else found.warnings
     assert any("slower than real time here" in each for each in said)
     assert bool(found.errors) == (slow == "refuse")

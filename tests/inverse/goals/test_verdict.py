@@ -69,6 +69,7 @@ def test_an_energy_term_that_holds_back_is_named(beam):
     ("option", "reason"),
     [
         ({"energy": 10.0}, "energy=10 holds it back: lower it"),
+        ({"energy": 10.0, "effort_min": 0.0}, "energy=10 holds it back: lower it"),
         ({"goal_distance": 1e-5, "energy": 0.0}, "goal_distance=1e-05 holds it back: widen it"),
     ],
 )

@@ -213,7 +213,8 @@ class QPInverseProblemSolver(ConstraintSolver):
     def _tell(self, solution: InverseSolution) -> None:
         text = solution.status.value
         if solution.status is not Status.SOLVED and text != self.status.get():
-            message.warning(self, f"{text} {solution.message}")
+            exceeded = f"Exceeded: {'; '.join(solution.relaxed[:4])}. " if solution.relaxed else ""
+            message.warning(self, f"{text} {exceeded}{solution.message}")
         self.status.set(text)
 
     def reset(self) -> None:

@@ -49,6 +49,7 @@ class Data(metaclass=DataClass):
         "_seen",
         "_set",
         "_value",
+        "is_read",
         "name",
         "owner",
         "persistent",
@@ -63,6 +64,7 @@ class Data(metaclass=DataClass):
         self.where: Line | None = None
         self.persistent = False
         self._value = type.initial(owner)
+        self.is_read = False  # by any controller
         self._counter = 0
         self._set = False
         self._read_only = type.read_only
@@ -96,14 +98,14 @@ class Data(metaclass=DataClass):
         self.value = value
 
     def check_settable(self) -> None:
-        """SceneError when the component alone writes it; a complaint where it computes it anew."""
+        """SceneError when the component alone writes it in a run; else a complaint."""
         if not self.type.read_only:
             return
         error = SceneError(
             f"{describe(scene_line())}: '{self.getName()}' of {self.owner.getPathName()} is "
             "computed by the component and cannot be set."
         )
-        if not self.type.computed:
+        if not self.type.computed and getattr(self.owner, "_initialised", True):
             raise error
         complain(self.owner, error, " As in SOFA the value stays until it is computed anew.")
         self.get()  # what is due is computed before, not over the value
@@ -447,7 +449,7 @@ class WriteAccess:
 
     def __enter__(self) -> np.ndarray:
         self._data.check_settable()
-        value = get_noted(self._data)
+        value = get_noted(self._data, to_write=True)
         if not isinstance(value, np.ndarray):
             raise SceneError(
                 f"{describe(scene_line())}: {self._data.getPathName()} is no array; use '.value'."

@@ -28,8 +28,9 @@ class Handling:
         Handling.controller, Handling.event, Handling.read = self._old
 
 
-def get_noted(data: Data) -> Any:
-    """Return the value of a Data that a script reads."""
+def get_noted(data: Data, *, to_write: bool = False) -> Any:
+    """Return the value of a Data that a script reads, or only to write into it."""
     if Handling.controller is not None:
         Handling.read.add(data)
+        data.is_read |= not to_write
     return data.get()

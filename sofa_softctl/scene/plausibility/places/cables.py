@@ -19,6 +19,10 @@ FOLD_OFFSET_MAX = 0.1
 FOLD_LENGTH_RATIO_MAX = 0.9
 """Length of a piece that runs back over the one before, by that one's; a tendon that returns
 beside itself has points beside each other, and 1 [-]."""
+ON_LINE = 0.5
+"""Cosine of the angle between two pieces of a line above which it goes on [-]."""
+USERS_OF_POINTS = ("indices", "points", "triangles", "edges")
+"""Data by which components use points."""
 SAME_LINE_DISTANCE_MAX = 0.02
 """Distance of two cables, by the size of one, below which they are on one line [-]."""
 
@@ -32,6 +36,7 @@ def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarnin
     warnings: list[StartWarning] = []
     for cable, x in cables:
         warnings += [*_pulled_from_afar(cable, x), *(_to_and_fro(cable, x) or _folds(cable, x))]
+        warnings += _ends_early(cable, x)
     lines = [(cable, line) for cable, x in cables if (line := _line_of(cable, x)) is not None]
     return [*warnings, *_same_lines(lines)]
 
@@ -79,6 +84,22 @@ def _folds(cable: Any, x: np.ndarray) -> list[StartWarning]:
             "point on?",
         )
     ]
+
+
+def _ends_early(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
+    """A cable of the first points of its node, whose line goes on in those that nothing uses."""
+    entries = cable.getContext().objects
+    count = len(cable.indices.value)
+    if not 1 < count <= len(x) // 2 or list(cable.indices.value) != list(range(count)):
+        return
+    is_shared = sum(e.findData(name) is not None for e in entries for name in USERS_OF_POINTS) > 1
+    if not is_shared and not len(cable.getContext().children) and (_pieces(x)[1] > ON_LINE).all():
+        yield StartWarning(
+            cable,
+            f"{at(cable)}: its 'indices' are the first {count} of {len(x)} points of its node, "
+            f"which go on along the line to {point(x[-1])}, and nothing uses these. Give the "
+            "indices of all, or leave out the points.",
+        )
 
 
 def _pieces(line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

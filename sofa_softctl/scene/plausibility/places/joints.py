@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.body import body_of, body_size, stiffness_of
+from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, solver_above
+from sofa_softctl.scene.plausibility.holding import fixed_nodes
 from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of
 
 LENGTH_RATIO_MAX = 2.0
@@ -36,6 +38,7 @@ def joint_warnings(entry: Any, node: Any) -> Iterator[StartWarning]:
     elif kind == "RestShapeSpringsForceField":
         yield from _turning(entry, node)
         yield from _one_way(entry, node)
+        yield from _of_fixed(entry, node)
     elif (pairs := pairs_of(entry, node)) is None:
         return
     elif kind == "AttachProjectiveConstraint":
@@ -109,6 +112,17 @@ def _one_way(entry: Any, node: Any) -> Iterator[StartWarning]:
             f"{at(entry)} is one-way: it pulls towards '{target.getPathName()}', which moves and "
             "feels no force from it. If both are to feel it, join them by a "
             "BilateralLagrangianConstraint or a SpringForceField.",
+        )
+
+
+def _of_fixed(entry: Any, node: Any) -> Iterator[StartWarning]:
+    """Springs to another body whose own nodes are all fixed."""
+    pairs, fixed = pairs_of(entry, node), fixed_nodes(node)
+    if pairs is not None and own_state(node) is not None and fixed.issuperset(pairs.nodes[0]):
+        yield StartWarning(
+            entry,
+            f"{at(entry)} moves nothing: all of its {len(pairs.nodes[0])} points are fixed, and "
+            f"do not follow '{pairs.states[1].getPathName()}'. Leave out what fixes them.",
         )
 
 

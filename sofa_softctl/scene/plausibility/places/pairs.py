@@ -53,12 +53,15 @@ def pairs_of(entry: Any, node: Any) -> NodePairs | None:
     names = LINKS.get(entry.getClassName())
     if names is None:
         return None
-    states, nodes = [], []
+    states: list[Any] = []
+    nodes: list[np.ndarray] = []
     for link, indices in (names[:2], names[2:]):
         target = entry.findLink(link)
         linked = target.getLinkedBase() if target is not None else None
         state = linked if linked is not None else own_state(node)
         chosen = np.asarray(entry.findData(indices).value, dtype=int)
+        if not len(chosen) and link == "external_rest_shape" and linked is not None:
+            chosen = np.arange(len(nodes[0]))  # one each, in their order
         if state is None or not len(chosen) or chosen.min() < 0:
             return None
         shape = np.shape(state.position.value)

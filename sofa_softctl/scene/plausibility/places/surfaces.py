@@ -165,7 +165,7 @@ def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[Start
     edge = lengths[nearest // len(_LATTICE)]
     is_off = distance > BOUNDARY_DISTANCE_MAX * np.maximum(edge, own)
     if is_off.mean() <= OFF_BOUNDARY_FRACTION_MAX:
-        return []
+        return _outer_skin(entry, skin, x, carrier)
     return [
         StartWarning(
             entry,
@@ -173,6 +173,23 @@ def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[Start
             f"the mesh of '{carrier.path}', by {np.median(distance[is_off]):.3g} (median), and its "
             f"elements there are {np.median(edge[is_off]):.3g} long: the pressure acts within the "
             "material, or in the void. Was one of the two moved, turned or scaled?",
+        )
+    ]
+
+
+def _outer_skin(entry: Any, skin: Skin, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
+    """A cavity that is the whole body: its outer surface was given."""
+    own, body = _box(x[skin.triangles.ravel()]), _box(carrier.x[carrier.elements.ravel()])
+    is_apart = np.abs(own - body).max() > 1e-3 * np.ptp(body, axis=0).max()
+    is_less = abs(skin.volume) < (1.0 - SHAPE_TOLERANCE) * abs(carrier.skin.volume)
+    if entry.findData("volumeGrowth") is None or is_apart or is_less:
+        return []
+    return [
+        StartWarning(
+            entry,
+            f"{at(entry)}: its surface is the outer one of the mesh of '{carrier.path}', which "
+            f"reaches {carrier.extents()}: the pressure acts on the outside, in place of a "
+            "chamber. Give the triangles of the chamber within.",
         )
     ]
 
