@@ -42,6 +42,7 @@ class DataVariationLimiter(Component):
         if self.initOutput.get():
             self.output.set(self.input.get().copy())
         self.size.set(len(self.output.get()) // self._width)
+        self.output.set(self.output.get()[: self.size.get() * self._width])
         self._first = self.output.get().copy()
         self.reset()
         if not self.listening.get():
