@@ -43,3 +43,13 @@ def test_reasons_are_given():
     )
     assert tried > 5800
     assert sum(reasons.values()) < 0.12 * tried
+
+
+def test_the_page_is_that_of_the_records():
+    """`python tests/parity/agreement.py` makes it."""
+    spec = importlib.util.spec_from_file_location(
+        "agreement", Path(__file__).with_name("agreement.py")
+    )
+    agreement = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(agreement)
+    assert agreement.PAGE.read_text(encoding="utf-8") == agreement.page()
