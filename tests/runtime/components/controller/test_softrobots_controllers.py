@@ -7,7 +7,6 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.event import key_pressed
 from sofa_softctl.runtime.simulation import simulation
 
-
 ONE = {"template": "Vec1d", "listening": True}
 
 
