@@ -136,7 +136,7 @@ class SlidingActuator(DirectedActuator):
     maxNegativeDisp = Real(0.0, "Greatest way against the direction.", unit="length")
     maxDispVariation = Real(0.0, "Greatest change of the displacement a step.", unit="length")
     initDisplacement = Real(
-        0.0, "Displacement before the first step.", unit="length", follows="start"
+        0.0, "Displacement before the first step.", unit="length", follows="reinit"
     )
     accumulateDisp = Bool(False, "Add up the displacements of all steps.")
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)

@@ -198,8 +198,6 @@ class CableEffector(CableModel):
     length shall stay what it was.
     """
 
-    follows_otherwise = {"cableInitialLength": "start"}
-
     inverse_role = InverseRole.EFFECTOR
 
     desiredLength = Real(0.0, "Goal; the initial length by default.", unit="length")
