@@ -23,7 +23,7 @@ def imposed_value(constraint: LagrangianConstraint) -> float:
     values = constraint._data["value"].get()
     index = constraint._data["valueIndex"].get()
     if not len(values):
-        constraint._data["value"].set([0.0])
+        constraint._data["value"].set(np.zeros(1))
         return 0.0
     if not 0 <= index <= len(values):
         problem = constraint.fault(f"has valueIndex {index}, but {len(values)} values.")

@@ -50,7 +50,7 @@ class WriteState(FileComponent):
         self._period = self.period.get() if self.period.isSet() else self.dt
         if self._periodic:
             self._times = self._times[:1] or [0.0]
-            self.time.set(self._times)
+            self.time.set(np.array(self._times))
             self.period.set(self._period)
         self.reset()
         if any(time < 0.0 or (time == 0.0 and k) for k, time in enumerate(self._times)):

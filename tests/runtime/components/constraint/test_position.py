@@ -121,7 +121,7 @@ def test_where_limits_contradict_each_other_the_lower_one_counts(
 def test_a_list_without_values_is_that_of_one_zero(position_constraint, root, run):
     constraint = position_constraint(indices=[1], value=[], **ALONG_X)
     run(root, 1)
-    assert list(constraint.value.value) == [0.0]
+    assert constraint.value.value.tolist() == [0.0]
 
 
 @pytest.mark.parametrize(("defects", "reached"), [("0", False), ("1", True)])
