@@ -14,22 +14,24 @@ import variants  # noqa: E402
 PAGE = HERE.parents[1] / "docs" / "reference" / "agreement-with-sofa.md"
 HEAD = """# What agrees with SOFA, and how we know
 
-Each component is put in up to {scenes} small scenes, and each Data that SOFA v25.06's component has is varied there, one at
-a time: left out, a flag flipped, a number doubled, zero and negative, each choice, lists too short, too long and
-empty, and pairs of Data that exclude each other. SOFA's results of {steps} steps are kept with the tests: positions and
-velocities of all states, and the Data of the component. A test runs all of it here.
+Each component is put in up to {scenes} small scenes, and each Data that SOFA v25.06's component
+has is varied there, one at a time: left out, a flag flipped, a number doubled, zero and negative,
+each choice, lists too short, too long and empty, and pairs of Data that exclude each other.
+SOFA's results of {steps} steps are kept with the tests: positions and velocities of all states,
+and the Data of the component. A test runs all of it here.
 
-Of {variants} variants of {data} Data of {components} components SOFA takes {taken}: it makes no error, and numbers come out. Of
-these {equal} ({share:.0%}) are equal here, to 1e-9 (1e-6 where a solver iterates to a tolerance). {error} values that make no
-sense, with which SOFA goes on, are an error here, at their line in the scene. {shown} differ in Data of the component
-alone, and not in the motion. {page} are [different on purpose](../explanation/where-we-differ.md) or by rounding that
-iterations magnify, and {open} differ and are not looked into yet.
+Of {variants} variants of {data} Data of {components} components SOFA takes {taken}: it makes no
+error, and numbers come out. Of these {equal} ({share:.0%}) are equal here, to 1e-9 (1e-6 where a
+solver iterates to a tolerance). {error} values that make no sense, with which SOFA goes on, are
+an error here, at their line in the scene. {shown} differ in Data of the component alone, and not
+in the motion. {page} are [different on purpose](../explanation/where-we-differ.md) or by rounding
+that iterations magnify, and {open} differ and are not looked into yet.
 
 Names and defaults of all {defaults} Data of {known} components are SOFA's, but for outputs.
 
-Whole scenes are compared as well: [public ones](public-scenes.md), and those of `scenes/` by `softctl bench compare`.
-`python tests/parity/variants.py record` renews SOFA's results where there is a SOFA, `python tests/parity/agreement.py`
-makes this page.
+Whole scenes are compared as well: [public ones](public-scenes.md), and those of `scenes/` by
+`softctl bench compare`. `python tests/parity/variants.py record` renews SOFA's results where
+there is a SOFA, `python tests/parity/agreement.py` makes this page.
 
 | component | Data | variants that SOFA takes | equal | error here | Data differ | motion differs |
 |---|---|---|---|---|---|---|
