@@ -33,6 +33,12 @@ def test_every_use_of_the_variable_is_in_the_table():
         "intersection": "`MinProximityIntersection`",
         "young_modulus": "`YoungModulusActuator`",
         "contact": "`SphereCollisionModel` on bodies",
+        "position": "`PositionConstraint` with valueType displacement",
+        "joint": "`JointActuator.maxAngleVariation`",
+        "effectors": "`maxSpeed` of VolumeEffector and CableEffector",
+        "pressure": "`SurfacePressureActuator.maxPressureVariation`",
+        "pipeline": "`numberOfContacts` of a collision model",
+        "read_state": "`CompareState`",
         "constraint_system": "`endTime` of constraints that a solver enforces",
         "system": "`endTime` of projective constraints under a direct solver",
     }

@@ -26,6 +26,12 @@ TRIED_MIN = 0.99
 """Share of the Data that are tried."""
 
 
+@pytest.fixture(autouse=True)
+def without_defects(monkeypatch, sofa_defects):
+    """The record is of what users get."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", "0")
+
+
 BY_READER = {("MechanicalObject", name) for name in ("rest_position", "force", "externalForce")}
 """Data of which others decide: springs follow the rest, elasticity does not; forces are results,
 or those of the next step."""

@@ -559,6 +559,10 @@ def compare(kinds):
 REASONS = {
     "error": "SOFA goes on with a value that makes no sense, and here it is an error at its line.",
     "page": "docs/explanation/where-we-differ.md has it.",
+    "contacts": "1e-12 at the start gives as much here: contacts come and go at a threshold.",
+    "nonsense": "A number that no scene has, such as a negative thickness, not refused.",
+    "qp": "As near as a QP solver comes to its answer, 1e-9, often beside a zero.",
+    "undetermined": "The QP has many solutions, or none: nothing moves the effector, say.",
     "rounding": "1e-16 of noise in each product of the iterations gives as much here.",
     "shown": "Data that show something else, or that SOFA fills in later; the motion is the same.",
     "open": "Not looked into.",

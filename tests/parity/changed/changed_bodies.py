@@ -142,6 +142,7 @@ def limited(root):
         input=[3.0, 0.5, 0.0],
         output=start,
         initOutput=False,
+        listening=True,
         nbStep=4,
     )
     node.addObject("ConstantForceField", indices=[0], forces="@limiter.output")

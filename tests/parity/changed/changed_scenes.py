@@ -93,7 +93,7 @@ CASES = {
         GOAL, PULL, ("CableEquality", {"indices": [2], "pullPoint": [0, 5, 0], "eqDisp": 0.05})
     ),
     "cable_length_sought": sought(
-        PULL, ("CableEffector", {"indices": [2], "pullPoint": [0, 5, 0], "desiredLength": 3.9})
+        PULL, ("CableEffector", {"indices": [1], "pullPoint": [0, 5, 0], "desiredLength": 4.9})
     ),
     "position_given": sought(
         GOAL,
@@ -139,7 +139,7 @@ CASES = {
         (
             "CableEffector",
             {
-                "indices": [2],
+                "indices": [1],
                 "pullPoint": [0, 5, 0],
                 "desiredLength": 3.0,
                 "limitShiftToTarget": True,

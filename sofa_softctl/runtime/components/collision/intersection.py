@@ -227,7 +227,9 @@ class DiscreteIntersection(Intersection):
 
     def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
         """See Intersection."""
-        return unfiltered(first, second, pairs, 0.0)
+        # 'proximity' is part of the reach, and widens what contacts keep, but not what is found
+        thickness = first.proximity.get() + second.proximity.get()
+        return unfiltered(first, second, pairs, -thickness)
 
 
 def _is_sphere_on_body(model: CollisionModel) -> bool:

@@ -42,7 +42,9 @@ class CollisionModel(SingleStateComponent):
         aliases=("contactDistance",), follows="start",
     )  # fmt: skip
     contactStiffness = Real(
-        10.0, "Factor of the stiffness of penalty contacts, that of the other model is the second."
+        10.0,
+        "Factor of the stiffness of penalty contacts, that of the other model is the second; 0: no "
+        "contacts.",
     )
     contactFriction = Real(0.0, "Unused: for penalty contacts.")
     contactRestitution = Real(0.0, "Unused.")
@@ -316,6 +318,7 @@ class SphereCollisionModel(CollisionModel):
             complain(self, self.fault(problem))
         radius = np.full(count, self.radius.get())
         radius[: len(given)] = given[:count]
+        self.listRadius.set(radius)
         return radius + self.proximity.get()
 
     def body_radius(self, element: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrang
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Text, Vector
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities, without_duplicates
 
@@ -154,8 +155,10 @@ class CollisionPipeline(ContactDetection):
             if contact is not None:
                 if isinstance(contact, PenalityContactForceField):
                     near = method.nearest_of_each(first, second, near)
-                else:
+                elif contact.pushes:
                     near = _distinct(near)
+                else:
+                    near = Proximities(*(values[:0] for values in near))
                 contact.touch(near, method.contactDistance.get(), self._name(near, key))
                 touching.add(key)
         self._show([entry for key, entry in self._known.items() if key in touching])
@@ -239,7 +242,8 @@ class CollisionPipeline(ContactDetection):
             for model in {id(first): first, id(second): second}.values():
                 counts[id(model)] = counts.get(id(model), 0) + 1
         for model in self._models:
-            model.numberOfContacts.set(counts.get(id(model), 0))
+            if id(model) in counts or not keeps_sofa_defects():  # SOFA's never goes back to 0
+                model.numberOfContacts.set(counts.get(id(model), 0))
 
     def reset(self) -> None:
         """Forget the contacts."""

@@ -97,6 +97,12 @@ class CollisionResponse(Component):
             )
         made = UnilateralLagrangianConstraint(name=name)
         made.connect(first, second, self._friction(parameters))
+        if not made.pushes:
+            problem = (
+                f"lets {first.describe()} and {second.describe()} go through each other: a "
+                "'contactStiffness' of 0 switches contacts off, also those that have no stiffness."
+            )
+            complain(self, self.fault(problem))
         return made
 
     def _friction(self, parameters: dict[str, str]) -> float:

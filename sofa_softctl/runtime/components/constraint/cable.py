@@ -40,9 +40,9 @@ class CableModel(Cable):
     With method sphere or geodesic each point's pull is spread over the nodes of `surfaceTopology`
     nearer than its radius, straight or along edges; the length still is that through the points.
 
-    Source: SoftRobots' CableModel. Departures: where the areas of points overlap pulls add up
-    (there the later one counts), and without a pull point each of two points has an area of its
-    own (there both have the shares of the first).
+    Source: SoftRobots' CableModel. Departures: where two points in a row are of one node pulls add
+    up (there the second one counts, see `keeps_sofa_defects`), and without a pull point each of two
+    points has an area of its own (there both have the shares of the first).
     """
 
     cableLength = Real(0.0, "Length at the start of the last step.", read_only=True)
@@ -92,10 +92,13 @@ class CableModel(Cable):
     def _check_points(self) -> None:
         points = self.indices.get()
         if not len(points):
-            raise self.fault("needs at least one point in 'indices'.")
+            complain(self, self.fault("needs at least one point in 'indices'."), " It is point 0.")
+            self.indices.set(points := np.zeros(1, dtype=np.int64))
         self.checked(points)
         if not self.hasPullPoint.get() and len(points) < 2:
             raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
+        if not self.hasPullPoint.get():
+            self.pullPoint.set(self.state._data["position"].get()[points[0]].copy())
         self.directions = np.zeros((len(points), 3))
         self._points_seen = self.indices.getCounter()
         self._spread()
@@ -176,6 +179,8 @@ class CableModel(Cable):
             self._owner = np.repeat(np.arange(len(points)), [len(inside) for inside, _ in areas])
             self._nodes = np.concatenate([inside for inside, _ in areas])
             self._shares = np.concatenate([shares for _, shares in areas])[:, None]
+        if keeps_sofa_defects():  # of two pulls in a row on a node the second one counts
+            self._shares[:-1][self._nodes[1:] == self._nodes[:-1]] = 0.0
         self._row = np.zeros(len(self._nodes), dtype=np.int64)
 
     def reinit(self) -> None:
@@ -202,8 +207,6 @@ class CableModel(Cable):
 
     def _pulls(self) -> np.ndarray:
         """Direction of the pull on each of its nodes, shape (k, 3)."""
-        if not self._spreads:
-            return self.directions
         return self.directions[self._owner] * self._shares
 
     def free_motion(self) -> float:
@@ -216,6 +219,11 @@ class CableModel(Cable):
         """See LagrangianConstraint."""
         gap = self.cableInitialLength.get() - self.cableLength.get()
         return np.array([self.free_motion() + gap])
+
+    def store_start(self, lam: np.ndarray) -> None:
+        """Take over lambda, and the displacement at the start of the step, as SoftRobots does."""
+        self.force.set(float(lam[0]))
+        self.displacement.set(self.cableInitialLength.get() - self.cableLength.get())
 
     def check_differentiable(self) -> None:
         """See Cable.
@@ -265,7 +273,7 @@ class CableConstraint(CableModel):
         low, high = self.displacement_limits()
         force_min, force_max = self.limit("minForce", -np.inf), self.limit("maxForce", np.inf)
         if self.valueType.get() == "force":
-            value = min(max(value, force_min), force_max)
+            value = max(min(value, force_max), force_min)
             row = row_parameters(IMPOSE_LAMBDA, value, delta_min=low, delta_max=high)
         else:
             rate = self.limit("maxDispVariation", np.inf)
@@ -273,11 +281,10 @@ class CableConstraint(CableModel):
             if keeps_sofa_defects():
                 now = self.displacement.get()
             value = min(max(value, now - rate), now + rate)
-            value = min(max(value, low), high)
+            value = max(min(value, high), low)
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return row[None, :]
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """See LagrangianConstraint."""
-        self.force.set(float(lam[0]))
-        self.displacement.set(self.cableInitialLength.get() - self.cableLength.get())
+        self.store_start(lam)

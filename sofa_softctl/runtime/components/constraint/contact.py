@@ -87,6 +87,11 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         return len(self.near.distance)
 
     @property
+    def pushes(self) -> bool:
+        """Return False if the `contactStiffness` of a model is 0, which switches contacts off."""
+        return all(model.contactStiffness.get() for model in self.models)
+
+    @property
     def row_count(self) -> int:
         """See LagrangianConstraint."""
         return self.rows_each * self.contact_count

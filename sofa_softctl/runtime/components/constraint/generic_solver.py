@@ -11,6 +11,8 @@ from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
+    BLOCK,
+    COULOMB,
     PARAMETERS,
     conjugate_gradient,
     gauss_seidel,
@@ -58,7 +60,11 @@ class GenericConstraintSolver(ConstraintSolver):
     constraintCorrections = LinkType("Unused: all of the scene.", many=True)
     constraintForces = Reals([], "lambda of the last step.", read_only=True)
     currentNumConstraints = Int(0, "Rows of the last step.", read_only=True)
-    currentNumConstraintGroups = Int(0, "Constraints of the last step.", read_only=True)
+    currentNumConstraintGroups = Int(
+        0,
+        "Constraints of the last step, each pair of points and contact by itself.",
+        read_only=True,
+    )
     currentIterations = Int(0, "Sweeps of the last step, plus one.", read_only=True)
     currentError = Real(0.0, "Sum at which the last step stopped.", read_only=True)
 
@@ -84,7 +90,7 @@ class GenericConstraintSolver(ConstraintSolver):
         """See ConstraintSolver."""
         count = problem.count
         self.currentNumConstraints.set(count)
-        self.currentNumConstraintGroups.set(len(problem.active))
+        self.currentNumConstraintGroups.set(0)
         if not count:
             return
         W = problem.W
@@ -100,6 +106,8 @@ class GenericConstraintSolver(ConstraintSolver):
                 rows = slice(start, start + constraint.row_count)
                 alone = np.linalg.lstsq(W[rows, rows], problem.delta_free[rows], rcond=None)[0]
                 problem.lam[rows] = -alone
+        together = np.isin(parameters[:, 0], (COULOMB, BLOCK)).sum()  # three rows each
+        self.currentNumConstraintGroups.set(int(count - together + together // 3))
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
         self.adjust(parameters)
         conjugate = self.resolutionMethod.get() == "NonsmoothNonlinearConjugateGradient"

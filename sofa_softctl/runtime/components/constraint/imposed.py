@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 def only_watches(constraint: LagrangianConstraint) -> bool:
@@ -22,7 +23,12 @@ def imposed_value(constraint: LagrangianConstraint) -> float:
     values = constraint._data["value"].get()
     index = constraint._data["valueIndex"].get()
     if not len(values):
+        constraint._data["value"].set(np.zeros(1))
         return 0.0
-    if not 0 <= index < len(values):
+    if not 0 <= index <= len(values):
+        problem = constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
+        complain(constraint, problem, " The first one counts.")
+        constraint._data["valueIndex"].set(index := 0)
+    if index == len(values):  # SOFA reads beyond its memory
         raise constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
     return float(values[index])

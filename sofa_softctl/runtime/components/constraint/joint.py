@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import only_watches
 from sofa_softctl.runtime.core.data.types import Choice, Int, Real
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
@@ -77,7 +78,11 @@ class JointConstraint(JointModel):
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
-        return np.array([self.coordinate("free_position") - self.q_init])
+        q = self.coordinate("free_position")
+        assert self._context is not None
+        if keeps_sofa_defects() and not self._context._data["time"].get():
+            q -= self.coordinate()  # SOFA's first step takes it to be at 0
+        return np.array([q - self.q_init])
 
     def resolution(self) -> np.ndarray:
         """See LagrangianConstraint."""
@@ -85,9 +90,9 @@ class JointConstraint(JointModel):
         ways = self.limit("minDisplacement", -math.inf), self.limit("maxDisplacement", math.inf)
         value = self.value.get()
         if self.valueType.get() == "force":
-            value = min(max(value, forces[0]), forces[1])
+            value = max(min(value, forces[1]), forces[0])
             return row_parameters(IMPOSE_LAMBDA, value, delta_min=ways[0], delta_max=ways[1])[None]
-        value = min(max(value, ways[0]), ways[1])
+        value = max(min(value, ways[1]), ways[0])
         return row_parameters(IMPOSE_DELTA, value, *forces)[None]
 
     def check_differentiable(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
 from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Int, Integers, Real, Reals
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
@@ -31,7 +32,7 @@ class PositionModel(LagrangianConstraint):
     directions = Derivs(
         [], "Directions; the axes by default, made of length one.", follows="reinit"
     )
-    useDirections = Bools((3, 6, 1), [1, 1, 1], "Which directions count.", follows="reinit")
+    useDirections = Bools((3, 6, 1), [0, 0, 0], "Which count; all by default.", follows="reinit")
     weight = Reals(
         [1.0, 1.0, 1.0], "Factor of each direction's row.", per="direction", follows="reinit"
     )
@@ -187,10 +188,12 @@ class PositionConstraint(PositionModel):
         )
         force_min, force_max = self._limit("minForce", -np.inf), self._limit("maxForce", np.inf)
         if self.valueType.get() == "force":
-            value = min(max(value, force_min), force_max)
+            value = max(min(value, force_max), force_min)
             row = row_parameters(IMPOSE_LAMBDA, value, delta_min=low, delta_max=high)
         else:
-            value = min(max(value, low), high)
+            value = max(min(value, high), low)
+            if keeps_sofa_defects():  # the limits of the force are not read
+                force_min, force_max = -np.inf, np.inf
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return np.tile(row, (self.row_count, 1))
 

@@ -181,6 +181,11 @@ class SurfacePressureModel(Cavity):
         """Least and greatest growth, the limit on its change not included."""
         return self.limit("minVolumeGrowth", -math.inf), self.limit("maxVolumeGrowth", math.inf)
 
+    def store_start(self, lam: np.ndarray) -> None:
+        """Take over lambda, and the growth at the start of the step, as SoftRobots does."""
+        self.pressure.set(float(lam[0]))
+        self.volumeGrowth.set(self.cavityVolume.get() - self.initialCavityVolume.get())
+
 
 class SurfacePressureConstraint(SurfacePressureModel):
     """A cavity that has the pressure `value`, or has grown by the volume `value`.
@@ -228,5 +233,4 @@ class SurfacePressureConstraint(SurfacePressureModel):
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """See LagrangianConstraint."""
-        self.pressure.set(float(lam[0]))
-        self.volumeGrowth.set(self.cavityVolume.get() - self.initialCavityVolume.get())
+        self.store_start(lam)

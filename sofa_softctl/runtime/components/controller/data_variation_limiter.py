@@ -9,18 +9,20 @@ import numpy as np
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals
 from sofa_softctl.runtime.core.event import Event
+from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.source_line import describe
 
 
 class DataVariationLimiter(Component):
     """Hands on `input` as `output`, but goes to a value that jumped in `nbStep` growing steps.
 
-    With a template such as Vec3d the values are vectors of three numbers, and the jump is their
-    distance. Source: SoftRobots' DataVariationLimiter.
+    The values are vectors of three numbers, with a template such as Vec1d of one, and the jump is
+    their distance. Source: SoftRobots' DataVariationLimiter.
     """
 
     category: ClassVar[str] = "controller"
 
-    listening = Bool(True, "Receive events.")
+    listening = Bool(False, "Follow the input in every step.")
     input = Reals([], "Values.")
     output = Reals([], "Values without jumps.")
     size = Int(0, "Number of values.", read_only=True)
@@ -31,15 +33,24 @@ class DataVariationLimiter(Component):
     @property
     def _width(self) -> int:
         template = self._data["template"].get()
-        return int(template[3]) if template[:3] == "Vec" and template[3:4] in "123" else 1
+        return int(template[3]) if template[:3] == "Vec" and template[3:4] in "123" else 3
 
     def init(self) -> None:
         """Start with the input, or with the output that is given."""
+        self.maxJump.set(max(0.0, self.maxJump.get()))
+        self.nbStep.set(max(1, self.nbStep.get()))
         if self.initOutput.get():
             self.output.set(self.input.get().copy())
         self.size.set(len(self.output.get()) // self._width)
+        self.output.set(self.output.get()[: self.size.get() * self._width])
         self._first = self.output.get().copy()
         self.reset()
+        if not self.listening.get():
+            message.warning(
+                self,
+                f"{describe(self._where)}: {self.describe()} hands on nothing new while its "
+                "'listening' is False, which is the default, as in SOFA: set listening=True.",
+            )
 
     def reset(self) -> None:
         """Start again."""
@@ -56,13 +67,15 @@ class DataVariationLimiter(Component):
 
     def handle(self, event: Event) -> None:
         """Follow the input at the start of a step."""
-        if event["type"] != "AnimateBeginEvent" or not self.listening.get():
+        if event["type"] != "AnimateBeginEvent" or not (
+            self.listening.get() and self.input.isSet()
+        ):
             return
         width, count = self._width, self.size.get()
         wanted, now = self.input.get(), self.output.get()
         if len(wanted) < count * width:
             raise self.fault(f"had {count} values in 'input' at init; now it has {len(wanted)}.")
-        rows, out = wanted[: count * width].reshape(-1, width), now.reshape(-1, width)
+        rows, out = (values[: count * width].reshape(-1, width) for values in (wanted, now))
         for k, row in enumerate(rows):
             gap = row - out[k]
             length = float(np.linalg.norm(gap))

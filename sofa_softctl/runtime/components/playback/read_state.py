@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.playback.files import FileComponent, spelt_
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text, Vector
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.simulation.system import place_follower
 
 Frame = tuple[float, dict[str, np.ndarray]]
@@ -140,7 +140,9 @@ class CompareState(ReadState):
     """The same of velocities."""
 
     def bwdInit(self) -> None:
-        """Nothing to compare yet."""
+        """Nothing to compare yet; SOFA's moves the state here, as ReadState does."""
+        if keeps_sofa_defects():
+            super()._advance(self.now)
 
     def _advance(self, now: float) -> None:
         found = self.due(now + self.shift.get() + 1e-3 * self.dt)

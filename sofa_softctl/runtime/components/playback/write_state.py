@@ -48,8 +48,10 @@ class WriteState(FileComponent):
         self._periodic = self.period.isSet() or not self.time.isSet()
         self._times = list(self.time.get()) if self.time.isSet() else [0.0]
         self._period = self.period.get() if self.period.isSet() else self.dt
-        if self.period.isSet():
-            self._times = self._times[:1]
+        if self._periodic:
+            self._times = self._times[:1] or [0.0]
+            self.time.set(np.array(self._times))
+            self.period.set(self._period)
         self.reset()
         if any(time < 0.0 or (time == 0.0 and k) for k, time in enumerate(self._times)):
             complain(self, self.fault("takes positive times in 'time'; nothing is written."))

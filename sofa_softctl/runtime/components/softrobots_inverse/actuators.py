@@ -73,16 +73,16 @@ class CableEquality(CableModel):
         return found
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the displacement."""
-        self.force.set(float(lam[0]))
-        self.displacement.set(float(delta[0]))
+        """See CableModel.store_start."""
+        self.store_start(lam)
 
 
 class PositionEquality(PositionModel):
     """Nodes that are held at the coordinate eqDelta in each used direction, by a force of any size.
 
     The coordinate is that along the direction; SoftRobots.Inverse takes x, y or z whatever the
-    direction, which is the same for the default directions.
+    direction, which is the same for the default directions. `weight` has no effect: of an equation
+    both sides would get it.
     """
 
     follows_otherwise = {"indices": "reinit"}
@@ -92,6 +92,9 @@ class PositionEquality(PositionModel):
 
     eqDelta = Real(0.0, "Coordinate to hold.", unit="length")
     constrainAtTime = Real(0.0, "Time before which nothing is held.", unit="time")
+
+    def _weights(self) -> np.ndarray:
+        return np.ones_like(super()._weights())
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Deriv, Integers, Real, Reals
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class DirectedActuator(LagrangianConstraint):
@@ -18,8 +19,8 @@ class DirectedActuator(LagrangianConstraint):
 
     acts_on = ("Vec3", "Rigid3")
 
-    indices = Integers([], "Nodes that are pushed; all when empty.", of="node", follows="reinit")
-    direction = Reals([], "Direction of the push: three numbers, for bodies six.", follows="reinit")
+    indices = Integers([], "Nodes that are pushed.", of="node", follows="reinit")
+    direction = Deriv("Direction of the push: three numbers, for bodies six.", follows="reinit")
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
@@ -31,24 +32,9 @@ class DirectedActuator(LagrangianConstraint):
         Raises:
             SceneError: one does not exist.
         """
-        given, count = self.indices.get(), self.state.count
-        if not count:
+        if not self.state.count:
             raise self.fault("acts on nodes, but there are none.")
-        return self.checked(given if len(given) else np.arange(count))
-
-    def find_direction(self) -> np.ndarray:
-        """The direction as given, shape (deriv_size,); zero when none was given.
-
-        Raises:
-            SceneError: it has not as many numbers as a node has directions.
-        """
-        given, width = self.direction.get(), self.state.deriv_size
-        if len(given) not in (0, width):
-            raise self.fault(
-                f"needs {width} numbers in 'direction' for {self.state.describe()} "
-                f"({self.state.getTemplateName()}), got {len(given)}."
-            )
-        return given if len(given) else np.zeros(width)
+        return self.checked(self.indices.get())
 
     def reinit(self) -> None:
         """Start again."""
@@ -86,7 +72,9 @@ class ForcePointActuator(DirectedActuator):
 
     def init(self) -> None:
         """Find nodes and directions."""
-        nodes, given = self.find_nodes(), self.find_direction()
+        nodes, given = self.find_nodes(), self.direction.get()
+        if not len(nodes):
+            complain(self, self.fault("does nothing without 'indices' of the nodes to push."))
         length = np.linalg.norm(given)
         rows = np.eye(len(given)) if length < 1e-10 else given[None] / length
         count = len(rows)
@@ -148,7 +136,7 @@ class SlidingActuator(DirectedActuator):
     maxNegativeDisp = Real(0.0, "Greatest way against the direction.", unit="length")
     maxDispVariation = Real(0.0, "Greatest change of the displacement a step.", unit="length")
     initDisplacement = Real(
-        0.0, "Displacement before the first step.", unit="length", follows="start"
+        0.0, "Displacement before the first step.", unit="length", follows="reinit"
     )
     accumulateDisp = Bool(False, "Add up the displacements of all steps.")
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
@@ -160,7 +148,9 @@ class SlidingActuator(DirectedActuator):
 
     def init(self) -> None:
         """Find nodes and direction."""
-        self.nodes, given = self.find_nodes(), self.find_direction()
+        if not len(self.indices.get()):
+            self.indices.set(np.arange(self.state.count))
+        self.nodes, given = self.find_nodes(), self.direction.get()
         if not given.any():
             given = np.eye(len(given))[0]
         halves = given.reshape(-1, 3)

@@ -12,6 +12,7 @@ from sofa_softctl.runtime.components.constraint.position import PositionModel
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Coords, Real, Vectors
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 
 
 class PositionEffector(PositionModel):
@@ -26,28 +27,21 @@ class PositionEffector(PositionModel):
     effectorGoal = Coords([], "Goal of each node.", unit="length", per="indices", shared=False)
     limitShiftToTarget = Bool(False, "Bring goals nearer than maxShiftToTarget.")
     maxShiftToTarget = Real(1.0, "Greatest distance to a goal in each coordinate.", unit="length")
-    maxSpeed = Real(0.0, "Greatest speed of a goal.", unit="length/time")
+    maxSpeed = Real(0.0, "Greatest speed towards the goal.", unit="length/time")
 
     def init(self) -> None:
         """Check the goals; without any, the nodes' own positions."""
-        super().init()
         goals = self.effectorGoal
+        if 0 < len(goals.get()) < len(nodes := self.indices.get()):
+            problem = f"has {len(nodes)} nodes but {len(goals.get())} goals in 'effectorGoal'."
+            complain(self, self.fault(problem), " The nodes without a goal do not count.")
+            self.indices.set(nodes[: len(goals.get())])
+        super().init()
         if not len(goals.get()):
-            goals.set(self.targets().copy())
+            origin = np.zeros((1, self.state.coord_size))
+            origin[:, 6:] = 1.0  # of a body: not turned
+            goals.set(origin if keeps_sofa_defects() else self.targets().copy())
         self._check_goals()
-        self._goal = goals.get().copy()  # as limited by maxSpeed
-
-    def reset(self) -> None:
-        """Start again from the present goals."""
-        self._goal = self.effectorGoal.get().copy()
-
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """See Component."""
-        return {"goal": self._goal.copy()}
-
-    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
-        """See Component."""
-        self._goal = snapshot["goal"].copy()
 
     def targets(self) -> np.ndarray:
         """Points to be led to the goals, shape (n, coord_size)."""
@@ -72,15 +66,15 @@ class PositionEffector(PositionModel):
         if self.maxSpeed.isSet():
             assert self._context is not None
             reach = self.maxSpeed.get() * self._context._data["dt"].get()
-            change = kind.difference(goal, self._goal[: len(x)])
+            change = kind.difference(goal, x)
             length = np.linalg.norm(change, axis=1, keepdims=True)
-            factor = np.minimum(1.0, reach / np.where(length == 0.0, 1.0, length))
+            factor = np.where(length > reach, reach / np.where(length == 0.0, 1.0, length), 1.0)
             goal = np.empty_like(x)
-            kind.advance(self._goal[: len(x)], factor * change, 1.0, goal)
-            self._goal = goal.copy()
+            kind.advance(x, factor * change, 1.0, goal)
         if self.limitShiftToTarget.get():
             reach = self.maxShiftToTarget.get()
-            near = np.clip(kind.difference(goal, x), -reach, reach)
+            shift = kind.difference(goal, x)
+            near = np.where(shift_size(shift) > reach, np.sign(shift) * reach, shift)
             goal = np.empty_like(x)
             kind.advance(x, near, 1.0, goal)
         return goal
@@ -111,7 +105,6 @@ class BarycentricCenterEffector(PositionEffector):
 
     def init(self) -> None:
         """One row for each used direction, spread over all nodes."""
-        self.indices.set(np.arange(self.state.count))
         if self.axis.isSet():
             self.useDirections.set(self.axis.get().copy())
         super().init()
@@ -121,6 +114,9 @@ class BarycentricCenterEffector(PositionEffector):
         self.row_directions = self.row_directions / count
         self._used = used
         self.share_rows()
+
+    def _nodes(self) -> np.ndarray:
+        return np.arange(self.state.count)
 
     def targets(self) -> np.ndarray:
         """See PositionEffector."""
@@ -142,26 +138,30 @@ class BarycentricCenterEffector(PositionEffector):
         return unit @ (motion + gap)
 
 
+def shift_size(shift: np.ndarray) -> np.ndarray:
+    """Return |shift|, of which SOFA takes the whole part, by a function of C's for integers."""
+    size = np.abs(shift)
+    return np.trunc(size) if keeps_sofa_defects() else size
+
+
 def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
     """The goal, brought as near to `now` as maxShiftToTarget and maxSpeed demand.
 
-    Departure from SoftRobots.Inverse: there maxSpeed holds for positions only.
+    Departure from SoftRobots.Inverse: there maxSpeed holds for positions only (see
+    `keeps_sofa_defects`).
     """
     assert effector._context is not None
     data, reach = effector._data, math.inf
-    if data["limitShiftToTarget"].get():
+    shift = shift_size(np.asarray(goal - now))
+    if data["limitShiftToTarget"].get() and shift > data["maxShiftToTarget"].get():
         reach = data["maxShiftToTarget"].get()
-    if data["maxSpeed"].isSet():
+    if data["maxSpeed"].isSet() and not keeps_sofa_defects():
         reach = min(reach, data["maxSpeed"].get() * effector._context._data["dt"].get())
     return min(max(goal, now - reach), now + reach)
 
 
 class VolumeEffector(SurfacePressureModel):
-    """The volume shall reach desiredVolume: delta = V - desiredVolume.
-
-    `volumeGrowth` is delta of the last step, the volume that is left to the goal, as in
-    SoftRobots.Inverse.
-    """
+    """The volume shall reach desiredVolume: delta = V - desiredVolume."""
 
     inverse_role = InverseRole.EFFECTOR
 
@@ -187,18 +187,16 @@ class VolumeEffector(SurfacePressureModel):
         return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the distance to the goal."""
-        self.volumeGrowth.set(float(delta[0]))
+        """See SurfacePressureModel.store_start."""
+        self.store_start(lam)
 
 
 class CableEffector(CableModel):
     """The length shall reach desiredLength: delta = desiredLength - L.
 
-    `displacement` is delta of the last step. Departure from SoftRobots.Inverse, which takes 0:
-    without a goal the length shall stay what it was.
+    Departure from SoftRobots.Inverse, which takes 0 (see `keeps_sofa_defects`): without a goal the
+    length shall stay what it was.
     """
-
-    follows_otherwise = {"cableInitialLength": "start"}
 
     inverse_role = InverseRole.EFFECTOR
 
@@ -210,7 +208,7 @@ class CableEffector(CableModel):
     def init(self) -> None:
         """Measure the first length, and aim at it when the scene gives no goal."""
         super().init()
-        if not self.desiredLength.isSet():
+        if not self.desiredLength.isSet() and not keeps_sofa_defects():
             self.desiredLength.set(self.cableInitialLength.get())
 
     def violation(self) -> np.ndarray:
@@ -220,8 +218,8 @@ class CableEffector(CableModel):
         return np.array([self.free_motion() + goal - length])
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the distance to the goal."""
-        self.displacement.set(float(delta[0]))
+        """See CableModel.store_start."""
+        self.store_start(lam)
 
 
 class CableSensor(CableModel):
@@ -230,5 +228,5 @@ class CableSensor(CableModel):
     inverse_role = InverseRole.SENSOR
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over how much shorter it is at the end of the step, to first order."""
-        self.displacement.set(float(delta[0]))
+        """See CableModel.store_start."""
+        self.store_start(lam)

@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.joint import JointModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 
 
 class JointActuator(JointModel):
@@ -39,7 +40,9 @@ class JointActuator(JointModel):
         """Start from initEffort and the joint's angle."""
         super().init()
         self.effort.set(self.initEffort.get())
-        self.angle.set(self.coordinate() - self.initAngle.get())
+        start = self.initAngle.get()
+        # SOFA's variation counts from initAngle, so that the first step jumps there
+        self.angle.set(start if keeps_sofa_defects() else self.coordinate() - start)
 
     def reset(self) -> None:
         """Back to the state after init."""

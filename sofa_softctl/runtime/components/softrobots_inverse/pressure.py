@@ -7,6 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 
 
 class SurfacePressureActuator(SurfacePressureModel):
@@ -42,7 +43,7 @@ class SurfacePressureActuator(SurfacePressureModel):
             "displacement_min": growth[0],
             "displacement_max": growth[1],
         }
-        if self.maxPressureVariation.isSet():
+        if self.maxPressureVariation.isSet() and not keeps_sofa_defects():  # SOFA does not read it
             # from outside its limits lambda comes back at once, as the limits are never exceeded
             found["effort_previous"] = min(max(self.pressure.get(), pressure[0]), pressure[1])
             found["effort_rate"] = self.maxPressureVariation.get()
@@ -72,9 +73,8 @@ class SurfacePressureEquality(SurfacePressureModel):
         return found
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the growth."""
-        self.pressure.set(float(lam[0]))
-        self.volumeGrowth.set(float(delta[0]))
+        """See SurfacePressureModel.store_start."""
+        self.store_start(lam)
 
 
 class SurfacePressureSensor(SurfacePressureModel):
@@ -87,5 +87,5 @@ class SurfacePressureSensor(SurfacePressureModel):
         return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the growth at the end of the step, to first order."""
-        self.volumeGrowth.set(float(delta[0]))
+        """See SurfacePressureModel.store_start."""
+        self.store_start(lam)

@@ -170,7 +170,9 @@ class YoungModulusActuator(LagrangianConstraint):
         }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Nothing yet: E changes with what is applied, see `store`."""
+        """Nothing yet: E changes with what is applied, see `store`; SOFA's changes in any case."""
+        if keeps_sofa_defects() and not self.applyForce.get():
+            self.store(lam, delta)
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Change E by what stands in lambda when the step is corrected."""

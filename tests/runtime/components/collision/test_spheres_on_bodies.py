@@ -5,6 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.strictness import strict
 from sofa_softctl.runtime.simulation import simulation
 
 RADIUS = 2.0
@@ -149,3 +150,45 @@ def test_a_ball_rests_on_the_edge_of_two_triangles(ball, root, monkeypatch, defe
     simulation.animateNSteps(root, 50)
     place = dofs.position.value[0, :3]
     assert (np.abs(place - [2.0, 4.0, RADIUS + 0.5]).max() < 1e-6) == rests
+
+
+def test_a_thickness_keeps_balls_apart_that_a_discrete_intersection_has_seen_overlap(ball, root):
+    """At 2.1 nothing is found, though 0.3 are kept; at 1.9 it is pushed to 2.3, as in SOFA."""
+    dofs = ball("DiscreteIntersection", speed=(0.0, 0.0, -20.0), floor=False, proximity=0.3)
+    still = root.addChild("still")
+    still.addObject("MechanicalObject", position=[[0.0, 0.0, -1.0]])
+    still.addObject("SphereCollisionModel", radius=1.0, moving=False, simulated=False)
+    simulation.init(root)
+    heights = []
+    for _ in range(3):
+        simulation.animateNSteps(root, 1)
+        heights.append(float(dofs.position.value[0, 2]))
+    assert heights == pytest.approx([2.1, 1.9, RADIUS + 0.3], abs=1e-9)
+    assert root.ball.SphereCollisionModel.listRadius.value.tolist() == [RADIUS]
+
+
+def test_a_contact_stiffness_of_zero_switches_contacts_off(ball, root, monkeypatch):
+    """Also those with friction, which have no stiffness; SOFA's error says it in each step."""
+    said = []
+    monkeypatch.setattr(message, "warning", lambda emitter, text: said.append(text))
+    dofs = ball()
+    root.ball.SphereCollisionModel.contactStiffness.value = 0.0
+    simulation.init(root)
+    with strict(False):
+        simulation.animateNSteps(root, 8)
+    assert dofs.position.value[0, 2] < 0.0
+    assert sum("go through each other: a 'contactStiffness' of 0" in text for text in said) == 1
+
+
+@pytest.mark.parametrize(("defects", "count"), [("0", 0), ("1", 1)])
+def test_contacts_that_have_ended_are_counted_no_longer(ball, root, monkeypatch, defects, count):
+    """SOFA's numberOfContacts never goes back to 0."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
+    dofs = ball(speed=(0.0, 0.0, -40.0))
+    simulation.init(root)
+    simulation.animateNSteps(root, 1)
+    model = root.ball.SphereCollisionModel
+    assert model.numberOfContacts.value == 1
+    dofs.position.value = [[0.0, 0.0, 50.0, 0.0, 0.0, 0.0, 1.0]]
+    simulation.animateNSteps(root, 1)
+    assert model.numberOfContacts.value == count

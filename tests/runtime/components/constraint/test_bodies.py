@@ -220,6 +220,13 @@ def test_a_joint_moves_by_the_value_from_where_it_was(joints, root):
     assert node.drive.displacement.value == pytest.approx(0.25)
 
 
+def test_sofas_first_step_takes_a_joint_to_be_at_zero(joints, root, monkeypatch):
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", "1")
+    node = joints(start=0.7, value=0.25)
+    simulation.animateNSteps(root, 1)
+    assert node.dofs.position.value[4, 0] == pytest.approx(0.7 + 0.7 + 0.25)
+
+
 def test_a_joint_is_driven_by_the_force(joints, root):
     """lambda / m is the change of the speed."""
     node = joints(valueType="force", value=3.0)
@@ -236,6 +243,7 @@ def test_a_joint_is_driven_by_the_force(joints, root):
         ({"value": -0.5, "minForce": -20.0}, -20.0 * H / 2.0),
         ({"value": 90.0, "valueType": "force", "maxForce": 20.0}, 20.0 * H / 2.0),
         ({"value": 90.0, "valueType": "force", "maxDisplacement": 0.2}, 0.2),
+        ({"value": 0.5, "maxDisplacement": 0.1, "minDisplacement": 0.2}, 0.2),
     ],
 )
 def test_limits_of_a_joint_hold(joints, root, values, moved):

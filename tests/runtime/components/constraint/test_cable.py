@@ -176,3 +176,18 @@ def test_a_cable_on_what_does_not_move_is_an_error(root):
     node.addObject("CableConstraint")
     with pytest.raises(SceneError, match="holds constraints, but no time integrator"):
         simulation.init(root)
+
+
+def test_a_cable_without_a_pull_point_shows_its_first_point_as_one(cables):
+    (cable,) = cables({"indices": [3, 1], "hasPullPoint": False})
+    assert cable.pullPoint.value.tolist() == [3.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("defects", "moves"), [("0", True), ("1", False)])
+def test_a_last_point_that_is_named_twice_is_pulled(cables, root, run, monkeypatch, defects, moves):
+    """The second time it has no direction, and SOFA forgets the first."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
+    (cable,) = cables({"indices": [3, 3], "pullPoint": [3, 4, 0], "valueType": "force"})
+    cable.value.value = [1.0]
+    run(root, 1)
+    assert (root.body.dofs.position.value[3, 1] > 0.0) == moves

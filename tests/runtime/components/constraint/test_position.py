@@ -101,3 +101,34 @@ def test_limits_hold(values, u, position_constraint, root, run):
 def test_a_constraint_that_is_none_is_an_error(values, message, position_constraint):
     with pytest.raises(SceneError, match=message):
         position_constraint(**values)
+
+
+@pytest.mark.parametrize("valueType", ["displacement", "force"])
+def test_where_limits_contradict_each_other_the_lower_one_counts(
+    position_constraint, root, run, valueType
+):
+    """As in SOFA: at most 0.1, then at least 0.2 (as a force h k u)."""
+    limits = {"maxPositiveDisp": 0.1, "maxNegativeDisp": -0.2}
+    if valueType == "force":
+        limits = {"maxForce": 0.04, "minForce": 0.08}
+    constraint = position_constraint(
+        indices=[1], value=9.0, valueType=valueType, **limits, **ALONG_X
+    )
+    run(root, 400 if valueType == "force" else 1)
+    assert constraint.state.position.array()[1, 0] - POINTS[1, 0] == pytest.approx(0.2, abs=1e-8)
+
+
+def test_a_list_without_values_is_that_of_one_zero(position_constraint, root, run):
+    constraint = position_constraint(indices=[1], value=[], **ALONG_X)
+    run(root, 1)
+    assert constraint.value.value.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("defects", "reached"), [("0", False), ("1", True)])
+def test_sofas_imposed_displacement_knows_no_limit_of_the_force(
+    position_constraint, root, run, monkeypatch, defects, reached
+):
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
+    constraint = position_constraint(indices=[1], value=0.5, maxForce=0.01, **ALONG_X)
+    run(root, 1)
+    assert (constraint.displacement.value == pytest.approx(0.5)) == reached

@@ -7,10 +7,23 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.event import key_pressed
 from sofa_softctl.runtime.simulation import simulation
 
+ONE = {"template": "Vec1d", "listening": True}
+
+
+def test_a_limiter_that_does_not_listen_hands_nothing_on(root, caplog):
+    """SOFA's does not by default; numbers out of range are the next ones in it."""
+    limiter = root.addObject("DataVariationLimiter", input=[0, 0, 0], maxJump=-1.0, nbStep=0)
+    simulation.init(root)
+    assert "'listening' is False" in caplog.text
+    assert (limiter.size.value, limiter.maxJump.value, limiter.nbStep.value) == (1, 0.0, 1)
+    limiter.input.value = [0.0, 0.0, 0.01]
+    simulation.animate(root, 0.01)
+    assert limiter.output.value.tolist() == [0.0, 0.0, 0.0]
+
 
 def test_small_changes_are_handed_on_and_jumps_are_made_up_in_growing_steps(root):
     """A jump of 1 in 4 steps: a step goes k / 4 of the way that is left, k = 0, 1, 2, 3."""
-    limiter = root.addObject("DataVariationLimiter", input=[0.0, 5.0], maxJump=0.1, nbStep=4)
+    limiter = root.addObject("DataVariationLimiter", input=[0.0, 5.0], maxJump=0.1, nbStep=4, **ONE)
     simulation.init(root)
     assert limiter.size.value == 2
     limiter.input.value = [1.0, 5.05]
@@ -28,7 +41,7 @@ def test_small_changes_are_handed_on_and_jumps_are_made_up_in_growing_steps(root
 
 def test_after_a_reset_a_jump_begins_anew(root):
     """In the midst of a jump, whose next step would go 2 / 4 of the way."""
-    limiter = root.addObject("DataVariationLimiter", input=[0.0], maxJump=0.1, nbStep=4)
+    limiter = root.addObject("DataVariationLimiter", input=[0.0], maxJump=0.1, nbStep=4, **ONE)
     simulation.init(root)
     limiter.input.value = [1.0]
     simulation.animateNSteps(root, 2)
@@ -43,7 +56,7 @@ def test_after_a_reset_a_jump_begins_anew(root):
 
 def test_jumps_of_vectors_are_distances(root):
     limiter = root.addObject(
-        "DataVariationLimiter", template="Vec3d", input=[[0, 0, 0], [1, 1, 1]], maxJump=1.0
+        "DataVariationLimiter", input=[[0, 0, 0], [1, 1, 1]], maxJump=1.0, listening=True
     )
     simulation.init(root)
     limiter.input.value = [[0.9, 0.9, 0], [1.5, 1.5, 1.5]]
@@ -52,7 +65,7 @@ def test_jumps_of_vectors_are_distances(root):
 
 
 def test_fewer_values_than_at_init_are_an_error(root):
-    limiter = root.addObject("DataVariationLimiter", input=[1.0, 2.0])
+    limiter = root.addObject("DataVariationLimiter", input=[1.0, 2.0], **ONE)
     simulation.init(root)
     limiter.input.value = [1.0]
     with pytest.raises(SceneError, match="had 2 values in 'input' at init; now it has 1"):

@@ -72,6 +72,7 @@ def test_a_file_is_that_of_sofa_to_the_byte(root, falling, tmp_path):
         ({"time": [0.0]}, [0]),
         ({"time": [0.02, 0.05]}, [0.02, 0.05]),
         ({"time": [0.01], "period": 0.02}, [0.01, 0.03, 0.05]),
+        ({"time": [], "period": 0.02}, [0, 0.02, 0.04]),
     ],
 )
 def test_it_writes_at_the_times_that_are_asked_for(root, falling, tmp_path, values, times):
@@ -195,3 +196,13 @@ def test_a_state_is_compared_with_a_file(root, tmp_path):
     assert compare.totalError_X == pytest.approx(3 / 6 + 5 / 6)
     assert compare.totalError_V == pytest.approx(9 / 6)
     assert node.dofs.position.value.tolist() == [[0, 0, 0]] * 2
+
+
+def test_sofas_comparison_moves_the_state_to_the_start_of_its_file(root, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", "1")
+    (tmp_path / "in.txt").write_text(FRAMES)
+    node = root.addChild("still")
+    node.addObject("MechanicalObject", name="dofs", position=[[0, 0, 0]] * 2)
+    node.addObject("CompareState", filename=str(tmp_path / "in.txt"), scalePos=2.0)
+    simulation.init(root)
+    assert np.abs(node.dofs.position.value).sum() == 2.0 * 3

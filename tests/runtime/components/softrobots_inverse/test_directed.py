@@ -6,6 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.strictness import strict
 from sofa_softctl.runtime.simulation import simulation
 
 H = 0.01
@@ -156,7 +157,7 @@ def test_a_body_has_three_forces_and_three_moments(inverse, root):
 
 
 def test_the_force_changes_by_its_rate(inverse, root):
-    values = {"direction": [1, 0, 0], "maxForceVariation": 4.0, "initForce": 1.0}
+    values = {"indices": [0], "direction": [1, 0, 0], "maxForceVariation": 4.0, "initForce": 1.0}
     _, force, _ = inverse(
         "Vec3", POINTS, ("ForcePointActuator", values), goal([[9, 0, 0]], [1, 0, 0])
     )
@@ -170,7 +171,8 @@ def test_the_force_changes_by_its_rate(inverse, root):
 def test_a_penalty_is_said_to_have_no_effect(inverse, monkeypatch):
     said = []
     monkeypatch.setattr(message, "warning", lambda emitter, text: said.append(text))
-    inverse("Vec3", POINTS, ("ForcePointActuator", {"penalty": 0.1}), goal([[0, 0, 0]], [1, 0, 0]))
+    push = ("ForcePointActuator", {"indices": [0], "penalty": 0.1})
+    inverse("Vec3", POINTS, push, goal([[0, 0, 0]], [1, 0, 0]))
     assert "'penalty' of ForcePointActuator" in said[0]
     assert "has no effect here" in said[0]
 
@@ -181,7 +183,7 @@ def test_a_penalty_is_said_to_have_no_effect(inverse, monkeypatch):
     [
         ({"indices": [3]}, "has 3 in 'indices', but there are 3 nodes"),
         ({"indices": [-1]}, "has -1 in 'indices'"),
-        ({"direction": [1, 0, 0, 0, 0, 0]}, "needs 3 numbers in 'direction' .* got 6"),
+        ({"direction": [1, 0, 0, 0, 0, 0]}, "'direction' of .* takes 3 numbers, got"),
     ],
 )
 def test_nodes_and_directions_are_checked(inverse, component, values, problem):
@@ -226,14 +228,12 @@ def test_limits_of_a_joint_hold_from_the_first_step_on(inverse, root, values, an
 
 
 def test_a_goal_is_approached_at_its_speed_also_in_turns(inverse, root):
-    """maxSpeed counts ways and turns together, as SOFA does: here a turn alone, 0.05 a step."""
+    """From where the body is, 0.05 a step; ways and turns count together, here a turn alone."""
     turn = Rotation.from_rotvec([0, 0, 1.0]).as_quat()
     dofs, _, _ = inverse(
-        "Rigid3", ORIGIN, ("ForcePointActuator", {}),
+        "Rigid3", ORIGIN, ("ForcePointActuator", {"indices": [0]}),
         goal([[0, 0, 0, *turn]], [1] * 6, maxSpeed=5.0), mass=MASS,
     )  # fmt: skip
-    effector = root.body.getObject("PositionEffector")
-    effector._goal = np.array(ORIGIN)  # the goal before it was set to the turn
     step(root, 3)
     assert Rotation.from_quat(dofs.position.value[0, 3:]).as_rotvec() == pytest.approx(
         [0, 0, 0.15], abs=1e-10
@@ -243,3 +243,82 @@ def test_a_goal_is_approached_at_its_speed_also_in_turns(inverse, root):
 def test_a_goal_of_a_body_needs_seven_numbers(inverse):
     with pytest.raises(SceneError, match="takes a list of vectors of 7 numbers"):
         inverse("Rigid3", ORIGIN, goal([[1, 2, 3]], [1] * 6), mass=MASS)
+
+
+def test_a_force_without_nodes_does_nothing_and_says_so(inverse):
+    with pytest.raises(SceneError, match="does nothing without 'indices'"):
+        inverse("Vec3", POINTS, ("ForcePointActuator", {}), goal([[1, 0, 0]], [1, 0, 0]))
+
+
+def test_an_equality_holds_the_coordinate_whatever_its_weight(inverse, root):
+    """Its row has no weight: x = 0.4, not 0.2."""
+    dofs, *_ = inverse(
+        "Vec3", POINTS,
+        ("SlidingActuator", {"indices": [2]}),
+        ("PositionEquality", {"useDirections": [1, 0, 0], "eqDelta": 0.4, "weight": [2, 2, 2]}),
+        goal([[5, 0, 0]], [1, 0, 0], indices=[2]),
+    )  # fmt: skip
+    step(root)
+    assert dofs.position.value[0, 0] == pytest.approx(0.4, abs=1e-9)
+
+
+@pytest.mark.parametrize(("defects", "angle"), [("0", 0.5), ("1", 0.1)])
+def test_a_joint_moves_from_where_it_is(inverse, root, monkeypatch, defects, angle):
+    """By 0.1 from 0.4; SOFA's counts the first change from initAngle, and jumps."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
+    dofs, *_ = inverse(
+        "Vec1", JOINTS, ("JointActuator", {"index": 3, "maxAngleVariation": 0.1}),
+        goal([[2.0]], [1], indices=[3]),
+    )  # fmt: skip
+    step(root)
+    assert dofs.position.value[3, 0] == pytest.approx(angle, abs=1e-9)
+
+
+@pytest.mark.parametrize(("defects", "reached"), [("0", 0.2), ("1", 0.7)])
+def test_a_shift_below_one_is_limited(inverse, root, monkeypatch, defects, reached):
+    """SOFA compares the whole part of the distance, 0 for 0.7."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
+    near = {"limitShiftToTarget": True, "maxShiftToTarget": 0.2}
+    dofs, *_ = inverse(
+        "Vec3", POINTS, ("SlidingActuator", {"indices": [0]}),
+        goal([[0.7, 0, 0]], [1, 0, 0], **near),
+    )  # fmt: skip
+    step(root)
+    assert dofs.position.value[0, 0] == pytest.approx(reached, abs=1e-9)
+
+
+def test_lists_of_another_length_go_on_as_in_sofa(inverse, caplog):
+    """With a warning: the first numbers count, and of nodes those that have a goal."""
+    with strict(False):
+        _, slide, effector = inverse(
+            "Vec3", POINTS,
+            ("SlidingActuator", {"indices": [0], "direction": [0, 2, 0, 1]}),
+            goal([[1, 0, 0]], [0, 1], indices=[2, 1]),
+        )  # fmt: skip
+    assert slide.direction.value.tolist() == [0, 1, 0]
+    assert effector.useDirections.value.tolist() == [False, True, False]
+    assert effector.indices.value.tolist() == [2]
+    problems = ("takes 3 numbers", "takes 3 or 6 or 1 times 1 or 0", "has 2 nodes but 1 goals")
+    assert [part in text for part, text in zip(problems, caplog.messages, strict=True)] == [
+        True
+    ] * 3
+
+
+def test_a_cable_without_points_or_value_pulls_at_the_first(root, caplog):
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver")
+    body = root.addChild("other")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("SparseLDLSolver")
+    dofs = body.addObject("MechanicalObject", position=POINTS)
+    body.addObject("UniformMass", totalMass=1.0)
+    body.addObject("LinearSolverConstraintCorrection")
+    pull = {"indices": [], "value": [0.2], "pullPoint": [0, 5, 0], "valueIndex": -1}
+    with strict(False):
+        cable = body.addObject("CableConstraint", **pull)
+        simulation.init(root)
+        step(root)
+    assert cable.valueIndex.value == 0
+    assert dofs.position.value[0, 1] == pytest.approx(0.2, abs=1e-6)
+    assert "needs at least one point in 'indices'. It is point 0." in caplog.text
+    assert "has valueIndex -1, but 1 values. The first one counts." in caplog.text

@@ -83,6 +83,13 @@ def test_every_limit_holds(values, wanted, expected, cube, root, run):
     assert chamber.pressure.value == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
+def test_sofas_pressure_knows_no_variation(cube, root, run, monkeypatch):
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", "1")
+    chamber, _ = cube(actuator(maxPressureVariation=0.5, maxPressure=2.0), goal(1.1))
+    run(root, 1)
+    assert chamber.pressure.value == pytest.approx(2.0)
+
+
 def test_the_pressure_climbs_by_its_variation_in_every_step(cube, root, run):
     chamber, _ = cube(actuator(maxPressureVariation=0.25), goal(1.5))
     climb = []
@@ -123,7 +130,9 @@ def test_an_imposed_growth_comes_while_others_are_sought(cube, root, run):
     )
     equality, _, effector = cube(given, side, tip)
     run(root, 1)
-    assert equality.volumeGrowth.value == pytest.approx(0.02, rel=1e-9)
+    delta = root.solver.W() @ root.solver.lambda_force() + root.solver.dfree()
+    assert delta[0] == pytest.approx(0.02, rel=1e-9)
+    assert equality.volumeGrowth.value == 0.0  # that of the start of the step, as in SOFA
     assert effector.delta.value[0] == pytest.approx(0.0, abs=1e-9)
 
 
@@ -132,7 +141,6 @@ def test_an_imposed_pressure_stays_what_it_is(cube, root, run):
     equality, _ = cube(given, goal(2.0))
     run(root, 1)
     assert equality.pressure.value == pytest.approx(1.25, rel=1e-9)
-    assert equality.volumeGrowth.value == pytest.approx(1.25 * COMPLIANCE, rel=1e-9)
 
 
 def test_a_sensor_tells_the_volume_and_changes_nothing(cube, root, run):
@@ -142,9 +150,10 @@ def test_a_sensor_tells_the_volume_and_changes_nothing(cube, root, run):
     run(root, 1)
     assert chamber.pressure.value == pytest.approx(0.03 / COMPLIANCE, rel=1e-9)
     assert sensor.pressure.value == 0.0
-    assert sensor.volumeGrowth.value == pytest.approx(0.03, rel=1e-9)
+    assert sensor.volumeGrowth.value == 0.0
     run(root, 1)
     assert sensor.cavityVolume.value == pytest.approx(1.01**3, rel=1e-9)
+    assert sensor.volumeGrowth.value == pytest.approx(1.01**3 - 1.0, rel=1e-9)
 
 
 def test_the_goal_of_a_volume_is_the_initial_one_by_default(cube, root, run):
@@ -205,10 +214,9 @@ def test_the_length_of_a_cable_reaches_its_goal(cube, root, run):
     chamber, effector, sensor = cube(
         actuator(), ("CableEffector", {"desiredLength": 1.02, **edge}), ("CableSensor", edge)
     )
-    run(root, 1)
-    assert effector.displacement.value == pytest.approx(0.0, abs=1e-12)
+    run(root, 2)
+    assert effector.displacement.value == pytest.approx(-0.02, rel=1e-9)
     assert sensor.displacement.value == pytest.approx(-0.02, rel=1e-9)
-    run(root, 1)
     assert sensor.cableLength.value == effector.cableLength.value == pytest.approx(1.02, rel=1e-9)
     assert chamber.cavityVolume.value == pytest.approx(1.02**3, rel=1e-9)
 

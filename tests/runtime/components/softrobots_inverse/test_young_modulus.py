@@ -235,10 +235,13 @@ def test_regions_may_be_force_fields_of_sub_topologies(root, beam, grid, run):
     assert np.subtract(after, before) == pytest.approx([0.0, 1.0 / H, -2.0 / H], rel=1e-9)
 
 
-def test_a_change_that_is_only_sought_changes_nothing(beam, root, run):
+@pytest.mark.parametrize("defects", ["0", "1"])
+def test_a_change_that_is_only_sought_changes_nothing(beam, root, run, monkeypatch, defects):
+    """SOFA's changes the modulus all the same."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
     node = beam({"applyForce": False}, goal=(1.0, 1.0, 9.0))
     run(root, 3)
-    assert node.elasticity.youngModulus.value.tolist() == [2000.0]
+    assert (node.elasticity.youngModulus.value.tolist() == [2000.0]) == (defects == "0")
 
 
 def test_a_reset_gives_the_force_field_its_modulus_back(beam, root, run):

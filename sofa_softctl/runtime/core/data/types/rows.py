@@ -124,6 +124,14 @@ class Bools(DataType):
             raise ValueError(f"{array.size} entries")
         return array.astype(bool)
 
+    def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
+        """The first numbers; what is missing stays as it was."""
+        fitting = [width for width in self.widths if width == getattr(owner, "deriv_size", 0)]
+        array = np.resize(present, [*fitting, self.widths[0]][0]).astype(bool)
+        first = reading.first_numbers(value)[: array.size]
+        array[: len(first)] = first
+        return array
+
     def rows(self, value: Any) -> list[Any]:
         """See DataType: one row."""
         return [np.asarray(value).tolist()]
