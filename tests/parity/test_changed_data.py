@@ -13,12 +13,6 @@ changed_data = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(changed_data)
 
 
-@pytest.fixture(autouse=True)
-def own_numbers(sofa_defects, monkeypatch):
-    """Its record is of the runtime itself, without SOFA's defects."""
-    monkeypatch.delenv("SOFTCTL_SOFA_DEFECTS")
-
-
 RECORD = json.loads(changed_data.RECORD.read_text())
 CLASSES = {cls.__name__: cls for cls in changed_data.classes()}
 TELLING = changed_data.TELLING

@@ -558,7 +558,7 @@ def compare(kinds):
 
 REASONS = {
     "error": "SOFA goes on with a value that makes no sense, and here it is an error at its line.",
-    "page": "docs/explanation/where-we-differ.md has it.",
+    "page": "It is [different on purpose](../explanation/where-we-differ.md).",
     "contacts": "1e-12 at the start gives as much here: contacts come and go at a threshold.",
     "nonsense": "A number that no scene has, such as a negative thickness, not refused.",
     "qp": "As near as a QP solver comes to its answer, 1e-9, often beside a zero.",
