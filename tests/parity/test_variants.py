@@ -1,6 +1,7 @@
 """Each Data of each component, varied: what it does here and what it does in SOFA."""
 
 import importlib.util
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -52,4 +53,11 @@ def test_the_page_is_that_of_the_records():
     )
     agreement = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(agreement)
-    assert agreement.PAGE.read_text(encoding="utf-8") == agreement.page()
+    text = agreement.PAGE.read_text(encoding="utf-8")
+    assert text == agreement.page()
+    readme = Path("README.md").read_text(encoding="utf-8")
+    components, taken, share = re.search(
+        r"Data of (\d+) components SOFA takes (\d+):.*?\(([\d.]+%)\) are equal", text, re.DOTALL
+    ).groups()
+    assert f"Data of {components} components" in readme
+    assert f"{taken} variants in all: {share} are equal" in readme
