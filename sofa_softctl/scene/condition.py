@@ -20,6 +20,7 @@ from sofa_softctl.scene.plausibility.leaving import (
     collision_models,
     leaving_causes,
     pushed_without_mass,
+    uneven_surface,
     without_lines,
 )
 from sofa_softctl.scene.watch.actuators import attributes_of
@@ -248,6 +249,10 @@ class Condition:
         models = collision_models(self._root)
         if warned := [m for m in models if attributes_of(m).get("_messages")]:
             return f"The warning of '{warned[0].getPathName()}' says why, probably."
+        own = collision_models(watched.body.node)
+        still = [model for model in models if not model.simulated.value]
+        if own and still and (text := uneven_surface([*own, *still])):
+            return text
         text = "Is there something that should have held it, and does contact detection see it?"
         travel = watched.speed_max * float(self._root.dt.value)
         if travel > self._settings.travel_max * watched.size > 0.0:

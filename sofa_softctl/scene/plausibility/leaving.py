@@ -183,6 +183,24 @@ def _nothing_below(root: Any, body: Body) -> Iterator[str]:
         )
 
 
+def uneven_surface(models: Sequence[Any]) -> str:
+    """Name the first surface whose triangles are turned both ways, or has walls within; else ''."""
+    from sofa_softctl.scene.plausibility.places.surfaces import surface_of, triangles_of, uneven
+
+    for model in models:
+        state = own_state(model.getContext())
+        topology = next((e for e in model.getContext().objects if len(triangles_of(e))), None)
+        if model.getClassName() != "TriangleCollisionModel" or None in (topology, state):
+            continue
+        if fault := uneven(surface_of(topology, np.asarray(state.position.value, float)[:, :3])):
+            return (
+                f"{at(model)}: {fault} Contacts push the wrong way there. Give its outer triangles "
+                "alone, turned outwards: make normals consistent when exporting, or change "
+                "flipNormals of the topological mapping."
+            )
+    return ""
+
+
 def without_lines(root: Any) -> str:
     """Name surfaces of triangles alone, whose seams points pass under LocalMinDistance; else ''."""
     if not any(entry.getClassName() == "LocalMinDistance" for entry in root.objects):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.plausibility.bodies import at
-from sofa_softctl.scene.plausibility.leaving import collision_models
+from sofa_softctl.scene.plausibility.leaving import collision_models, uneven_surface
 
 DEPTH_MAX = 0.05
 """Depth of a body in another, by the size of the smallest body, above which it has sunk in [-]."""
@@ -72,8 +72,11 @@ class WatchedContacts:
                 f"At the end {deep.inside_count} of {deep.point_count} points of "
                 f"'{deep.model.getContext().getPathName()}' are on the wrong side of "
                 f"{deep.around.getClassName()} '{deep.around.getPathName()}', up to "
-                f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. Try a smaller dt, "
-                "stiffer or more exact contacts, or a larger alarmDistance."
+                f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. "
+                + (
+                    uneven_surface([*collision_models(deep.model.getContext()), deep.around])
+                    or "Try a smaller dt, stiffer or more exact contacts, or a larger alarmDistance."
+                )
             )
 
 

@@ -99,7 +99,7 @@ def _limit(pairs: NodePairs) -> float:
 
 def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJoint]:
     """A watch on springs that are too soft to carry the weight of a body that nothing fixes."""
-    if body is None or np.shape(body.state.position.value)[1] != 3 or not body.size > 0.0:
+    if body is None or np.shape(body.state.position.value)[1] < 3 or not body.size > 0.0:
         return
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
     if any(component.getClassName() in FIXED for component in body.entries) or not masses:
@@ -119,7 +119,7 @@ def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJ
             return pairs.distances()
         rest = np.asarray(body.state.rest_position.value, dtype=float)
         x = np.asarray(body.state.position.value, dtype=float)
-        return np.asarray(np.linalg.norm(x[points] - rest[points], axis=1))
+        return np.asarray(np.linalg.norm((x - rest)[points, :3], axis=1))
 
     yield WatchedJoint(
         entry,
