@@ -619,7 +619,7 @@ FAULTS = {
     "a plane that faces away": (
         "block",
         lambda scene: scene.add("body", "PlaneForceField", normal=[0.0, -1.0, 0.0], d=0.0),
-        "has all 64 nodes behind it at the start, up to 22 deep",
+        "has 64 of 64 nodes behind it at the start, up to 22 deep",
         0,
     ),
     "a falling body of first order": (

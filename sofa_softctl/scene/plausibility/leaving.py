@@ -117,16 +117,17 @@ def _is_free(body: Body) -> bool:
 
 
 def _behind_plane(plane: Any, size: float) -> Iterator[StartWarning]:
-    """A plane that begins with all nodes on its wrong side, and throws them out."""
+    """A plane that begins with nodes deep on its wrong side, and throws them out."""
     state = own_state(plane.getContext())
     if state is None or np.shape(state.position.value)[1] < 3 or not len(state.position.value):
         return
     x = np.asarray(state.position.value, dtype=float)[:, :3]
     heights = x @ np.asarray(plane.normal.value, dtype=float) - float(plane.d.value)
-    if heights.max() < 0.0 and -heights.min() > BEHIND_MIN * size:
+    if -heights.min() > BEHIND_MIN * size:
+        count = int((heights < 0.0).sum())
         yield StartWarning(
             plane,
-            f"{at(plane)} has all {len(x)} nodes behind it at the start, up to "
+            f"{at(plane)} has {count} of {len(x)} nodes behind it at the start, up to "
             f"{-heights.min():.3g} deep, and pushes them along its normal: should 'normal' be the "
             "opposite one, or 'd' another number?",
         )
