@@ -18,9 +18,9 @@ from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
 from sofa_softctl.scene.plausibility.leaving import (
     collision_models,
+    floor_fault,
     leaving_causes,
     pushed_without_mass,
-    uneven_surface,
     without_lines,
 )
 from sofa_softctl.scene.watch.actuators import attributes_of
@@ -249,9 +249,8 @@ class Condition:
         models = collision_models(self._root)
         if warned := [m for m in models if attributes_of(m).get("_messages")]:
             return f"The warning of '{warned[0].getPathName()}' says why, probably."
-        own = collision_models(watched.body.node)
-        still = [model for model in models if not model.simulated.value]
-        if own and still and (text := uneven_surface([*own, *still])):
+        fallen = [w.body for w in self._bodies if w is not watched and self._falls(w)]
+        if text := floor_fault(models, watched.body, fallen):
             return text
         text = "Is there something that should have held it, and does contact detection see it?"
         travel = watched.speed_max * float(self._root.dt.value)
@@ -264,12 +263,14 @@ class Condition:
 
     def _has_left(self, watched: _WatchedBody) -> bool:
         """Return True if a body outside the scene falls freely, or is far away."""
-        gravity = float(np.linalg.norm(self._gravity))
-        difference = float(np.linalg.norm(watched.acceleration - self._gravity))
-        falls = gravity > 0.0 and difference < self._settings.fall_tolerance * gravity
         scene_size = float(np.ptp(self._box, axis=0).max())
         distance = self._gap(watched.positions)
-        return falls or distance > self._settings.distance_max * max(scene_size, watched.size) > 0.0
+        limit = self._settings.distance_max * max(scene_size, watched.size)
+        return self._falls(watched) or distance > limit > 0.0
+
+    def _falls(self, watched: _WatchedBody) -> bool:
+        difference = float(np.linalg.norm(watched.acceleration - self._gravity))
+        return difference < self._settings.fall_tolerance * float(np.linalg.norm(self._gravity))
 
 
 def is_inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import box_of, box_size
+from sofa_softctl.scene.body import box_of, box_size, root_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import (
     Body,
@@ -184,6 +184,20 @@ def _nothing_below(root: Any, body: Body) -> Iterator[str]:
         )
 
 
+def floor_fault(models: Sequence[Any], body: Body, fallen: Sequence[Body]) -> str:
+    """Return why no surface held a body: a floor that falls along, or is uneven; else ''."""
+    still = [model for model in models if not model.simulated.value]
+    own = collision_models(body.node)
+    floor = max(fallen, key=lambda entry: entry.size, default=body)
+    if own and not still and floor.size > body.size and collision_models(floor.node):
+        return (
+            f"'{floor.node.getPathName()}' fell along, for nothing holds it. If it is the floor, "
+            "leave out its solver and mass, and give its collision models moving=False and "
+            "simulated=False."
+        )
+    return uneven_surface([*own, *still])
+
+
 def uneven_surface(models: Sequence[Any]) -> str:
     """Name the first surface whose triangles are turned both ways, or has walls within; else ''."""
     from sofa_softctl.scene.plausibility.places.surfaces import surface_of, triangles_of, uneven
@@ -193,13 +207,29 @@ def uneven_surface(models: Sequence[Any]) -> str:
         topology = next((e for e in model.getContext().objects if len(triangles_of(e))), None)
         if model.getClassName() != "TriangleCollisionModel" or None in (topology, state):
             continue
-        if fault := uneven(surface_of(topology, np.asarray(state.position.value, float)[:, :3])):
+        x = np.asarray(state.position.value, dtype=float)[:, :3]
+        skin = surface_of(topology, x)
+        if (fault := uneven(skin)) and (skin.crowded_edges or _is_base_turned(model, x, skin)):
             return (
                 f"{at(model)}: {fault} Contacts push the wrong way there. Give its outer triangles "
                 "alone, turned outwards: make normals consistent when exporting, or change "
                 "flipNormals of the topological mapping."
             )
     return ""
+
+
+def _is_base_turned(model: Any, x: np.ndarray, skin: Any) -> bool:
+    """Return True if triangles below or above, as gravity goes, face inwards; others rarely matter.
+
+    A Hexa2QuadTopologicalMapping turns the sides of a grid one way and its ends the other one.
+    """
+    gravity = np.asarray(root_of(model.getContext()).gravity.value, dtype=float)
+    a, b, c = np.moveaxis(x[skin.triangles], 1, 0)
+    normals = np.cross(b - a, c - a)
+    is_inward = np.einsum("ki,ki->k", normals, (a + b + c) / 3.0 - x.mean(axis=0)) < 0.0
+    steep = np.abs(normals @ gravity)
+    limit = 0.5 * np.linalg.norm(normals, axis=1) * np.linalg.norm(gravity)
+    return bool((is_inward & (steep >= limit)).any())
 
 
 def without_lines(root: Any) -> str:
