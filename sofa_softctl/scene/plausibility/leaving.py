@@ -219,15 +219,17 @@ def uneven_surface(models: Sequence[Any]) -> str:
 
 
 def _is_base_turned(model: Any, x: np.ndarray, skin: Any) -> bool:
-    """Return True if triangles below or above, as gravity goes, face inwards; others rarely matter.
+    """Return True if triangles face inwards below, as gravity goes, or of what stays above.
 
-    A Hexa2QuadTopologicalMapping turns the sides of a grid one way and its ends the other one.
+    Of others that a topological mapping makes of a grid, some always do.
     """
+    if not any("TopologicalMapping" in e.getClassName() for e in model.getContext().objects):
+        return True
     gravity = np.asarray(root_of(model.getContext()).gravity.value, dtype=float)
     a, b, c = np.moveaxis(x[skin.triangles], 1, 0)
     normals = np.cross(b - a, c - a)
     is_inward = np.einsum("ki,ki->k", normals, (a + b + c) / 3.0 - x.mean(axis=0)) < 0.0
-    steep = np.abs(normals @ gravity)
+    steep = normals @ gravity * (-1.0 if model.simulated.value else 1.0)
     limit = 0.5 * np.linalg.norm(normals, axis=1) * np.linalg.norm(gravity)
     return bool((is_inward & (steep >= limit)).any())
 
