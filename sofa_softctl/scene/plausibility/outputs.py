@@ -39,7 +39,7 @@ def _of_mesh(entry: Any) -> Iterator[str]:
     position = entry.findData("position") if entry.getClassName().endswith("Exporter") else None
     source = None if position is None else position.getParent()
     owner, node = None if source is None else source.getOwner(), entry.getContext()
-    if entry.getClassName() == "STLExporter" and not position.isSet():  # what it takes by itself
+    if position is not None and entry.getClassName() == "STLExporter" and not position.isSet():
         kinds = {entry.getClassName(): entry for entry in node.objects}
         names = [] if "OglModel" in kinds else [kind for kind in kinds if "Topology" in kind]
         owner = kinds[names[0]] if names else None
