@@ -762,7 +762,7 @@ FAULTS = {
     "a force for each node": (
         "joined",
         lambda scene: scene.add(
-            "body", "ConstantForceField", indices=[45, 46, 47, 48], forces=[[0.0, 900.0, 0.0]]
+            "body", "ConstantForceField", indices=[45, 46, 47, 48], forces=[[0.0, 20000.0, 0.0]]
         ),
         "Each of its 4 nodes gets the force of 'forces', 4 times it",
         20,
@@ -925,6 +925,20 @@ FAULTS = {
         lambda scene: scene.add("body/faces", "VTKExporter", exportEveryNumberOfSteps=500),
         "more than the run of 1.1, so that it writes at most the start",
         110,
+    ),
+    "a weight on springs of another unit": (
+        "joined",
+        lambda scene: (sprung()(scene), scene.set("end", "UniformMass", totalMass=400.0)),
+        "'/end' has left the scene.*Its weight of 3.92e+06 stretches ",
+        60,
+    ),
+    "points on the first of two frames": (
+        "box",
+        lambda scene: scene.set(
+            "body", "MechanicalObject", position=[[0, 22, 0, 0, 0, 0, 1], [0, 90, 0, 0, 0, 0, 1]]
+        ),
+        "hangs all its points on frame 0, the default, and nothing hangs on the others of the 2",
+        0,
     ),
     "a force on each of all nodes": (
         "joined",

@@ -39,7 +39,8 @@ def leaving_causes(root: Any, body: Body) -> list[str]:
     """Return sentences on why a body that has left the scene was not held."""
     certain = [*_tiny_floor(root), *_of_body(root, body)]
     causes = [warning.text for warning in certain]
-    return causes or [*_common_groups(root, body)] or [*_nothing_below(root, body)]
+    causes = causes or [*_common_groups(root, body)] or [*_nothing_below(root, body)]
+    return causes or [*_on_soft_springs(root, body)]
 
 
 def collision_models(root: Any) -> list[Any]:
@@ -163,6 +164,21 @@ def _common_groups(root: Any, body: Body) -> Iterator[str]:
                 "touch: give each another 'group', or none."
             )
             return
+
+
+def _on_soft_springs(root: Any, body: Body) -> Iterator[str]:
+    """Springs to a body that its weight stretches beyond the scene; the embedded runtime knows."""
+    total = sum(float(mass.totalMass.value) for mass in body.masses if mass.findData("totalMass"))
+    for entry in (entry for node in nodes_of(root) for entry in node.objects):
+        ends = [attributes_of(entry).get(name) for name in ("first", "second")]
+        if entry.getClassName() != "SpringForceField" or body.state not in ends:
+            continue
+        stiffness, weight = float(np.sum(entry.springs().stiffness)), total * gravity_of(root)
+        if weight > stiffness * box_size(root):
+            yield (
+                f"Its weight of {weight:.3g} stretches {at(entry)}, whose stiffnesses are "
+                f"{stiffness:.3g} in sum: is its mass, or they, in another unit?"
+            )
 
 
 def _nothing_below(root: Any, body: Body) -> Iterator[str]:
