@@ -263,10 +263,8 @@ class Condition:
 
     def _has_left(self, watched: _WatchedBody) -> bool:
         """Return True if a body outside the scene falls freely, or is far away."""
-        scene_size = float(np.ptp(self._box, axis=0).max())
-        distance = self._gap(watched.positions)
-        limit = self._settings.distance_max * max(scene_size, watched.size)
-        return self._falls(watched) or distance > limit > 0.0
+        limit = self._settings.distance_max * max(np.ptp(self._box, axis=0).max(), watched.size)
+        return self._falls(watched) or self._gap(watched.positions) > float(limit) > 0.0
 
     def _falls(self, watched: _WatchedBody) -> bool:
         difference = float(np.linalg.norm(watched.acceleration - self._gravity))

@@ -12,12 +12,12 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
 from sofa_softctl.runtime.mesh.skin import measured
-from sofa_softctl.scene.body import root_of
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
 from sofa_softctl.scene.plausibility.holding import HOLDS_NOTHING
 from sofa_softctl.scene.plausibility.materials import DENSITIES, beyond
 from sofa_softctl.scene.plausibility.places.surfaces import triangles_of
+from sofa_softctl.scene.watch.motions import is_followed
 from sofa_softctl.units import Units
 
 INERTIA_RATIO_MAX = 10.0
@@ -83,11 +83,7 @@ def _idle_frames(body: Body) -> Iterator[StartWarning]:
         and not (m.index.isSet() or len(np.ravel(m.rigidIndexPerPoint.value)))
         for m in mappings
     )
-    entries = (e for node in nodes_of(root_of(body.node)) for e in node.objects)
-    links = (
-        link.getLinkedBase() for e in entries if e not in body.entries for link in e.getLinks()
-    )
-    if is_default and body.state not in links:
+    if is_default and not is_followed([body.state], body.entries):
         yield StartWarning(
             mappings[0],
             f"{at(mappings[0])} hangs all its points on frame 0, the default, and nothing hangs on "
