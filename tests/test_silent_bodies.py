@@ -926,6 +926,18 @@ FAULTS = {
         "more than the run of 1.1, so that it writes at most the start",
         110,
     ),
+    "a motor that is switched off": (
+        "finger",
+        lambda scene: (
+            scene.__setattr__("options", None),
+            scene.set("body/cable", "CableConstraint", valueType="displacement", value=[5.0]),
+            in_class(
+                "onAnimateBeginEvent", lambda root: root.body.cable.__setattr__("activated", False)
+            )(scene),
+        ),
+        "imposes a displacement of 5.*its node has activated=False and lets no more",
+        10,
+    ),
     "a weight on springs of another unit": (
         "joined",
         lambda scene: (sprung()(scene), scene.set("end", "UniformMass", totalMass=400.0)),
@@ -972,6 +984,13 @@ def stiffer_part(scene):
 RIGHT = {
     "a region before its mesh": ("joined", region_first),
     "a part of the body": ("joined", stiffer_part),
+    "springs that a body follows": (
+        "box",
+        lambda scene: (
+            scene.add("body", "RestShapeSpringsForceField", stiffness=1e5, angularStiffness=1e7),
+            resting(lambda t: [40.0 * t, 22.0, 0.0, 0.0, 0.0, 0.2588, 0.9659])(scene),
+        ),
+    ),
     "a file of points that a mapping moves": (
         "joined",
         lambda scene: (
