@@ -885,7 +885,7 @@ FAULTS = {
             resting(lambda t: [40.0 * t, 22.0, 0.0, 0.0, 0.0, 0.2588, 0.9659])(scene),
         ),
         "the places that it pulls to changed by 4, and its nodes followed by 0: something holds",
-        20,
+        60,
     ),
     "a turn in another order": (
         "box",

@@ -79,7 +79,7 @@ class WatchedPull:
     """Nodes, shape (n,)."""
     start: np.ndarray = field(init=False)
     """Target and present values of the nodes at the start, shape (2, n, 3) or (2, n, 7)."""
-    targets: deque[np.ndarray] = field(default_factory=lambda: deque(maxlen=10))
+    targets: deque[np.ndarray] = field(default_factory=lambda: deque(maxlen=50))
     """Changes of the target in the last steps."""
     travel: np.ndarray = field(init=False)
     """Largest changes of places and of quaternions, of both, shape (2, 2)."""
@@ -95,7 +95,7 @@ class WatchedPull:
         """Look at the nodes, and at what they were pulled to some steps ago."""
         change = np.abs(self._now() - self.start).max(axis=1, initial=0.0)
         self.targets.append(change[0].copy())
-        change[0] = self.targets[0]
+        change[0] = self.targets[0] if len(self.targets) == self.targets.maxlen else 0.0
         parts = [change[:, :3].max(axis=1), change[:, 3:].max(axis=1, initial=0.0)]
         self.travel = np.maximum(self.travel, np.transpose(parts))
 
