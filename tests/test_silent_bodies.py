@@ -228,6 +228,28 @@ def without_middle(tetrahedra):
     return tetrahedra[(height < 30.0) | (height > 60.0)]
 
 
+def base_turned(scene):
+    x = np.asarray(scene.line("body/skin", "MeshTopology")[2]["position"])
+    is_base = x[np.asarray(SKIN)][:, :, 1].max(axis=1) < 3.0
+    return np.where(is_base[:, None], np.asarray(SKIN)[:, [0, 2, 1]], SKIN)
+
+
+def falling_floor(scene):
+    scene.set("floor", "TriangleCollisionModel", moving=True, simulated=True)
+    scene.add("floor", "UniformMass", totalMass=1.0)
+    for kind in ("EulerImplicitSolver", "SparseLDLSolver", "UncoupledConstraintCorrection"):
+        scene.add("floor", kind)
+
+
+def resting(pose):
+    """A controller that moves what springs of a rigid body pull to."""
+
+    def move(root):
+        root.body.dofs.rest_position = [pose(root.time.value)]
+
+    return in_class("onAnimateBeginEvent", move)
+
+
 KINDS = ("Triangle", "Line", "Point")
 FAULTS = {
     # Surfaces of bodies
@@ -619,7 +641,7 @@ FAULTS = {
     "a plane that faces away": (
         "block",
         lambda scene: scene.add("body", "PlaneForceField", normal=[0.0, -1.0, 0.0], d=0.0),
-        "has all 64 nodes behind it at the start, up to 22 deep",
+        "has 64 of 64 nodes behind it at the start, up to 22 deep",
         0,
     ),
     "a falling body of first order": (
@@ -823,8 +845,8 @@ FAULTS = {
     ),
     "a tolerance of metres": (
         "block",
-        lambda scene: scene.set("", "GenericConstraintSolver", tolerance=1.0),
-        "accepts an error of tolerance=1, and the smallest body is 20 long",
+        lambda scene: scene.set("", "GenericConstraintSolver", tolerance=0.35),
+        "accepts an error of tolerance=0.35, and the smallest body is 20 long",
         0,
     ),
     "forces that each step computes": (
@@ -835,6 +857,109 @@ FAULTS = {
         ),
         "force of '/body/dofs' is computed anew in every step: setting it changes nothing",
         2,
+    ),
+    # Right in form, and wrong
+    "a skin whose base faces inwards": (
+        "block",
+        lambda scene: scene.set("body/skin", "MeshTopology", triangles=base_turned(scene)),
+        "has left the scene.*its triangles are not turned alike: at 4 edges",
+        40,
+    ),
+    "a floor that falls as well": (
+        "block",
+        falling_floor,
+        "'/body' has left the scene.*'/floor' fell along, for nothing holds it",
+        60,
+    ),
+    "soft springs of a rigid body": (
+        "box",
+        lambda scene: scene.add("body", "RestShapeSpringsForceField", stiffness=1.0),
+        "does not hold: 1 of its 1 pairs.*and the body weighs 294",
+        20,
+    ),
+    "springs of what is fixed as well": (
+        "box",
+        lambda scene: (
+            scene.add("body", "RestShapeSpringsForceField", stiffness=1e5, angularStiffness=1e7),
+            scene.add("body", "FixedProjectiveConstraint", indices=[0]),
+            resting(lambda t: [40.0 * t, 22.0, 0.0, 0.0, 0.0, 0.2588, 0.9659])(scene),
+        ),
+        "the places that it pulls to changed by 4, and its nodes followed by 0: something holds",
+        60,
+    ),
+    "a turn in another order": (
+        "box",
+        lambda scene: (
+            scene.add("body", "RestShapeSpringsForceField", stiffness=1e5, angularStiffness=1e7),
+            resting(lambda t: [0.0, 22.0, 0.0, 0.9659, 0.0, 0.0, 0.2588])(scene),
+        ),
+        "rest_position of '/body/dofs' turns by 151 degrees in a step",
+        1,
+    ),
+    "a clamp on a line": (
+        "joined",
+        lambda scene: (alone(scene), scene.set("body", "BoxROI", box=[-1, -1, -1, 61, 1, 1])),
+        "fixes 3 nodes, all on the line from [0, 0, 0] to [",
+        0,
+    ),
+    "a grid upside down": (
+        "cube",
+        changed("body", "RegularGridTopology", min=[-0.2, 0.5, -0.2], max=[0.2, 0.1, 0.2]),
+        "all 27 hexahedra are inside out",
+        0,
+    ),
+    "a plane within a body": (
+        "block",
+        lambda scene: scene.add("body", "PlaneForceField", normal=[0.0, 1.0, 0.0], d=10.0),
+        "has 32 of 64 nodes behind it at the start, up to 8 deep",
+        0,
+    ),
+    "a file of the mesh": (
+        "joined",
+        lambda scene: scene.add("body", "STLExporter", exportEveryNumberOfSteps=50),
+        "writes the points of '/body/mesh', which do not move",
+        0,
+    ),
+    "a file after the run": (
+        "box",
+        lambda scene: scene.add("body/faces", "VTKExporter", exportEveryNumberOfSteps=500),
+        "more than the run of 1.1, so that it writes at most the start",
+        110,
+    ),
+    "a motor that is switched off": (
+        "finger",
+        lambda scene: (
+            scene.__setattr__("options", None),
+            scene.set("body/cable", "CableConstraint", valueType="displacement", value=[5.0]),
+            in_class(
+                "onAnimateBeginEvent", lambda root: root.body.cable.__setattr__("activated", False)
+            )(scene),
+        ),
+        "imposes a displacement of 5.*its node has activated=False and lets no more",
+        10,
+    ),
+    "a weight on springs of another unit": (
+        "joined",
+        lambda scene: (sprung()(scene), scene.set("end", "UniformMass", totalMass=400.0)),
+        "'/end' has left the scene.*Its weight of 3.92e+06 stretches ",
+        60,
+    ),
+    "points on the first of two frames": (
+        "box",
+        lambda scene: scene.set(
+            "body", "MechanicalObject", position=[[0, 22, 0, 0, 0, 0, 1], [0, 90, 0, 0, 0, 0, 1]]
+        ),
+        "hangs all its points on frame 0, the default, and nothing hangs on the others of the 2",
+        0,
+    ),
+    "a force on each of all nodes": (
+        "joined",
+        lambda scene: (
+            alone(scene),
+            scene.add("body", "ConstantForceField", forces=[[0.0, 900.0, 0.0]]),
+        ),
+        "Each of its 54 nodes gets the force of 'forces', 54 times it in sum",
+        40,
     ),
 }
 BEAM = box_of_tetrahedra(3, 3, 6)[0]
@@ -859,6 +984,21 @@ def stiffer_part(scene):
 RIGHT = {
     "a region before its mesh": ("joined", region_first),
     "a part of the body": ("joined", stiffer_part),
+    "springs that a body follows": (
+        "box",
+        lambda scene: (
+            scene.add("body", "RestShapeSpringsForceField", stiffness=1e5, angularStiffness=1e7),
+            resting(lambda t: [40.0 * t, 22.0, 0.0, 0.0, 0.0, 0.2588, 0.9659])(scene),
+        ),
+    ),
+    "a file of points that a mapping moves": (
+        "joined",
+        lambda scene: (
+            scene.add("body/tip", "MechanicalObject", position=[[10.0, 10.0, 90.0]]),
+            scene.add("body/tip", "BarycentricMapping"),
+            scene.add("body/tip", "VTKExporter", exportEveryNumberOfSteps=50),
+        ),
+    ),
 }
 
 

@@ -61,10 +61,11 @@ def box_of(node: Any) -> np.ndarray:
 
 
 def elements_of(topology: Any, kind: str) -> np.ndarray:
-    """Elements of a kind, shape (n, width); n = 0 where it has none."""
+    """Elements of a kind, shape (n, width); n = 0 where it has none, or a flag of that name."""
     data = topology.findData(kind)
     width = {"triangles": 3, "hexahedra": 8}.get(kind, 4)
-    return np.array([] if data is None else data.value, dtype=int).reshape(-1, width)
+    is_flag = data is None or isinstance(data.value, bool)  # such as those of exporters
+    return np.array([] if is_flag else data.value, dtype=int).reshape(-1, width)
 
 
 def cable_components(nodes: list[Any]) -> list[Any]:

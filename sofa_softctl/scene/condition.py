@@ -18,6 +18,7 @@ from sofa_softctl.scene.body import box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
 from sofa_softctl.scene.plausibility.leaving import (
     collision_models,
+    floor_fault,
     leaving_causes,
     pushed_without_mass,
     without_lines,
@@ -248,6 +249,9 @@ class Condition:
         models = collision_models(self._root)
         if warned := [m for m in models if attributes_of(m).get("_messages")]:
             return f"The warning of '{warned[0].getPathName()}' says why, probably."
+        fallen = [w.body for w in self._bodies if w is not watched and self._falls(w)]
+        if text := floor_fault(models, watched.body, fallen):
+            return text
         text = "Is there something that should have held it, and does contact detection see it?"
         travel = watched.speed_max * float(self._root.dt.value)
         if travel > self._settings.travel_max * watched.size > 0.0:
@@ -259,12 +263,12 @@ class Condition:
 
     def _has_left(self, watched: _WatchedBody) -> bool:
         """Return True if a body outside the scene falls freely, or is far away."""
-        gravity = float(np.linalg.norm(self._gravity))
+        limit = self._settings.distance_max * max(np.ptp(self._box, axis=0).max(), watched.size)
+        return self._falls(watched) or self._gap(watched.positions) > float(limit) > 0.0
+
+    def _falls(self, watched: _WatchedBody) -> bool:
         difference = float(np.linalg.norm(watched.acceleration - self._gravity))
-        falls = gravity > 0.0 and difference < self._settings.fall_tolerance * gravity
-        scene_size = float(np.ptp(self._box, axis=0).max())
-        distance = self._gap(watched.positions)
-        return falls or distance > self._settings.distance_max * max(scene_size, watched.size) > 0.0
+        return difference < self._settings.fall_tolerance * float(np.linalg.norm(self._gravity))
 
 
 def is_inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:

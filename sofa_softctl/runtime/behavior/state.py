@@ -139,8 +139,13 @@ class MechanicalState(Component):
         if self._initialised and data.type.name in _OVERWRITTEN:
             self._warn_if_overwritten(data, where)
         if self._initialised and value is not None and Handling.controller is not None:
-            if data.type.name in ("position", *_NOT_FOLLOWED) and self._is_scripted():
-                self._check_scripted(data, np.asarray(value, dtype=float), where)
+            is_scripted = data.type.name in ("position", *_NOT_FOLLOWED) and self._is_scripted()
+            new = np.asarray(value, dtype=float)
+            if is_scripted and data.name != "position" and not np.array_equal(new, data.get()):
+                changes: Any = self._context.getRoot().late_changes  # type: ignore[union-attr]
+                changes.note_unfollowed(data, where)
+            elif data.name == ("position" if is_scripted else "rest_position"):
+                self._check_turn(data, new, where)
         super().check_change(data, value, where)
 
     def _is_scripted(self) -> bool:
@@ -150,13 +155,9 @@ class MechanicalState(Component):
             return False
         return not any(getattr(mapping, "child", None) is self for mapping in node.of("mapping"))
 
-    def _check_scripted(self, data: Data, value: np.ndarray, where: Line | None) -> None:
-        """Warn, once, of what a controller sets that does not move it, or turns it wrongly."""
+    def _check_turn(self, data: Data, value: np.ndarray, where: Line | None) -> None:
+        """Warn, once, of places that a controller sets which turn a body wrongly."""
         changes: Any = self._context.getRoot().late_changes  # type: ignore[union-attr]
-        if data.name != "position":
-            if not np.array_equal(value, data.get()):
-                changes.note_unfollowed(data, where)
-            return
         if self.kind.name != "Rigid3" or data in changes.told or value.shape[1:] != (7,):
             return
         lengths = np.linalg.norm(value[:, 3:], axis=1)

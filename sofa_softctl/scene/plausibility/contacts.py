@@ -17,7 +17,7 @@ from sofa_softctl.scene.watch.actuators import attributes_of
 ALARM_RATIO_MAX = 2.0
 """Distance at which contacts are looked for by the size of the smallest moving body, above which
 everything touches everything [-]."""
-CONTACT_RATIO_MAX = 0.2
+CONTACT_RATIO_MAX = 0.15
 """Distance that contacts keep by the size of the smallest moving body, above which it hovers."""
 ALARM_RATIO_MIN = 5e-4
 """The same ratio below which a body is through a surface before it is seen [-]."""

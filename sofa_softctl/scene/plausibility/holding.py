@@ -16,7 +16,7 @@ from sofa_softctl.scene.sofa.animate import controllers_of
 FIXED = ("FixedProjectiveConstraint", "FixedConstraint")
 HOLDS_NOTHING = re.compile(
     r"MechanicalObject|.*(Topology|TopologyContainer|TopologyModifier|GeometryAlgorithms|Loader"
-    r"|Mass|ROI|(?<!Multi)Mapping|ConstraintCorrection|VisualModel|VisualStyle|Solver)"
+    r"|Mass|ROI|Exporter|Monitor|(?<!Multi)Mapping|ConstraintCorrection|VisualModel|VisualStyle|Solver)"
     r"|TetrahedronFEMForceField|FastTetrahedralCorotationalForceField"
     r"|TetrahedronHyperelasticityFEMForceField|TetrahedralCorotationalFEMForceField"
     r"|HexahedronFEMForceField"
@@ -36,6 +36,7 @@ def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
         for body in bodies:
             warnings += _nowhere(root, body, driven) if gravity_of(root) > 0.0 else []
             warnings += _along_an_axis(root, body, driven)
+            warnings += _on_a_line(root, body, driven)
     return warnings
 
 
@@ -124,6 +125,25 @@ def _along_an_axis(root: Any, body: Body, driven: set[str]) -> Iterator[StartWar
             f"{at(partial[0])} leaves all nodes free along {axis}, nothing else holds the body "
             f"there, and gravity or a force acts along {axis}: it slides off. Give "
             "fixedDirections=[1, 1, 1], or hold some nodes by a FixedProjectiveConstraint.",
+        )
+
+
+def _on_a_line(root: Any, body: Body, driven: set[str]) -> Iterator[StartWarning]:
+    """A body that turns about the nodes in a region, all on a line, which alone hold it."""
+    fixing = [entry for entry in body.node.objects if entry.getClassName() in FIXED]
+    rest = [entry for entry in body.entries if entry not in fixing]
+    if len(fixing) != 1 or fixing[0].indices.getParent() is None or not len(body.elements):
+        return
+    x = body.rest[sorted(fixed_nodes(body.node))]
+    if len(x) < 2 or not body.elastic or not all(leaves_free(e, body, driven) for e in rest):
+        return
+    widths = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
+    if widths[1] < 1e-6 * body.size and not _is_linked(root, body):
+        yield StartWarning(
+            fixing[0],
+            f"{at(fixing[0])} fixes {len(x)} nodes, all on the line from {point(x[0])} to "
+            f"{point(x[-1])}, and the body turns about it. Enlarge the box of the ROI to hold a "
+            "face.",
         )
 
 

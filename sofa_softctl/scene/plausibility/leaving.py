@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import box_of, box_size
+from sofa_softctl.scene.body import box_of, box_size, root_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import (
     Body,
@@ -39,7 +39,8 @@ def leaving_causes(root: Any, body: Body) -> list[str]:
     """Return sentences on why a body that has left the scene was not held."""
     certain = [*_tiny_floor(root), *_of_body(root, body)]
     causes = [warning.text for warning in certain]
-    return causes or [*_common_groups(root, body)] or [*_nothing_below(root, body)]
+    causes = causes or [*_common_groups(root, body)] or [*_nothing_below(root, body)]
+    return causes or [*_on_soft_springs(root, body)]
 
 
 def collision_models(root: Any) -> list[Any]:
@@ -117,16 +118,17 @@ def _is_free(body: Body) -> bool:
 
 
 def _behind_plane(plane: Any, size: float) -> Iterator[StartWarning]:
-    """A plane that begins with all nodes on its wrong side, and throws them out."""
+    """A plane that begins with nodes deep on its wrong side, and throws them out."""
     state = own_state(plane.getContext())
     if state is None or np.shape(state.position.value)[1] < 3 or not len(state.position.value):
         return
     x = np.asarray(state.position.value, dtype=float)[:, :3]
     heights = x @ np.asarray(plane.normal.value, dtype=float) - float(plane.d.value)
-    if heights.max() < 0.0 and -heights.min() > BEHIND_MIN * size:
+    if -heights.min() > BEHIND_MIN * size:
+        count = int((heights < 0.0).sum())
         yield StartWarning(
             plane,
-            f"{at(plane)} has all {len(x)} nodes behind it at the start, up to "
+            f"{at(plane)} has {count} of {len(x)} nodes behind it at the start, up to "
             f"{-heights.min():.3g} deep, and pushes them along its normal: should 'normal' be the "
             "opposite one, or 'd' another number?",
         )
@@ -164,6 +166,21 @@ def _common_groups(root: Any, body: Body) -> Iterator[str]:
             return
 
 
+def _on_soft_springs(root: Any, body: Body) -> Iterator[str]:
+    """Springs to a body that its weight stretches beyond the scene; the embedded runtime knows."""
+    total = sum(float(mass.totalMass.value) for mass in body.masses if mass.findData("totalMass"))
+    for entry in (entry for node in nodes_of(root) for entry in node.objects):
+        ends = [attributes_of(entry).get(name) for name in ("first", "second")]
+        if entry.getClassName() != "SpringForceField" or body.state not in ends:
+            continue
+        stiffness, weight = float(np.sum(entry.springs().stiffness)), total * gravity_of(root)
+        if weight > stiffness * box_size(root):
+            yield (
+                f"Its weight of {weight:.3g} stretches {at(entry)}, whose stiffnesses are "
+                f"{stiffness:.3g} in sum: is its mass, or they, in another unit?"
+            )
+
+
 def _nothing_below(root: Any, body: Body) -> Iterator[str]:
     """Collision models of others, of which none is below a body, as gravity goes."""
     gravity = np.asarray(root.gravity.value, dtype=float)
@@ -181,6 +198,56 @@ def _nothing_below(root: Any, body: Body) -> Iterator[str]:
             f"Nothing that it can touch is below it, as gravity goes, {point(gravity)}: is gravity "
             "along another axis, or the floor elsewhere?"
         )
+
+
+def floor_fault(models: Sequence[Any], body: Body, fallen: Sequence[Body]) -> str:
+    """Return why no surface held a body: a floor that falls along, or is uneven; else ''."""
+    still = [model for model in models if not model.simulated.value]
+    own = collision_models(body.node)
+    floor = max(fallen, key=lambda entry: entry.size, default=body)
+    if own and not still and floor.size > body.size and collision_models(floor.node):
+        return (
+            f"'{floor.node.getPathName()}' fell along, for nothing holds it. If it is the floor, "
+            "leave out its solver and mass, and give its collision models moving=False and "
+            "simulated=False."
+        )
+    return uneven_surface([*own, *still])
+
+
+def uneven_surface(models: Sequence[Any]) -> str:
+    """Name the first surface whose triangles are turned both ways, or has walls within; else ''."""
+    from sofa_softctl.scene.plausibility.places.surfaces import surface_of, triangles_of, uneven
+
+    for model in models:
+        state = own_state(model.getContext())
+        topology = next((e for e in model.getContext().objects if len(triangles_of(e))), None)
+        if model.getClassName() != "TriangleCollisionModel" or None in (topology, state):
+            continue
+        x = np.asarray(state.position.value, dtype=float)[:, :3]
+        skin = surface_of(topology, x)
+        if (fault := uneven(skin)) and (skin.crowded_edges or _is_base_turned(model, x, skin)):
+            return (
+                f"{at(model)}: {fault} Contacts push the wrong way there. Give its outer triangles "
+                "alone, turned outwards: make normals consistent when exporting, or change "
+                "flipNormals of the topological mapping."
+            )
+    return ""
+
+
+def _is_base_turned(model: Any, x: np.ndarray, skin: Any) -> bool:
+    """Return True if triangles face inwards below, as gravity goes, or of what stays above.
+
+    Of others that a topological mapping makes of a grid, some always do.
+    """
+    if not any("TopologicalMapping" in e.getClassName() for e in model.getContext().objects):
+        return True
+    gravity = np.asarray(root_of(model.getContext()).gravity.value, dtype=float)
+    a, b, c = np.moveaxis(x[skin.triangles], 1, 0)
+    normals = np.cross(b - a, c - a)
+    is_inward = np.einsum("ki,ki->k", normals, (a + b + c) / 3.0 - x.mean(axis=0)) < 0.0
+    steep = normals @ gravity * (-1.0 if model.simulated.value else 1.0)
+    limit = 0.5 * np.linalg.norm(normals, axis=1) * np.linalg.norm(gravity)
+    return bool((is_inward & (steep >= limit)).any())
 
 
 def without_lines(root: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.skin import overlaps, rows_as_keys
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
@@ -141,6 +142,12 @@ def _of_body(body: Body) -> Iterator[StartWarning]:
     if body.elements.shape[1] == 4 and len(body.elements):
         for text in (*_faults(body.rest, body.elements), *_left_out(body)):
             yield StartWarning(body.topology, f"{at(body.topology)}: {text}")
+    elif len(body.elements) and (signed_volumes(body.rest, body.elements) < 0.0).all():
+        yield StartWarning(
+            body.topology,
+            f"{at(body.topology)}: all {len(body.elements)} hexahedra are inside out. Is a number "
+            "of the grid's 'min' above that of 'max', or is it mirrored by a negative scale?",
+        )
 
 
 def _left_out(body: Body) -> Iterator[str]:

@@ -38,10 +38,14 @@ def _of_nothing(entry: Any) -> Iterator[str]:
 def _of_mesh(entry: Any) -> Iterator[str]:
     position = entry.findData("position") if entry.getClassName().endswith("Exporter") else None
     source = None if position is None else position.getParent()
-    state = own_state(entry.getContext())
-    if source is None or state is None:
+    owner, node = None if source is None else source.getOwner(), entry.getContext()
+    if position is not None and entry.getClassName() == "STLExporter" and not position.isSet():
+        kinds = {entry.getClassName(): entry for entry in node.objects}
+        names = [] if "OglModel" in kinds else [kind for kind in kinds if "Topology" in kind]
+        owner = kinds[names[0]] if names else None
+    state = own_state(node)
+    if owner is None or state is None:
         return
-    owner = source.getOwner()
     if "Topology" in owner.getClassName() or "Loader" in owner.getClassName():
         yield (
             f"writes the points of '{owner.getPathName()}', which do not move: link position to "

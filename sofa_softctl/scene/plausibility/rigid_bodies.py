@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
 from sofa_softctl.scene.plausibility.holding import HOLDS_NOTHING
 from sofa_softctl.scene.plausibility.materials import DENSITIES, beyond
 from sofa_softctl.scene.plausibility.places.surfaces import triangles_of
+from sofa_softctl.scene.watch.motions import is_followed
 from sofa_softctl.units import Units
 
 INERTIA_RATIO_MAX = 10.0
@@ -26,6 +28,10 @@ TRIANGLE_TOLERANCE = 0.01
 """
 SCALAR_FIRST = (0.9, 0.999)
 """First number of a quaternion x y z w that is probably a w: turns of 5 to 52 degrees."""
+_USES_FRAME = re.compile(
+    r"MechanicalObject|RestShapeSprings.*|(Uniform|Diagonal)Mass|.*(Solver|Correction|Fixed.*)"
+)
+"""Classes of components of a rigid body that give its frames no use."""
 SCALAR_LAST_MIN = 0.05
 """Last number of such a quaternion, below which it may be half a turn [-]."""
 
@@ -52,6 +58,7 @@ def rigid_body_warnings(bodies: Sequence[Body], units: Units | None) -> list[Sta
 def _of_body(body: Body, rigid: Sequence[Body], units: Units | None) -> Iterator[StartWarning]:
     surfaces = list(_surfaces(body))
     yield from _scalar_first(body, rigid)
+    yield from _idle_frames(body)
     misplaced = [warning for surface in surfaces for warning in _in_other_axes(body, surface)]
     yield from misplaced
     for mass in body.node.objects:
@@ -63,6 +70,26 @@ def _of_body(body: Body, rigid: Sequence[Body], units: Units | None) -> Iterator
                     yield from _density(mass, surface, units)
                 if all(_leaves_free(entry) for entry in body.entries):
                     yield from _inertia(mass, surface)
+
+
+def _idle_frames(body: Body) -> Iterator[StartWarning]:
+    """Frames that nothing but springs and masses knows, where all points hang on the first."""
+    kinds = {entry.getClassName() for entry in body.node.objects}
+    mappings = [m for n in nodes_of(body.node)[1:] if (m := n.getMechanicalMapping()) is not None]
+    if body.count < 2 or not mappings or not all(map(_USES_FRAME.fullmatch, kinds)):
+        return
+    is_default = all(
+        m.getClassName() == "RigidMapping"
+        and not (m.index.isSet() or len(np.ravel(m.rigidIndexPerPoint.value)))
+        for m in mappings
+    )
+    if is_default and not is_followed([body.state], body.entries):
+        yield StartWarning(
+            mappings[0],
+            f"{at(mappings[0])} hangs all its points on frame 0, the default, and nothing hangs on "
+            f"the others of the {body.count} of '{body.node.getPathName()}'. Give 'index', or "
+            "rigidIndexPerPoint.",
+        )
 
 
 def _surfaces(body: Body) -> Iterator[RigidSurface]:

@@ -15,7 +15,7 @@ from sofa_softctl.units import Units
 
 RESIDUAL_RATIO_MAX = 0.5
 """Tolerance of conjugate gradients above which hardly an iteration is needed [-]."""
-TOLERANCE_RATIO_MAX = 0.02
+TOLERANCE_RATIO_MAX = 0.015
 """Tolerance of a constraint solver by the size of the smallest body, above which gaps stay open."""
 DAMPING_MAX = 10.0
 """rayleighMass times dt above which nine tenths of a velocity are lost in a step [-]."""

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.plausibility.bodies import at
-from sofa_softctl.scene.plausibility.leaving import collision_models
+from sofa_softctl.scene.plausibility.leaving import collision_models, uneven_surface
 
 DEPTH_MAX = 0.05
 """Depth of a body in another, by the size of the smallest body, above which it has sunk in [-]."""
+_TRY = "Try a smaller dt, stiffer or more exact contacts, or a larger alarmDistance."
 PASSED_MIN = 1e-6
 """The same, from which on a point has passed the surface of another [-]."""
 
@@ -68,12 +69,13 @@ class WatchedContacts:
                 return
         deep = max(self.pipeline.sunk_bodies(), key=lambda entry: entry.depth, default=None)
         if deep is not None and deep.depth > DEPTH_MAX * self.size:
+            models = [*collision_models(deep.model.getContext()), deep.around]
             yield (
                 f"At the end {deep.inside_count} of {deep.point_count} points of "
                 f"'{deep.model.getContext().getPathName()}' are on the wrong side of "
                 f"{deep.around.getClassName()} '{deep.around.getPathName()}', up to "
-                f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. Try a smaller dt, "
-                "stiffer or more exact contacts, or a larger alarmDistance."
+                f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. "
+                f"{uneven_surface(models) or _TRY}"
             )
 
 

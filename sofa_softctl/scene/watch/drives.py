@@ -191,6 +191,8 @@ class Drive:
             and value >= (1.0 - tolerance) * float(data.value)
         ]
         reason = f"its {limits[0]} lets" if limits else "a limit of its own, or the body, lets"
+        if not self.component.getContext().isActive():
+            reason = "its node has activated=False and lets"
         return (
             f"{self.name} imposes a "
             f"{self.kind.displacement} of {imposed:.4g}, and at the end there are {measured:.4g}: "

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, gravity_of
+from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, gravity_of
 from sofa_softctl.scene.plausibility.holding import FIXED
 from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of
 
 JOINT_GAP_MAX = 0.05
 """Growth of the distance of joined nodes, by the size of the smaller body, above which they are
 apart [-]."""
+FOLLOWING_MIN, TURN_MIN = 0.05, 0.05
+"""Motion of nodes by that of what springs pull them to, below which they are held elsewhere, and
+the change of a quaternion from which on it counts [-]."""
 STRETCH_MAX = 0.25
 """Stretch of springs that hold a body, by its size, above which they do not hold it [-]."""
 
@@ -64,15 +69,58 @@ class WatchedJoint:
             )
 
 
-def watched_joints(root: Any) -> list[WatchedJoint]:
+@dataclass
+class WatchedPull:
+    """Springs to positions that may move, and how far these and the held nodes moved."""
+
+    component: Any
+    state: Any
+    points: np.ndarray
+    """Nodes, shape (n,)."""
+    start: np.ndarray = field(init=False)
+    """Target and present values of the nodes at the start, shape (2, n, 3) or (2, n, 7)."""
+    targets: deque[np.ndarray] = field(default_factory=lambda: deque(maxlen=50))
+    """Changes of the target in the last steps."""
+    travel: np.ndarray = field(init=False)
+    """Largest changes of places and of quaternions, of both, shape (2, 2)."""
+
+    def __post_init__(self) -> None:
+        self.start, self.travel = self._now(), np.zeros((2, 2))
+
+    def _now(self) -> np.ndarray:
+        values = (self.state.rest_position.value, self.state.position.value)
+        return np.array([np.asarray(x, dtype=float)[self.points] for x in values])
+
+    def check(self, _time: float) -> None:
+        """Look at the nodes, and at what they were pulled to some steps ago."""
+        change = np.abs(self._now() - self.start).max(axis=1, initial=0.0)
+        self.targets.append(change[0].copy())
+        change[0] = self.targets[0] if len(self.targets) == self.targets.maxlen else 0.0
+        parts = [change[:, :3].max(axis=1), change[:, 3:].max(axis=1, initial=0.0)]
+        self.travel = np.maximum(self.travel, np.transpose(parts))
+
+    def texts(self) -> Iterator[str]:
+        """Return a sentence if the target moved, and the nodes hardly."""
+        least = (1e-3 * body_size(self.component.getContext()), TURN_MIN)
+        for k, (target, own) in enumerate(self.travel.T):
+            if target > least[k] and own < FOLLOWING_MIN * target:
+                yield (
+                    f"{at(self.component)}: the {('places', 'quaternions')[k]} that it pulls to "
+                    f"changed by {target:.3g}, and its nodes followed by {own:.2g}: something "
+                    "holds them. Are they fixed as well, or joined to what is fixed?"
+                )
+
+
+def watched_joints(root: Any) -> list[WatchedJoint | WatchedPull]:
     """Return the watches on attachments, and on springs that are too soft for their body."""
-    joints: list[WatchedJoint] = []
+    joints: list[WatchedJoint | WatchedPull] = []
     bodies = {body.node.getPathName(): body for body in bodies_of(root)}
     for node in nodes_of(root):
         for component in node.objects:
             kind = component.getClassName()
             if kind == "RestShapeSpringsForceField":
                 joints += _springs(component, bodies.get(node.getPathName()), gravity_of(root))
+                joints += _pulls(component, bodies.get(node.getPathName()))
             elif (pairs := pairs_of(component, node)) is not None and not _lets_go(component):
                 reason = (
                     "It moves points by half of their distance after each step, and bodies under "
@@ -84,6 +132,16 @@ def watched_joints(root: Any) -> list[WatchedJoint]:
                 )
                 joints.append(WatchedJoint(component, pairs.distances, _limit(pairs), reason))
     return joints
+
+
+def _pulls(entry: Any, body: Body | None) -> Iterator[WatchedPull]:
+    """A watch on springs to rest positions, which a script may move."""
+    if body is None or pairs_of(entry, body.node) is not None:
+        return
+    count, shape = body.count, np.shape(body.state.rest_position.value)
+    points = np.asarray(entry.points.value, dtype=int)
+    if shape == np.shape(body.state.position.value) and points.max(initial=0) < count:
+        yield WatchedPull(entry, body.state, points if len(points) else np.arange(count))
 
 
 def _lets_go(entry: Any) -> bool:
@@ -99,7 +157,7 @@ def _limit(pairs: NodePairs) -> float:
 
 def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJoint]:
     """A watch on springs that are too soft to carry the weight of a body that nothing fixes."""
-    if body is None or np.shape(body.state.position.value)[1] != 3 or not body.size > 0.0:
+    if body is None or np.shape(body.state.position.value)[1] < 3 or not body.size > 0.0:
         return
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
     if any(component.getClassName() in FIXED for component in body.entries) or not masses:
@@ -119,7 +177,7 @@ def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJ
             return pairs.distances()
         rest = np.asarray(body.state.rest_position.value, dtype=float)
         x = np.asarray(body.state.position.value, dtype=float)
-        return np.asarray(np.linalg.norm(x[points] - rest[points], axis=1))
+        return np.asarray(np.linalg.norm((x - rest)[points, :3], axis=1))
 
     yield WatchedJoint(
         entry,

@@ -32,9 +32,10 @@ class WatchedLinearSolver:
             now - before for now, before in zip(self._sums(), self.start, strict=True)
         )
         if residual > UNSOLVED_MAX * load > 0.0:
-            solver = self.component
+            solver, share = self.component, residual / load
+            part = f"{share:.0%}" if share < 1.0 else "all"
             yield (
-                f"{solver.getClassName()} '{solver.getPathName()}' leaves {residual / load:.0%} of "
+                f"{solver.getClassName()} '{solver.getPathName()}' leaves {part} of "
                 f"the load unsolved, in the mean of {count} solves: it stops at iterations="
                 f"{solver.iterations.value}, tolerance={solver.tolerance.value:g} or threshold="
                 f"{solver.threshold.value:g}, and the body moves otherwise than its material says. "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import body_size, box_size
+from sofa_softctl.scene.body import body_size, box_size, stiffness_of
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
 from sofa_softctl.scene.watch.actuators import objects_of
@@ -17,6 +17,8 @@ LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
 FAR_MOVED = 0.25
 """Mean motion of nodes by the size of their body, from which on a force may be too large [-]."""
+LONG = 100
+"""Steps of a run without a DURATION from which on it may be meant to be whole."""
 STEPS_BETWEEN = 1e4
 """Steps between two times of a motion from which on they are in another unit, or very slow [-]."""
 
@@ -25,7 +27,8 @@ def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
     """Name motions and forces whose times end long after a run, and files with its start alone."""
     time, dt = float(root.time.value), float(root.dt.value)
     for entry in (entry for node in nodes_of(root) for entry in node.objects):
-        yield from _only_start(entry, max(duration, time) if duration else LATE * time, dt)
+        run = time if duration or time > LONG * dt else LATE * time
+        yield from _only_start(entry, max(duration, run), dt)
         yield from _repeated_force(entry)
         data = entry.findData("keyTimes") or entry.findData("times")
         if data is None or np.ndim(data.value) != 1 or len(data.value) < 2:
@@ -50,7 +53,7 @@ def _only_start(entry: Any, run: float, dt: float) -> Iterator[str]:
         return
     if interval > run > 0.0:
         yield (
-            f"{at(entry)} has {unit}, more than the run of {run:.4g}, so that its file has at most "
+            f"{at(entry)} has {unit}, more than the run of {run:.4g}, so that it writes at most "
             "the start. Is it in another unit?"
         )
 
@@ -64,7 +67,9 @@ def _repeated_force(entry: Any) -> Iterator[str]:
     if len(indices) < 2 or state is None or len(forces) != len(indices) or np.ptp(forces, 0).any():
         return
     x, rest = (np.asarray(d.value, dtype=float) for d in (state.position, state.rest_position))
-    if x.shape != rest.shape or x.shape[1] != 3 or not indices.max() < len(x) > len(indices):
+    if x.shape != rest.shape or x.shape[1] != 3 or not indices.max() < len(x) >= len(indices):
+        return
+    if len(indices) == len(x) and not stiffness_of(entry) > 0.0:  # particles
         return
     moved = float(np.linalg.norm((x - rest)[indices, :3].mean(axis=0)))
     if moved > FAR_MOVED * size:

@@ -122,11 +122,7 @@ def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
     if not len(skin.triangles) or skin.closed:
         return []
     if skin.crowded_edges:
-        fault = (
-            f"{skin.crowded_edges} edges of its surface belong to three triangles or more: it is "
-            "there twice, or has walls within. Leave the copies out, or give each chamber its own "
-            "component."
-        )
+        fault = f"{uneven(skin)} Leave the copies out, or give each chamber its own component."
     elif skin.open_edges:
         fault = (
             f"its surface is open: {skin.open_edges} edges belong to one of the "
@@ -134,11 +130,23 @@ def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
             "pressure pushes the body as a whole. Close the surface, or merge equal points."
         )
     else:
-        fault = (
-            f"its triangles are not turned alike: at {skin.twisted_edges} edges one faces in and "
-            "the other one out. Make normals consistent when exporting."
-        )
+        fault = f"{uneven(skin)} Make normals consistent when exporting."
     return [StartWarning(entry, f"{at(entry)}: {fault}")]
+
+
+def uneven(skin: Skin) -> str:
+    """Return a sentence if triangles have walls within, or are turned both ways, else ''."""
+    if skin.crowded_edges:
+        return (
+            f"{skin.crowded_edges} edges of its surface belong to three triangles or more: it is "
+            "there twice, or has walls within."
+        )
+    if skin.twisted_edges:
+        return (
+            f"its triangles are not turned alike: at {skin.twisted_edges} edges one faces in and "
+            "the other one out."
+        )
+    return ""
 
 
 def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
