@@ -242,10 +242,7 @@ class Condition:
             return " ".join(causes)
         sideways = np.abs(self._gravity) < 0.5 * np.abs(self._gravity).max()
         if self._gap(watched.left_at, sideways) > 0.0 and self._gravity.any():
-            return (
-                "It went over the edge: is its speed meant, and the friction, and the size of "
-                "what carries it?"
-            )
+            return "It went over the edge: are its speed, the friction and the floor's size meant?"
         models = collision_models(self._root)
         if warned := [m for m in models if attributes_of(m).get("_messages")]:
             return f"The warning of '{warned[0].getPathName()}' says why, probably."
