@@ -840,7 +840,7 @@ FAULTS = {
         lambda scene: scene.set(
             "body", "MechanicalObject", position="@mesh.position", velocity=[[9e3, 0.0, 0.0]] * 64
         ),
-        "has left the scene.*It went over the edge: is its speed meant",
+        "has left the scene.*It went over the edge: are its speed",
         40,
     ),
     "a tolerance of metres": (
