@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import Sofa.Core
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from splib3.utils import deprecated_alias
 
 manager: Any = None
@@ -29,6 +32,14 @@ class Animation:
         onDone: Callable[..., Any] | None = None,
         terminationDelay: float | None = None,
     ) -> None:
+        try:
+            inspect.signature(onUpdate).bind(factor=0.0, **params)
+        except TypeError as error:
+            names = ", ".join(["factor", *params])
+            raise SceneError(
+                f"{describe(scene_line())}: an animation calls {onUpdate.__name__} with the "
+                f"arguments {names}, which it does not take: {error}."
+            ) from None
         self.startTime: Any = params.get("startTime")
         self.startTimeInit: float | None = None
         self.terminationDelay = self.terminationDelayInit = terminationDelay
