@@ -30,6 +30,10 @@ SHIFTS_MIN = 10.0
 """Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
 ENERGY_MIN = 0.1
 """Weight of the actuators' energy from which on it outweighs goals; SOFA's default is 1e-3 [-]."""
+NO_EFFECT = 1e-6
+"""Effect of actuators by their and the effector's compliance, below which they have none [-]."""
+NO_EFFECT = 1e-6
+"""Effect of actuators by their and the effector's compliance, below which they have none [-]."""
 
 
 class WatchedEffector:
@@ -51,6 +55,12 @@ class WatchedEffector:
         }
         self._before = dict.fromkeys(self._limits, 0.0)
         self._goal_start = np.array(component.effectorGoal.value, dtype=float)[:1, :3]
+        self._effect = 0.0  # of the actuators, the largest so far [-]
+        self._rows = [
+            entry
+            for entry in objects_of(component.getContext().getRoot())
+            if getattr(entry, "inverse_role", None) is not None
+        ]
         self._ignored = np.zeros(
             2
         )  # along directions that do not count: travel of the goal, distance
@@ -81,6 +91,8 @@ class WatchedEffector:
         self._steps += 1
         distance = self._distance()
         self._note_ignored()
+        if self._effect <= NO_EFFECT:
+            self._effect = self._effect_now()
         self._farthest = max(self._farthest, distance)
         self._nearest = min(self._nearest, distance)
         for key in self._limits:
@@ -90,11 +102,34 @@ class WatchedEffector:
                 now, self._before[key] = abs(now - self._before[key]), now
             self._limits[key] += now >= most - AT_LIMIT * abs(most)
 
+    def _effect_now(self) -> float:
+        """Return the largest effect of an actuator on it [-]; inf: contacts may pass it on."""
+        W = np.asarray(self._solver.W())
+        rows = {
+            entry: int(entry.constraintIndex.value) + np.arange(entry.row_count)
+            for entry in self._rows
+        }
+        if sum(map(len, rows.values())) != len(W) or self._component not in rows:
+            return np.inf
+        own = rows[self._component]
+        drives = [r for e, r in rows.items() if not e.getClassName().endswith("Effector")]
+        size = np.sqrt(np.maximum(W.diagonal(), 1e-300))
+        effects = np.abs(W / np.outer(size, size))[
+            np.ix_(own, np.concatenate([[], *drives]).astype(int))
+        ]
+        return float(effects.max(initial=0.0))
+
     def text(self) -> str:
         """Return a sentence if it ends far from its goal with actuators at limits, else ''."""
         source = self._component.effectorGoal.getParent()
         if source is not None and (text := carried_goal(self._component.getContext(), source)):
             return text
+        if self._effect <= NO_EFFECT and self._steps:
+            return (
+                f"{at(self._component)}: no actuator moves it along the directions that "
+                "count: is its point fixed, is it on another body than all actuators, or does "
+                "'useDirections' name the wrong ones?"
+            )
         distance = self._distance()
         travel, away = self._ignored
         if 2.0 * away > travel > FAR_MIN * self._size:
