@@ -17,6 +17,8 @@ from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 
 STRENGTH_RATIO_MAX = 1000.0
 """Largest effort by that which doubles the body's length, above which a limit limits nothing."""
+PRESSURE_RATIO_MAX = 2.0
+"""Largest pressure by Young's modulus, likewise; a pump's own limit may be beyond what it bears."""
 
 
 class Source(NamedTuple):
@@ -105,17 +107,27 @@ def _beyond_material(controller: Any) -> list[str]:
     for component, kind, name, limit in zip(
         controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
     ):
-        stiffness = stiffness_of(component) * STRENGTH_RATIO_MAX
+        stiffness = stiffness_of(component)
         if kind is None or not stiffness or not math.isfinite(limit):
             continue
         size = body_size(component.getContext())
-        by_quantity = {"force": stiffness * size**2, "pressure": stiffness}
-        bearable = by_quantity.get(quantities_of(component).effort, math.inf)
+        strong = STRENGTH_RATIO_MAX * stiffness * size**2
+        reasons = {
+            "force": (
+                strong,
+                f"{STRENGTH_RATIO_MAX:g} times what doubles the length of a body of this size and "
+                "modulus",
+            ),
+            "pressure": (
+                PRESSURE_RATIO_MAX * stiffness,
+                f"{PRESSURE_RATIO_MAX:g} times Young's modulus, which no body bears",
+            ),
+        }
+        bearable, what = reasons.get(quantities_of(component).effort, (math.inf, ""))
         if limit > bearable:
             texts.append(
                 f"effort_max={limit:g} of '{name}' limits nothing: already {bearable:.2g} is "
-                f"{STRENGTH_RATIO_MAX:g} times what doubles the length of a body of this size and "
-                "modulus. Is it in another unit?"
+                f"{what}. Is it in another unit?"
             )
     return texts
 

@@ -68,7 +68,8 @@ class DriveSettings:
     rising_fraction_min: float = 0.95
     """Fraction of steps in which a value that runs away rises [-]."""
     period_max: int = 12
-    """Steps of a period, up to which a swing is that of a feedback [-]."""
+    """Steps of a period, up to which a swing is that of a feedback [-]; twice as many of one that
+    reads no time and is at 0 in a quarter of the steps."""
     swing_min: float = 0.3
     """Swing by the largest value, from which on it counts [-]."""
     repetition_min: float = 0.9
@@ -131,7 +132,15 @@ class Drive:
     @property
     def is_fed(self) -> bool:
         """Return True if what sets its value is known to read the state of the scene."""
-        return self._value in getattr(getattr(self.root, "late_changes", None), "fed", ())
+        return self._is_among("fed")
+
+    @property
+    def is_timed(self) -> bool:
+        """Return True if what sets its value is known to read the time."""
+        return self._is_among("timed")
+
+    def _is_among(self, name: str) -> bool:
+        return self._value in getattr(getattr(self.root, "late_changes", None), name, ())
 
     @property
     def measured(self) -> float:
