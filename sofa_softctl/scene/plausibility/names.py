@@ -131,6 +131,26 @@ def key_hearers(root: Any) -> list[Any]:
     ]
 
 
+def of_other_case(hearers: Iterable[Any], key: str) -> str:
+    """Return the class of a controller that compares keys with the other case of one, else ''.
+
+    Empty as well where a controller names it as it is, or changes the case itself.
+    """
+    name = ""
+    for hearer in hearers:
+        try:
+            text = inspect.getsource(getattr(type(hearer), "onKeypressedEvent", None))
+        except (OSError, TypeError):
+            return ""
+        own, swapped = (
+            rf"['\"]{re.escape(k)}['\"]|Key\.{re.escape(k)}\b" for k in (key, key.swapcase())
+        )
+        if re.search(rf"\.(lower|upper|casefold)\(|{own}", text):
+            return ""
+        name = type(hearer).__name__ if key.isalpha() and re.search(swapped, text) else name
+    return name
+
+
 def _is_ours(controller: Any) -> bool:
     return type(controller).__module__.startswith("sofa_softctl")
 

@@ -63,6 +63,22 @@ def unused_drives(drives: Sequence[Drive], duration: float) -> str:
     return ""
 
 
+def shared_list(drives: Sequence[Drive]) -> str:
+    """Return a sentence if actuators all get one list with a value for each of them, else ''."""
+    lists = [np.ravel(drive.component.value.value) for drive in drives if drive.kind.displacement]
+    indices = [drive.component.findData("valueIndex") for drive in drives]
+    is_shared = 1 < len(lists) == len(drives) and all(
+        len(x) == len(lists) and np.array_equal(x, lists[0]) for x in lists
+    )
+    if not is_shared or not np.ptp(lists[0]) or any(i is None or i.value for i in indices):
+        return ""
+    return (
+        f"{', '.join(drive.component.getPathName() for drive in drives)} each got the list of "
+        f"{len(lists)} values, of which each takes the first ({lists[0][0]:.4g}), as its "
+        "valueIndex is 0. Give each a list of its own value."
+    )
+
+
 def beyond_material(drive: Drive, ratio: float = 1.0) -> str:
     """Return a sentence if the effort is more than its material bears, else ''.
 

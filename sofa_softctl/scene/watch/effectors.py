@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import at, carried_goal
+from sofa_softctl.scene.plausibility.bodies import at, carried_goal, is_bare
 from sofa_softctl.scene.watch.actuators import objects_of
 from sofa_softctl.scene.watch.motions import is_followed
 
@@ -180,12 +180,10 @@ class StillGoals:
     """Goals that stay through a run, and targets that move beside them, which nothing follows."""
 
     def __init__(self, root: Any) -> None:
-        bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
         self._targets = [
             (state, np.array(state.position.value))
             for node in nodes_of(root)
-            if (state := own_state(node)) is not None and not len(node.children)
-            if all(entry.getClassName().endswith(bare) for entry in node.objects)
+            if (state := own_state(node)) is not None and is_bare(node)
         ]
         self._goals = [
             (data, np.array(data.value))

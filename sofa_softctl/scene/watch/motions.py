@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl.scene.body import body_size, box_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
-from sofa_softctl.scene.watch.actuators import objects_of
+from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, is_bare, solver_above
+from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
@@ -27,6 +27,13 @@ def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
     for entry in (entry for node in nodes_of(root) for entry in node.objects):
         yield from _only_start(entry, max(duration, time) if duration else LATE * time, dt)
         yield from _repeated_force(entry)
+        manager = attributes_of(entry).get("manager")  # of splib3's AnimationStarter
+        for animation in attributes_of(manager).get("animations", ()):
+            if animation.duration > max(LATE * duration, LATE * time, STEPS_BETWEEN * dt):
+                yield (
+                    f"{at(manager)}: an animation lasts {animation.duration:g}, and the run "
+                    f"{time:.4g}: it has hardly begun. Is its duration in another unit than dt?"
+                )
         data = entry.findData("keyTimes") or entry.findData("times")
         if data is None or np.ndim(data.value) != 1 or len(data.value) < 2:
             continue
@@ -112,6 +119,13 @@ class StillState:
         """
         changed = [n for n, x in self.start.items() if not np.array_equal(x, self._now(n))]
         where = at(self.body.state)
+        if solver_above(self.body.node) is not None:
+            if changed == ["rest_position"] and not self._is_rest_read():
+                yield (
+                    f"{where}: its rest_position was set while the scene ran, and nothing reads "
+                    "that: it has not moved. Set 'position'."
+                )
+            return
         if "position" in changed:
             yield from self._jump(where)
             yield from _left_behind(self.body)
@@ -128,6 +142,16 @@ class StillState:
                     f"{at(entry)} records what never moves: '{self.body.state.getPathName()}' has "
                     "neither an integrator nor a mapping. Is a mapping from its body left out?"
                 )
+
+    def _is_rest_read(self) -> bool:
+        """Return True if a component outside of its node refers to it, or a script reads it."""
+        rest = self.body.state.findData("rest_position")
+        entries = set(objects_of(self.body.node.getRoot())).difference(self.body.node.objects)
+        return getattr(rest, "is_read", True) or any(
+            any(data.getParent() is rest for data in entry.getDataFields())
+            or any(link.getLinkedBase() is self.body.state for link in entry.getLinks())
+            for entry in entries
+        )
 
     def _jump(self, where: str) -> Iterator[str]:
         first, second = (*self.moves, 0.0, 0.0)[:2]
@@ -175,4 +199,8 @@ def is_followed(states: Sequence[Any], but: Collection[Any]) -> bool:
 
 def still_states(root: Any) -> list[StillState]:
     """Return the watches on states that nothing moves."""
-    return [StillState(body) for body in bodies_of(root) if solver_above(body.node) is None]
+    return [
+        StillState(body)
+        for body in bodies_of(root)
+        if solver_above(body.node) is None or is_bare(body.node)
+    ]

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import Sofa.Core
+from splib3.utils import deprecated_alias
+
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
-from splib3.utils import deprecated_alias
 
 manager: Any = None
 """The manager of the scene that was made or stepped last."""
