@@ -78,12 +78,13 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         frame = source_line.scene_frame()
         if frame is None or frame.f_locals.get("self") is self:
             return
-        close = nearest(name, options.names_of(type(self)), cutoff=SIMILARITY_MIN)
+        kind: Any = type(self)
+        close = nearest(name, options.names_of(kind), cutoff=SIMILARITY_MIN)
         if close and self._is_made(name):
             line = source_line.describe(source_line.scene_line())
             Sofa.msg_warning(
                 self,
-                f"{line}: {type(self).__name__} has no option '{name}', so this makes an attribute "
+                f"{line}: {kind.__name__} has no option '{name}', so this makes an attribute "
                 f"that nothing reads. Did you mean '{close[0]}'?",
             )
 

@@ -132,8 +132,8 @@ class Playback(SceneController):
 
     def _size_of_same(self, node: Any) -> float:
         """Size of the body above a node if it is where it was in the recording, else 0 [length]."""
-        state = next((s for n in node.parents if (s := n.getMechanicalState())), None)
-        x = None if state is None else self._starts.get(f"{state.getPathName()[1:]}.position")
+        state: Any = next((s for n in node.parents if (s := n.getMechanicalState())), None)
+        x: Any = None if state is None else self._starts.get(f"{state.getPathName()[1:]}.position")
         if x is None or x.shape != np.shape(state.position.value):
             return 0.0
         size = float(np.ptp(x, axis=0).max())

@@ -138,8 +138,9 @@ def of_other_case(hearers: Iterable[Any], key: str) -> str:
     """
     name = ""
     for hearer in hearers:
+        method: Any = getattr(type(hearer), "onKeypressedEvent", None)
         try:
-            text = inspect.getsource(getattr(type(hearer), "onKeypressedEvent", None))
+            text = inspect.getsource(method)
         except (OSError, TypeError):
             return ""
         own, swapped = (

@@ -103,20 +103,19 @@ class WatchedEffector:
             self._limits[key] += now >= most - AT_LIMIT * abs(most)
 
     def _effect_now(self) -> float:
-        """Return the largest effect of an actuator on it [-]; inf: contacts may pass it on."""
+        """Return the largest effect of an actuator on it [-]; inf where others may pass it on."""
         W = np.asarray(self._solver.W())
         rows = {
             entry: int(entry.constraintIndex.value) + np.arange(entry.row_count)
             for entry in self._rows
         }
-        if sum(map(len, rows.values())) != len(W) or self._component not in rows:
-            return np.inf
-        own = rows[self._component]
         drives = [r for e, r in rows.items() if not e.getClassName().endswith("Effector")]
+        is_known = sum(map(len, rows.values())) == len(W) and self._component in rows
+        if not is_known or not drives or not np.any(self._component.weight.value):
+            return np.inf
         size = np.sqrt(np.maximum(W.diagonal(), 1e-300))
-        effects = np.abs(W / np.outer(size, size))[
-            np.ix_(own, np.concatenate([[], *drives]).astype(int))
-        ]
+        own, acting = rows[self._component], np.concatenate(drives)
+        effects = np.abs(W / np.outer(size, size))[np.ix_(own, acting)]
         return float(effects.max(initial=0.0))
 
     def text(self) -> str:

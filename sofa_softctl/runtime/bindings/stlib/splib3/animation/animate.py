@@ -35,11 +35,13 @@ class Animation:
     ) -> None:
         try:
             inspect.signature(onUpdate).bind(factor=0.0, **params)
+        except ValueError:  # a function in C that does not say what it takes
+            pass
         except TypeError as error:
-            names = ", ".join(["factor", *params])
+            name, names = getattr(onUpdate, "__name__", "onUpdate"), ", ".join(["factor", *params])
             raise SceneError(
-                f"{describe(scene_line())}: an animation calls {onUpdate.__name__} with the "
-                f"arguments {names}, which it does not take: {error}."
+                f"{describe(scene_line())}: an animation calls {name} with the arguments "
+                f"{names}, which it does not take: {error}."
             ) from None
         self.startTime: Any = params.get("startTime")
         self.startTimeInit: float | None = None
