@@ -274,7 +274,11 @@ def inverse_of(
     return change
 
 
-class Counting(InverseController):
+class Counts:
+    """Beside a controller of the package, in one class."""
+
+
+class Counting(Counts, InverseController):
     """Its method is not called any more, and so does nothing."""
 
     def onAnimateBeginEvent(self, event):
@@ -349,7 +353,7 @@ FAULTS = {
     "a pressure's limit in another unit": (
         "chamber",
         both(with_tip, inverse_of(path="chamber", effort_max=900.0)),
-        "effort_max=900 of 'chamber' limits nothing: already 2e+02 is 2 times Young's modulus",
+        "effort_max=900 of 'chamber' limits nothing: already 2e+02 is 2 times what no body bears",
         0,
     ),
     "a method that is replaced": (

@@ -111,23 +111,15 @@ def _beyond_material(controller: Any) -> list[str]:
         if kind is None or not stiffness or not math.isfinite(limit):
             continue
         size = body_size(component.getContext())
-        strong = STRENGTH_RATIO_MAX * stiffness * size**2
-        reasons = {
-            "force": (
-                strong,
-                f"{STRENGTH_RATIO_MAX:g} times what doubles the length of a body of this size and "
-                "modulus",
-            ),
-            "pressure": (
-                PRESSURE_RATIO_MAX * stiffness,
-                f"{PRESSURE_RATIO_MAX:g} times Young's modulus, which no body bears",
-            ),
+        kinds = {
+            "force": (STRENGTH_RATIO_MAX, size**2, "what doubles the length of such a body"),
+            "pressure": (PRESSURE_RATIO_MAX, 1.0, "what no body bears, Young's modulus"),
         }
-        bearable, what = reasons.get(quantities_of(component).effort, (math.inf, ""))
-        if limit > bearable:
+        ratio, area, what = kinds.get(quantities_of(component).effort, (math.inf, 1.0, ""))
+        if limit > ratio * area * stiffness:
             texts.append(
-                f"effort_max={limit:g} of '{name}' limits nothing: already {bearable:.2g} is "
-                f"{what}. Is it in another unit?"
+                f"effort_max={limit:g} of '{name}' limits nothing: already "
+                f"{ratio * area * stiffness:.2g} is {ratio:g} times {what}. Is it in another unit?"
             )
     return texts
 

@@ -73,15 +73,15 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
         Sofa.Core.Controller.__init__(self, *args, **kwargs)
         self.root, self.keys = root, sorted(keys, key=lambda entry: entry.time)
         self.pressed = 0
-        self.warned: set[str] = set()
 
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Press what is due."""
         del event
         now = float(self.root.time.value) + 1e-9 * float(self.root.dt.value)  # sums of dt round
         while self.pressed < len(self.keys) and self.keys[self.pressed].time <= now:
+            if not self.pressed:
+                self._warn_of_no_listener()
             key = self.keys[self.pressed].key
-            self._warn_of_no_listener(key)
             self.pressed += 1
             for sent in (key_pressed(key), key_released(key)):
                 if hasattr(self.root, "send"):
@@ -90,17 +90,11 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
                 for controller in controllers_of(Sofa, self.root):  # of a real SOFA
                     getattr(controller, sent.handler, controller.onEvent)(dict(sent))
 
-    def _warn_of_no_listener(self, key: str) -> None:
+    def _warn_of_no_listener(self) -> None:
         hearers = [entry for entry in key_hearers(self.root) if entry is not self]
-        name = of_other_case(hearers, key) if key not in self.warned else ""
-        self.warned.add(key)
-        if name:
-            Sofa.msg_warning(
-                self,
-                f"key '{key}' is pressed, and {name} compares with '{key.swapcase()}': press that "
-                "one, or compare with both.",
-            )
-        if not hearers and not self.pressed:
+        for text in of_other_case(hearers, [entry.key for entry in self.keys]):
+            Sofa.msg_warning(self, text)
+        if not hearers:
             Sofa.msg_warning(
                 self,
                 "a key is pressed, and nothing in the scene hears it: no controller has a method "

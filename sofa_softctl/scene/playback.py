@@ -100,8 +100,10 @@ class Playback(SceneController):
         """See SceneController: actuators in another order than those of the recording."""
         nodes = [entry.getContext() for entry in self.actuators]
         names, recorded = [node.getName() for node in nodes], self._recorded_names
-        if names == recorded or sorted(names) != sorted(recorded):
-            return self._elsewhere(nodes)
+        if names == recorded:
+            return self._far(nodes)
+        if sorted(names) != sorted(recorded):
+            return self._elsewhere(nodes) or self._far(nodes)
         return [
             f"{self._source} has columns of {', '.join(self._recorded_names)}, and 'actuators' are "
             f"{', '.join(names)}: give them in the order of the recording."
@@ -122,13 +124,26 @@ class Playback(SceneController):
                             f"'{nodes[nearest].getPathName()}' is, and moves "
                             f"'{nodes[k].getPathName()}': give the recording's order."
                         ]
-                    if (far := apart[k]) > FAR_MIN * self._size_of_same(nodes[k]) > 0.0:
-                        return [
-                            f"{self._source}, column {k} is of '{name}', whose points were up to "
-                            f"{far:.3g} away from those of '{nodes[k].getPathName()}', in the same "
-                            "body. Is it another actuator's?"
-                        ]
         return []
+
+    def _far(self, nodes: Sequence[Any]) -> list[str]:
+        """Name actuators that are not where they were in the recording, in a body that is."""
+        texts = []
+        for k, (name, node) in enumerate(zip(self._recorded_names, nodes, strict=False)):
+            state = node.getMechanicalState()
+            points = np.empty((0, 3)) if state is None else np.asarray(state.position.value)[:, :3]
+            apart = [
+                float(np.abs(x - points).max())
+                for path, x in self._starts.items()
+                if f"/{name}/" in f"/{path}" and x.shape == points.shape
+            ]
+            if apart and min(apart) > FAR_MIN * self._size_of_same(node) > 0.0:
+                texts.append(
+                    f"{self._source}, column {k} is of '{name}', whose points were up to "
+                    f"{min(apart):.3g} away from those of '{node.getPathName()}', in the same "
+                    "body. Is it another actuator's?"
+                )
+        return texts
 
     def _size_of_same(self, node: Any) -> float:
         """Size of the body above a node if it is where it was in the recording, else 0 [length]."""

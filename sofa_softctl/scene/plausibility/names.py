@@ -131,25 +131,20 @@ def key_hearers(root: Any) -> list[Any]:
     ]
 
 
-def of_other_case(hearers: Iterable[Any], key: str) -> str:
-    """Return the class of a controller that compares keys with the other case of one, else ''.
-
-    Empty as well where a controller names it as it is, or changes the case itself.
-    """
-    name = ""
-    for hearer in hearers:
-        method: Any = getattr(type(hearer), "onKeypressedEvent", None)
-        try:
-            text = inspect.getsource(method)
-        except (OSError, TypeError):
-            return ""
-        own, swapped = (
-            rf"['\"]{re.escape(k)}['\"]|Key\.{re.escape(k)}\b" for k in (key, key.swapcase())
-        )
-        if re.search(rf"\.(lower|upper|casefold)\(|{own}", text):
-            return ""
-        name = type(hearer).__name__ if key.isalpha() and re.search(swapped, text) else name
-    return name
+def of_other_case(hearers: Iterable[Any], keys: Iterable[str]) -> Iterator[str]:
+    """Name keys that only with the other case are in the code of what hears them."""
+    try:
+        methods: list[Any] = [getattr(type(e), "onKeypressedEvent", None) for e in hearers]
+        text = "".join(map(inspect.getsource, methods))
+    except (OSError, TypeError):
+        return
+    named = {a or b for a, b in re.findall(r"['\"](\w)['\"]|Key\.(\w)\b", text)}
+    for key in () if re.search(r"\.(lower|upper|casefold)\(", text) else dict.fromkeys(keys):
+        if key not in named and key.isalpha() and key.swapcase() in named:
+            yield (
+                f"key '{key}' is pressed, and only '{key.swapcase()}' is in a method "
+                "onKeypressedEvent: press that one, or compare with both."
+            )
 
 
 def _is_ours(controller: Any) -> bool:
@@ -186,8 +181,8 @@ def _uncalled(controller: Any) -> Iterator[str]:
 
 def _replaced(controller: Any, kind: type) -> Iterator[str]:
     """Methods of this package's controllers that a class replaces, and does not call."""
-    base = next(k for k in kind.__mro__ if k.__module__.startswith(("sofa_softctl", "Sofa")))
     plain = find_backend().Sofa.Core.Controller
+    base = next((k for k in kind.__mro__ if k.__module__.startswith("sofa_softctl")), plain)
     for name in _HANDLERS:
         replaced, method = getattr(base, name, None), vars(kind).get(name)
         if replaced is getattr(plain, name, None) or not inspect.isfunction(method):

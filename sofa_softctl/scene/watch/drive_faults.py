@@ -186,7 +186,7 @@ def _swing(drive: Drive) -> str:
         return ""
     if len(np.unique(np.round(x / top, 3))) < drive.settings.levels_min:
         return ""
-    is_relaxed = drive.is_fed and not drive.is_timed and 4 * np.count_nonzero(x == 0.0) >= len(x)
+    is_relaxed = drive.is_timed is False and 4 * np.count_nonzero(x == 0.0) >= len(x)
     lags = range(1, drive.settings.period_max * (1 + is_relaxed) + 1)
     correlations = np.array([_correlation(x[:-lag], x[lag:]) for lag in lags])
     turned = int(np.argmax(correlations < 0.0))  # a quarter of a period

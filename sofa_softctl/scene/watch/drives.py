@@ -132,15 +132,13 @@ class Drive:
     @property
     def is_fed(self) -> bool:
         """Return True if what sets its value is known to read the state of the scene."""
-        return self._is_among("fed")
+        return self.is_timed is not None
 
     @property
-    def is_timed(self) -> bool:
-        """Return True if what sets its value is known to read the time."""
-        return self._is_among("timed")
-
-    def _is_among(self, name: str) -> bool:
-        return self._value in getattr(getattr(self.root, "late_changes", None), name, ())
+    def is_timed(self) -> bool | None:
+        """Return whether what feeds it back reads the time, too; None if it is not fed."""
+        fed = getattr(getattr(self.root, "late_changes", None), "fed", {})
+        return fed.get(self._value)  # type: ignore[no-any-return]
 
     @property
     def measured(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import at, carried_goal, is_bare
-from sofa_softctl.scene.watch.actuators import objects_of
+from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 from sofa_softctl.scene.watch.motions import is_followed
 
 STEPS_MIN = 50
@@ -30,8 +30,6 @@ SHIFTS_MIN = 10.0
 """Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
 ENERGY_MIN = 0.1
 """Weight of the actuators' energy from which on it outweighs goals; SOFA's default is 1e-3 [-]."""
-NO_EFFECT = 1e-6
-"""Effect of actuators by their and the effector's compliance, below which they have none [-]."""
 NO_EFFECT = 1e-6
 """Effect of actuators by their and the effector's compliance, below which they have none [-]."""
 
@@ -104,7 +102,9 @@ class WatchedEffector:
 
     def _effect_now(self) -> float:
         """Return the largest effect of an actuator on it [-]; inf where others may pass it on."""
-        W = np.asarray(self._solver.W())
+        W = getattr(attributes_of(self._solver).get("problem"), "W", None)  # SOFA gives none
+        if W is None:
+            return np.inf
         rows = {
             entry: int(entry.constraintIndex.value) + np.arange(entry.row_count)
             for entry in self._rows

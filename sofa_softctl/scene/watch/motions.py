@@ -120,7 +120,8 @@ class StillState:
         changed = [n for n, x in self.start.items() if not np.array_equal(x, self._now(n))]
         where = at(self.body.state)
         if solver_above(self.body.node) is not None:
-            if changed == ["rest_position"] and not self._is_rest_read():
+            own = self.body.node.objects
+            if changed == ["rest_position"] and not is_followed([self.body.state], own, *changed):
                 yield (
                     f"{where}: its rest_position was set while the scene ran, and nothing reads "
                     "that: it has not moved. Set 'position'."
@@ -142,16 +143,6 @@ class StillState:
                     f"{at(entry)} records what never moves: '{self.body.state.getPathName()}' has "
                     "neither an integrator nor a mapping. Is a mapping from its body left out?"
                 )
-
-    def _is_rest_read(self) -> bool:
-        """Return True if a component outside of its node refers to it, or a script reads it."""
-        rest = self.body.state.findData("rest_position")
-        entries = set(objects_of(self.body.node.getRoot())).difference(self.body.node.objects)
-        return getattr(rest, "is_read", True) or any(
-            any(data.getParent() is rest for data in entry.getDataFields())
-            or any(link.getLinkedBase() is self.body.state for link in entry.getLinks())
-            for entry in entries
-        )
 
     def _jump(self, where: str) -> Iterator[str]:
         first, second = (*self.moves, 0.0, 0.0)[:2]
@@ -183,17 +174,20 @@ def _left_behind(body: Body) -> Iterator[str]:
         )
 
 
-def is_followed(states: Sequence[Any], but: Collection[Any]) -> bool:
+def is_followed(states: Sequence[Any], but: Collection[Any], name: str = "position") -> bool:
     """Return True if components other than some refer to states, or scripts read their positions.
+
+    With the name of another Data than 'position' those count that refer to it, or to the state.
 
     SOFA does not note what scripts read.
     """
-    if any(getattr(state.findData("position"), "is_read", True) for state in states):
+    if any(getattr(state.findData(name), "is_read", True) for state in states):
         return True
     entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
     sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
     linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
-    owners = [source.getOwner() for source in sources if source is not None]
+    sources = [s for s in sources if s is not None and name in ("position", s.getName())]
+    owners = [source.getOwner() for source in sources]
     return any(state in states for state in (*linked, *owners))
 
 
