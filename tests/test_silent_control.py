@@ -249,6 +249,87 @@ def on_a_carriage(change=lambda scene: None, x=lambda t: 40.0 * t, angle=lambda 
     return build
 
 
+def inverse_of(
+    kind=InverseController, goal=lambda root: [8.0, 10.0, 88.0], path="cable", **options
+):
+    """An inverse controller of the test's own.
+
+    Args:
+        kind: Its class.
+        goal: Its goal, given the root.
+        path: Node below the body with the actuator as its object.
+        options: Options of the controller.
+    """
+
+    def make(root):
+        node = getattr(root.body, path)
+        actuator = next(e for e in node.objects if e.getClassName().endswith("Constraint"))
+        given = {"actuators": [actuator], "effectors": [add_effector(root.body.tip)], **options}
+        return kind(name="inverse", root=root, goal=goal(root), **given)
+
+    def change(scene):
+        scene.options = None
+        scene.controllers.append(make)
+
+    return change
+
+
+class Counts:
+    """Beside a controller of the package, in one class."""
+
+
+class Counting(Counts, InverseController):
+    """Its method is not called any more, and so does nothing."""
+
+    def onAnimateBeginEvent(self, event):
+        self.steps = event
+
+
+def beside_the_tip(root):
+    x = root.body.tip.MechanicalObject.position.value
+    return lambda t: x[0] + [1.0, 0.0, 0.0]
+
+
+def with_tip(scene):
+    scene.add("body/tip", "MechanicalObject", position=[[10.0, 10.0, 60.0]])
+    scene.add("body/tip", "BarycentricMapping")
+
+
+def change_a_value(self, event):
+    value = self.root.body.cable.motor.value.value.copy()
+    value[0] = 1.0
+
+
+def pulses(self, root, reads_time=False):
+    """Pull in half of each 20 steps, with the tip's position read as a feedback does."""
+    self.n = getattr(self, "n", 0) + 1
+    root.body.tip.MechanicalObject.position.value  # noqa: B018
+    if reads_time:
+        root.time.value  # noqa: B018
+    root.body.cable.motor.value.value = [50.0 * max(0.0, np.sin(0.1 * np.pi * self.n)) * DT]
+
+
+def pull_both(self, root):
+    for node in (root.body.cable, root.body.again):
+        node.motor.value.value = [0.02, 0.01]
+
+
+def of_inverse(begin):
+    """A controller beside the inverse one."""
+
+    def change(scene):
+        Own(begin)(scene)
+        scene.options = {}
+
+    return change
+
+
+def outer_skin_by_identity(scene):
+    outer_skin(scene)
+    scene.drop("body/chamber", "BarycentricMapping")
+    scene.add("body/chamber", "IdentityMapping")
+
+
 def untied(scene):
     del scene.line("body", "RestShapeSpringsForceField")[2]["external_rest_shape"]
 
@@ -262,6 +343,50 @@ FAULTS = {
         "its surface is the outer one of the mesh of '/body', which reaches from [0, 0, 0]",
         0,
     ),
+    "the same by another mapping": ("chamber", outer_skin_by_identity, "the outer one of the", 0),
+    "a list of all for each": (
+        "finger",
+        both(second_cable, Own(pull_both)),
+        "/body/again/motor each got the list of 2 values, of which each takes the first (0.02)",
+        5,
+    ),
+    "a pressure's limit in another unit": (
+        "chamber",
+        both(with_tip, inverse_of(path="chamber", effort_max=900.0)),
+        "effort_max=900 of 'chamber' limits nothing: already 2e+02 is 2 times what no body bears",
+        0,
+    ),
+    "a method that is replaced": (
+        "finger",
+        inverse_of(Counting),
+        "replaces that of InverseController, and does not call it.*finds the goals of the step",
+        1,
+    ),
+    "a goal that is a view of the effector": (
+        "finger",
+        inverse_of(goal=beside_the_tip),
+        "holds a view of the positions of '/body/tip', which is its effector",
+        0,
+    ),
+    "an attribute that nearly is an option": (
+        "finger",
+        of_inverse(lambda self, root: setattr(root.InverseController, "effort_maximum", 60.0)),
+        "has no option 'effort_maximum', so this .* Did you mean 'effort_max'",
+        1,
+    ),
+    "a cable switched off": (
+        "finger",
+        of_inverse(lambda self, root: setattr(root.body.cable, "activated", False)),
+        "/body/cable/motor should own row . of the constraint system.* switched off",
+        1,
+    ),
+    "a copy called value": (
+        "finger",
+        own_method(change_a_value),
+        "changes 'value', a copy of self.root.body.cable.motor.value.value, and no more",
+        0,
+    ),
+    "a slow swing": ("finger", Own(pulses), "swings between 0 .* every 20 steps", 62),
     "a displacement beyond its limit": (
         "finger",
         both(
@@ -591,6 +716,7 @@ def _all_said(scene, caplog, steps):
         ("finger", keeping(lambda x: x.copy()), 4),
         ("finger", own_method(use_a_copy), 4),
         ("finger", erratic(reads=False), 62),  # noise that is meant
+        ("finger", Own(lambda self, root: pulses(self, root, reads_time=True)), 62),
         ("finger", on_a_carriage(), 4),
         ("finger", drive(lambda t: 100.0 * t * DT), 60),  # a ramp
         ("finger", drive(lambda t: 80.0 * max(0.0, t - 0.52) * DT), 60),  # one that has just begun
@@ -830,6 +956,59 @@ def test_a_goal_that_moves_along_a_direction_that_does_not_count_is_named(beam, 
     assert any(
         "moves by 12 along a direction that 'useDirections' leaves out" in t for t in findings
     )
+
+
+@pytest.mark.parametrize(
+    ("node", "index", "direction", "expected"),
+    [
+        ("beam", 0, [1, 0, 0], "no actuator moves it along the directions that count"),
+        ("tip", 0, [1, 0, 0], "/beam/line/CableActuator pushed in"),
+    ],
+)
+def test_effectors_that_nothing_moves_and_cables_that_push_are_named(
+    beam, node, index, direction, expected
+):
+    def createScene(root):
+        tip = inverse_beam(root, beam)
+        tip.addObject("BarycentricMapping")
+        holder = root.beam if node == "beam" else tip
+        goal = {"effectorGoal": [[14.0, 10.0, 90.0]], "useDirections": direction}
+        holder.addObject("PositionEffector", indices=[index], **goal)
+        line = root.beam.addChild("line")
+        points = np.linspace([4.0, 10.0, 20.0], [4.0, 10.0, 85.0], 4)
+        line.addObject("MechanicalObject", position=points.tolist())
+        line.addObject("CableActuator", indices=[0, 1, 2, 3], pullPoint=[4.0, 10.0, 0.0])
+        line.addObject("BarycentricMapping")
+
+    with Session(createScene, backend="embedded") as session:
+        (text,) = [finding.text for finding in run(session, 5)[0].findings]
+    assert expected in text
+
+
+@pytest.mark.parametrize("is_sprung", [False, True])
+def test_a_rest_position_that_nothing_reads_is_named(beam, is_sprung):
+    def createScene(root):
+        beam(root)
+        goal = root.addChild("goal")
+        goal.addObject("EulerImplicitSolver", firstOrder=True)
+        goal.addObject("CGLinearSolver", iterations=20, tolerance=1e-5, threshold=1e-5)
+        goal.addObject("MechanicalObject", name="dofs", position=[[0.0, 0.0, 0.0]])
+        if is_sprung:
+            goal.addObject("RestShapeSpringsForceField", points=[0], stiffness=[1.0])
+        follow = Own(
+            lambda self, root: setattr(root.goal.dofs.rest_position, "value", [[1.0, 0.0, 0.0]])
+        )
+        root.addObject(follow.make(root))
+
+    with Session(createScene, backend="embedded") as session:
+        findings = "".join(finding.text for finding in run(session, 5)[0].findings)
+    assert ("its rest_position was set while the scene ran" in findings) != is_sprung
+
+
+def test_a_complaint_of_every_step_is_said_once(caplog):
+    scene = Scene("finger")
+    of_inverse(lambda self, root: setattr(root.body.UniformMass.totalMass, "value", 0.0))(scene)
+    assert scene.said(caplog, 3).count("needs a positive mass") == 1
 
 
 def test_two_motors_that_do_the_same_are_named(beam, caplog):

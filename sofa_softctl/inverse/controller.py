@@ -404,6 +404,11 @@ class InverseController(SceneController):
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
         """Replace the forward solver's multipliers by the inverse solution."""
         del event
+        if self.rows is None:
+            raise SceneError(
+                f"{type(self).__name__} replaces onAnimateBeginEvent and does not call "
+                "super().onAnimateBeginEvent(event), which finds the goals of the step."
+            )
         own, others = self.rows.now()
         contacts = None
         if self.contacts != "forward" and len(others):

@@ -17,6 +17,8 @@ from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 
 STRENGTH_RATIO_MAX = 1000.0
 """Largest effort by that which doubles the body's length, above which a limit limits nothing."""
+PRESSURE_RATIO_MAX = 2.0
+"""Largest pressure by Young's modulus, likewise; a pump's own limit may be beyond what it bears."""
 
 
 class Source(NamedTuple):
@@ -105,17 +107,19 @@ def _beyond_material(controller: Any) -> list[str]:
     for component, kind, name, limit in zip(
         controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
     ):
-        stiffness = stiffness_of(component) * STRENGTH_RATIO_MAX
+        stiffness = stiffness_of(component)
         if kind is None or not stiffness or not math.isfinite(limit):
             continue
         size = body_size(component.getContext())
-        by_quantity = {"force": stiffness * size**2, "pressure": stiffness}
-        bearable = by_quantity.get(quantities_of(component).effort, math.inf)
-        if limit > bearable:
+        kinds = {
+            "force": (STRENGTH_RATIO_MAX, size**2, "what doubles the length of such a body"),
+            "pressure": (PRESSURE_RATIO_MAX, 1.0, "what no body bears, Young's modulus"),
+        }
+        ratio, area, what = kinds.get(quantities_of(component).effort, (math.inf, 1.0, ""))
+        if limit > ratio * area * stiffness:
             texts.append(
-                f"effort_max={limit:g} of '{name}' limits nothing: already {bearable:.2g} is "
-                f"{STRENGTH_RATIO_MAX:g} times what doubles the length of a body of this size and "
-                "modulus. Is it in another unit?"
+                f"effort_max={limit:g} of '{name}' limits nothing: already "
+                f"{ratio * area * stiffness:.2g} is {ratio:g} times {what}. Is it in another unit?"
             )
     return texts
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.units import QUANTITIES
@@ -161,6 +162,12 @@ def _attribute(controller: Any, name: str) -> Any:
 
 def _channel(component: Any, name: str, unit: str, help: str) -> DataChannel:
     data = component.findData(name)
+    if data is None:
+        known = [data.getName() for data in component.getDataFields()]
+        raise SceneError(
+            f"{component.getClassName()} '{component.getPathName()}' has '{name}' in its "
+            f"`recorded`, and no Data of that name.{did_you_mean(name, known)}"
+        )
     path = f"{component.getPathName().lstrip('/')}.{name}"
     shape = None if isinstance(data.value, str) else np.shape(data.value)
     return DataChannel(path, data, unit, shape, help)

@@ -10,6 +10,7 @@ import numpy as np
 import Sofa.Core
 import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
 
+from sofa_softctl._internal.suggestions import nearest
 from sofa_softctl.errors import ConfigError, DeviceError, SceneError
 from sofa_softctl.runtime.helper import source_line
 from sofa_softctl.scene import options
@@ -18,6 +19,8 @@ from sofa_softctl.scene.report import History, Markers, Summary
 if TYPE_CHECKING:
     from sofa_softctl.scene.streams import StreamRows
 
+SIMILARITY_MIN = 0.75
+"""Similarity of an attribute that a script sets to an option, from which on that is meant [-]."""
 EventMethod = Callable[[Any, Any], None]
 
 
@@ -66,7 +69,24 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         kind: Any = self.__class__
         if name in options.names_of(kind) and name not in vars(self) and self._is_made(name):
             options.wrong(self, name, "set when the controller is made: nothing reads it", value)
+        elif name not in vars(self) and not hasattr(kind, name) and "outputs" in vars(self):
+            self._warn_of_attribute(name)
         super().__setattr__(name, value)
+
+    def _warn_of_attribute(self, name: str) -> None:
+        """Warn of an attribute that nearly is an option, unless a method of its own sets it."""
+        frame = source_line.scene_frame()
+        if frame is None or frame.f_locals.get("self") is self:
+            return
+        kind: Any = type(self)
+        close = nearest(name, options.names_of(kind), cutoff=SIMILARITY_MIN)
+        if close and self._is_made(name):
+            line = source_line.describe(source_line.scene_line())
+            Sofa.msg_warning(
+                self,
+                f"{line}: {kind.__name__} has no option '{name}', so this makes an attribute "
+                f"that nothing reads. Did you mean '{close[0]}'?",
+            )
 
     def _is_made(self, name: str) -> bool:
         """Whether it is in a node, where the name of a Data is that of the Data."""

@@ -12,7 +12,7 @@ import Sofa.Core
 from sofa_softctl._internal.suggestions import did_you_mean
 from sofa_softctl.errors import UsageError
 from sofa_softctl.runtime.core.event import key_pressed, key_released
-from sofa_softctl.scene.plausibility.names import key_hearers
+from sofa_softctl.scene.plausibility.names import key_hearers, of_other_case
 from sofa_softctl.scene.sofa.animate import controllers_of
 
 NAMES = {
@@ -91,7 +91,10 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
                     getattr(controller, sent.handler, controller.onEvent)(dict(sent))
 
     def _warn_of_no_listener(self) -> None:
-        if not any(entry is not self for entry in key_hearers(self.root)):
+        hearers = [entry for entry in key_hearers(self.root) if entry is not self]
+        for text in of_other_case(hearers, [entry.key for entry in self.keys]):
+            Sofa.msg_warning(self, text)
+        if not hearers:
             Sofa.msg_warning(
                 self,
                 "a key is pressed, and nothing in the scene hears it: no controller has a method "

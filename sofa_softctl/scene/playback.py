@@ -24,6 +24,9 @@ MULTIPLIER = "lambda"
 NEAR_RATIO_MAX = 0.2
 """Distance of recorded points to those of an actuator by that to the one that their column moves,
 below which it is rather meant [-]."""
+FAR_MIN = 0.05
+"""Distance of an actuator's points to the recorded ones by its body's size, above which it is
+another one [-]."""
 
 
 class Playback(SceneController):
@@ -66,6 +69,8 @@ class Playback(SceneController):
                 f"{commands}: no channel '{channel}'. It has: {known}. Give one of them as channel."
             )
         values = record.channels[channel]
+        if values.ndim == 1 and values.dtype.kind in "fiu":  # of one component
+            values = values[:, None]
         if values.shape[1:] != (len(self.actuators),):
             raise RecordError(
                 f"{commands}: '{channel}' has shape {values.shape}, expected a column for each of "
@@ -95,10 +100,10 @@ class Playback(SceneController):
         """See SceneController: actuators in another order than those of the recording."""
         nodes = [entry.getContext() for entry in self.actuators]
         names, recorded = [node.getName() for node in nodes], self._recorded_names
-        if sorted(names) != sorted(recorded):
-            return self._elsewhere(nodes)
         if names == recorded:
-            return []
+            return self._far(nodes)
+        if sorted(names) != sorted(recorded):
+            return self._elsewhere(nodes) or self._far(nodes)
         return [
             f"{self._source} has columns of {', '.join(self._recorded_names)}, and 'actuators' are "
             f"{', '.join(names)}: give them in the order of the recording."
@@ -120,6 +125,34 @@ class Playback(SceneController):
                             f"'{nodes[k].getPathName()}': give the recording's order."
                         ]
         return []
+
+    def _far(self, nodes: Sequence[Any]) -> list[str]:
+        """Name actuators that are not where they were in the recording, in a body that is."""
+        texts = []
+        for k, (name, node) in enumerate(zip(self._recorded_names, nodes, strict=False)):
+            state = node.getMechanicalState()
+            points = np.empty((0, 3)) if state is None else np.asarray(state.position.value)[:, :3]
+            apart = [
+                float(np.abs(x - points).max())
+                for path, x in self._starts.items()
+                if f"/{name}/" in f"/{path}" and x.shape == points.shape
+            ]
+            if apart and min(apart) > FAR_MIN * self._size_of_same(node) > 0.0:
+                texts.append(
+                    f"{self._source}, column {k} is of '{name}', whose points were up to "
+                    f"{min(apart):.3g} away from those of '{node.getPathName()}', in the same "
+                    "body. Is it another actuator's?"
+                )
+        return texts
+
+    def _size_of_same(self, node: Any) -> float:
+        """Size of the body above a node if it is where it was in the recording, else 0 [length]."""
+        state: Any = next((s for n in node.parents if (s := n.getMechanicalState())), None)
+        x: Any = None if state is None else self._starts.get(f"{state.getPathName()[1:]}.position")
+        if x is None or x.shape != np.shape(state.position.value):
+            return 0.0
+        size = float(np.ptp(x, axis=0).max())
+        return size if np.abs(x - state.position.value).max() < FAR_MIN * size else 0.0
 
     def _scale(self, actuator: Any, unit: str, record: Record, where: str) -> float:
         """Factor from the recording's unit of a column to the scene's unit of the actuator."""

@@ -237,4 +237,4 @@ def test_an_effector_that_nothing_moves_is_named():
         root.body.addObject("FixedProjectiveConstraint", indices=[0])
 
     (inverse,) = run(Session(create), 3)[0].inverse
-    assert inverse.goal.reasons[0].startswith("no actuator moves the effectors")
+    assert inverse.goal.reasons[0].startswith("no actuator moves /body: is it in the clamp, or on")

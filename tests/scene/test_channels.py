@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.controller import SceneController
 from sofa_softctl.scene.session import Session
@@ -80,6 +81,14 @@ def test_a_table_says_which_numbers_and_texts_come_besides(record):
     found = record(Listed)
     assert set(found.channels) == {"mine.angle", "mine.mode"}
     assert found.units["mine.angle"] == "rad"
+
+
+def test_a_table_with_a_name_that_there_is_not_is_refused(record):
+    class Misspelt(Outputs):
+        recorded = {"anlge": ("rad", "Angle of the motor")}
+
+    with pytest.raises(SceneError, match=r"'anlge' in its `recorded`.* Did you mean 'angle'\?"):
+        record(Misspelt)
 
 
 def test_a_data_that_changes_its_shape_is_nan_with_one_warning(record, caplog):

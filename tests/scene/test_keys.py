@@ -121,3 +121,11 @@ def test_a_key_that_nobody_hears_is_warned_of_once(tmp_path, caplog, method, hea
     ) as session:
         session.step(3)
     assert caplog.text.count("nothing in the scene hears it") == (0 if heard else 1)
+
+
+@pytest.mark.parametrize(("compared", "is_said"), [("A", True), ("a", False)])
+def test_a_key_of_the_other_case_is_named(softctl, scene, caplog, compared, is_said):
+    scene.write_text(SCENE.replace('self.seen.append(("d', f"event['key'] == '{compared}', ((\"d"))
+    softctl("run", scene, "--steps", 3, "--key", "t=0:a", "--key", "t=0.01:a", "--quiet")
+    text = "key 'a' is pressed, and only 'A' is in a method"
+    assert caplog.text.count(text) == is_said

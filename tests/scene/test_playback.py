@@ -101,3 +101,32 @@ def test_actuators_where_others_were_in_the_recording_are_named(tmp_path, beam, 
     Session(scene, backend="embedded").close()
     text = "column 0 is of 'b', which was where '/beam/cable_1' is, and moves '/beam/cable_0'"
     assert (text in caplog.text) == (names == ("b", "a"))
+
+
+@pytest.mark.parametrize("shift", [0.0, 8.0])
+def test_an_actuator_that_is_nowhere_in_the_recording_is_named(tmp_path, beam, shift, caplog):
+    """The recorded channel is that of one component, without a column for it."""
+    scene, path = tmp_path / "scene.py", tmp_path / "run.mcap"
+    scene.write_text(
+        "from tests.conftest import add_beam\n"
+        "from sofa_softctl import Playback\n"
+        "UNITS = 'mm, kg, s'\n"
+        "def createScene(root):\n"
+        "    cable = add_beam(root, cables=1).cable_0.cable\n"
+        f"    options = {{'commands': {str(path)!r}, 'channel': 'inverse.effort'}}\n"
+        "    root.addObject(Playback(root=root, actuators=[cable], **options))\n"
+    )
+    with Session(lambda root: beam(root, cables=1) and None, backend="embedded") as session:
+        places = {
+            "beam/dofs.position": np.array(session.root.beam.dofs.position.value),
+            "beam/cable_0/dofs.position": session.root.beam.cable_0.dofs.position.value + shift,
+        }
+    about = {"inverse.actuators": json.dumps(["cable_0"]), "units": "mm, kg, s"}
+    with RecordWriter(path, about) as writer:
+        writer.add_channel("inverse.effort", shape=(), unit="mN")
+        for name, x in places.items():
+            writer.add_channel(name, shape=x.shape, unit="mm")
+        writer.write(0.01, {"inverse.effort": np.zeros(())} | places)
+    Session(scene, backend="embedded").close()
+    text = "column 0 is of 'cable_0', whose points were up to 8 away from those of '/beam/cable_0'"
+    assert (text in caplog.text) == (shift > 0.0)

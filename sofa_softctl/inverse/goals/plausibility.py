@@ -116,6 +116,7 @@ def goal_warnings(controller: Any) -> list[str]:
             "all entries of 'weight' are 0, so that no goal counts and the robot need not move. "
             "Give a positive weight to the directions that are to be reached."
         )
+    found += _views_of_effectors(controller, goal)
     if has_state(goal):
         return found
     try:
@@ -155,6 +156,23 @@ def goal_warnings(controller: Any) -> list[str]:
         if text is not None:
             found.append(f"effector '{node.getPathName()}' {text}")
     return found
+
+
+def _views_of_effectors(controller: Any, goal: Any) -> list[str]:
+    """Say which effector's own positions a goal function holds a view of: its goal runs away."""
+    try:
+        cells = [cell.cell_contents for cell in getattr(goal, "__closure__", None) or ()]
+    except ValueError:  # one that is empty yet
+        cells = []
+    held = [*getattr(goal, "__dict__", {}).values(), *cells]
+    views = [x for x in held if isinstance(x, np.ndarray)]
+    nodes = [rows[0].getContext() for rows in controller.effectors]
+    return [
+        f"the goal function holds a view of the positions of '{node.getPathName()}', which is its "
+        "effector: the goal moves along with it. Keep a copy: .value.copy()."
+        for node in nodes
+        if any(np.shares_memory(x, node.getMechanicalState().position.value) for x in views)
+    ]
 
 
 def far_goal(tip: np.ndarray, goal: np.ndarray, size: float, *, far: float = FAR) -> str | None:

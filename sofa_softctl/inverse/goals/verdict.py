@@ -197,8 +197,13 @@ def _causes(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[
     problem, last = controller.problem, controller.solution
     if problem.contacts is not None:  # its modes decide too: what is reached is all that is known
         return _gathered(last.active), False
-    if not problem.W_ea.any():
-        return ["no actuator moves the effectors: are cable and effector in the clamp?"], False
+    effects = problem.W_ea.reshape(*controller.counts.shape, -1).any(axis=2) & controller.counts
+    judged = np.isfinite(controller.tolerance)
+    if still := np.array(controller.effector_names)[judged & ~effects.any(axis=1)].tolist():
+        return [
+            f"no actuator moves {_some(still)}: is it in the clamp, or on another body than all "
+            "actuators"
+        ], False
     missing = (controller.target - controller.wanted).ravel()
     from sofa_softctl.inverse.goals.shortfall import shortfall
 

@@ -189,8 +189,8 @@ class MechanicalState(Component):
             message.warning(
                 self,
                 f"{describe(where)}: {data.getName()} of '{self.getPathName()}' is computed by "
-                f"{own[0].describe()} in every step: setting it changes nothing. Move the body "
-                "that it is mapped from.",
+                f"{own[0].describe()} in every step: what is set moves nothing, and until then "
+                "misleads what reads it. Move the body that it is mapped from.",
             )
 
     def _warn_if_overwritten(self, data: Data, where: Line | None) -> None:

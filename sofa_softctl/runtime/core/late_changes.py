@@ -34,8 +34,8 @@ class LateChanges:
         """Data that a warning has named already."""
         self.setters: dict[Data, tuple[Any, str]] = {}
         """Controllers that set Data in the present step, each with its event."""
-        self.fed: set[Data] = set()
-        """Data that controllers set from what they read of components."""
+        self.fed: dict[Data, bool] = {}
+        """Data that controllers set from what they read of components; whether also of the time."""
         self.used: dict[Data, Any] = {}
         """Values that the present step used, of Data that a controller sets when it ends."""
         self._conflicts: dict[Data, tuple[int, Any, Any]] = {}
@@ -65,7 +65,7 @@ class LateChanges:
         if Handling.event == "onAnimateEndEvent" and data not in self.used:
             self.used[data] = np.copy(data.get())
         if any(read is not data and read.name not in ("time", "dt") for read in Handling.read):
-            self.fed.add(data)
+            self.fed[data] = any(read.name == "time" for read in Handling.read)
         last, event = self.setters.get(data, (None, ""))
         controller = Handling.controller
         if last is not None and last is not controller and event == Handling.event:

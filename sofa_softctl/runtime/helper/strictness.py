@@ -57,7 +57,9 @@ def complain(sender: Any, error: SceneError, then: str = "") -> None:
         raise error
     if (found := _FOUND.get()) is not None:
         found.append(error)
-    message.warning(sender, f"{error}{then}")
+    text = f"{error}{then}"
+    if f"[Warning] {text}" not in getattr(sender, "__dict__", {}).get("_messages", ()):  # said once
+        message.warning(sender, text)
 
 
 def keeps_sofa_defects() -> bool:

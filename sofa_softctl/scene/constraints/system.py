@@ -117,7 +117,8 @@ class OwnedRows:
         return self._rows, self._others
 
     def _find(self, size: int, first: np.ndarray) -> np.ndarray:
-        over = np.flatnonzero(first + self._count > size)
+        off = [not _is_on(component.getContext()) for component in self.components]
+        over = np.flatnonzero((first + self._count > size) | off)
         if len(over):
             raise SceneError(
                 f"{self.components[over[0]].getPathName()} should own row {first[over[0]]} of the "
@@ -126,6 +127,11 @@ class OwnedRows:
         starts = np.repeat(first - np.cumsum(self._count) + self._count, self._count)
         found: np.ndarray = starts + np.arange(len(starts))
         return found
+
+
+def _is_on(node: Any) -> bool:
+    """Return True if a node and those above it are activated."""
+    return bool(node.findData("activated").value) and all(map(_is_on, node.parents))
 
 
 def effort_factor(root: Any, component: Any) -> float:

@@ -23,6 +23,12 @@ class StartWarning(NamedTuple):
     """What and where, the number, what was expected, and what to do."""
 
 
+def is_bare(node: Any) -> bool:
+    """Return True if a node holds a state and what solves for it, and no more, as of targets."""
+    bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
+    return not len(node.children) and all(e.getClassName().endswith(bare) for e in node.objects)
+
+
 def at(component: Any) -> str:
     """`scenes/trunk.py:41: CableConstraint '/trunk/left/cable'`; SOFA does not know the line."""
     where = getattr(component, "_where", None)

@@ -131,6 +131,22 @@ def key_hearers(root: Any) -> list[Any]:
     ]
 
 
+def of_other_case(hearers: Iterable[Any], keys: Iterable[str]) -> Iterator[str]:
+    """Name keys that only with the other case are in the code of what hears them."""
+    try:
+        methods: list[Any] = [getattr(type(e), "onKeypressedEvent", None) for e in hearers]
+        text = "".join(map(inspect.getsource, methods))
+    except (OSError, TypeError):
+        return
+    named = {a or b for a, b in re.findall(r"['\"](\w)['\"]|Key\.(\w)\b", text)}
+    for key in () if re.search(r"\.(lower|upper|casefold)\(", text) else dict.fromkeys(keys):
+        if key not in named and key.isalpha() and key.swapcase() in named:
+            yield (
+                f"key '{key}' is pressed, and only '{key.swapcase()}' is in a method "
+                "onKeypressedEvent: press that one, or compare with both."
+            )
+
+
 def _is_ours(controller: Any) -> bool:
     return type(controller).__module__.startswith("sofa_softctl")
 
@@ -150,6 +166,7 @@ def _uncalled(controller: Any) -> Iterator[str]:
     for kind in type(controller).__mro__:
         if kind is plain or kind.__module__.startswith("sofa_softctl"):
             return
+        yield from _replaced(controller, kind)
         for name, method in vars(kind).items():
             if re.match("on_?[A-Z]", name) and name not in _HANDLERS and inspect.isfunction(method):
                 if not _is_mentioned(kind, name):
@@ -160,6 +177,21 @@ def _uncalled(controller: Any) -> Iterator[str]:
                         f"its own code, so it never runs.{hint} Methods of events are 'on' and the "
                         "name of the event, such as onAnimateBeginEvent."
                     )
+
+
+def _replaced(controller: Any, kind: type) -> Iterator[str]:
+    """Methods of this package's controllers that a class replaces, and does not call."""
+    plain = find_backend().Sofa.Core.Controller
+    base = next((k for k in kind.__mro__ if k.__module__.startswith("sofa_softctl")), plain)
+    for name in _HANDLERS:
+        replaced, method = getattr(base, name, None), vars(kind).get(name)
+        if replaced is getattr(plain, name, None) or not inspect.isfunction(method):
+            continue
+        if name not in inspect.unwrap(method).__code__.co_names:
+            yield (
+                f"{at(controller)}: its method '{name}' replaces that of {base.__name__}, and does "
+                f"not call it: add super().{name}(event), or it does not do its work."
+            )
 
 
 def _lost_copies(controller: Any) -> Iterator[str]:
@@ -175,8 +207,8 @@ def _lost_copies(controller: Any) -> Iterator[str]:
             continue
         about = f"{at(controller)}: its method '{name}'"
         for x, data in re.findall(r"(\w+) = ([\w.]+\.value)\.copy\(\)", text):
-            set_count = len(re.findall(rf"\b{x}(?:\[[^\]]*\])? [-+*/]?= ", text))
-            if len(re.findall(rf"\b{x}\b", text)) == set_count > 1:
+            set_count = len(re.findall(rf"(?<!\.)\b{x}(?:\[[^\]]*\])? [-+*/]?= ", text))
+            if len(re.findall(rf"(?<!\.)\b{x}\b", text)) == set_count > 1:
                 yield f"{about} changes '{x}', a copy of {data}, and no more: add {data} = {x}."
         for data, x in re.findall(r"with ([\w.]+)\.writeable\(\) as (\w+)", text):
             is_used = re.search(rf"\b{x}(\[|\.| [-+*/]=)|\({x}\b", text)

@@ -116,5 +116,5 @@ def undriven_cables(root: Any) -> list[Any]:
     return [
         entry
         for entry in objects_of(root)
-        if entry.getClassName() == "CableConstraint" and entry not in driven
+        if entry.getClassName() in ("CableConstraint", "CableActuator") and entry not in driven
     ]

@@ -63,6 +63,22 @@ def unused_drives(drives: Sequence[Drive], duration: float) -> str:
     return ""
 
 
+def shared_list(drives: Sequence[Drive]) -> str:
+    """Return a sentence if actuators all get one list with a value for each of them, else ''."""
+    lists = [np.ravel(drive.component.value.value) for drive in drives if drive.kind.displacement]
+    indices = [drive.component.findData("valueIndex") for drive in drives]
+    is_shared = 1 < len(lists) == len(drives) and all(
+        len(x) == len(lists) and np.array_equal(x, lists[0]) for x in lists
+    )
+    if not is_shared or not np.ptp(lists[0]) or any(i is None or i.value for i in indices):
+        return ""
+    return (
+        f"{', '.join(drive.component.getPathName() for drive in drives)} each got the list of "
+        f"{len(lists)} values, of which each takes the first ({lists[0][0]:.4g}), as its "
+        "valueIndex is 0. Give each a list of its own value."
+    )
+
+
 def beyond_material(drive: Drive, ratio: float = 1.0) -> str:
     """Return a sentence if the effort is more than its material bears, else ''.
 
@@ -170,7 +186,8 @@ def _swing(drive: Drive) -> str:
         return ""
     if len(np.unique(np.round(x / top, 3))) < drive.settings.levels_min:
         return ""
-    lags = range(1, drive.settings.period_max + 1)
+    is_relaxed = drive.is_timed is False and 4 * np.count_nonzero(x == 0.0) >= len(x)
+    lags = range(1, drive.settings.period_max * (1 + is_relaxed) + 1)
     correlations = np.array([_correlation(x[:-lag], x[lag:]) for lag in lags])
     turned = int(np.argmax(correlations < 0.0))  # a quarter of a period
     period = turned + 1 + int(np.argmax(correlations[turned:]))

@@ -68,7 +68,8 @@ class DriveSettings:
     rising_fraction_min: float = 0.95
     """Fraction of steps in which a value that runs away rises [-]."""
     period_max: int = 12
-    """Steps of a period, up to which a swing is that of a feedback [-]."""
+    """Steps of a period, up to which a swing is that of a feedback [-]; twice as many of one that
+    reads no time and is at 0 in a quarter of the steps."""
     swing_min: float = 0.3
     """Swing by the largest value, from which on it counts [-]."""
     repetition_min: float = 0.9
@@ -131,7 +132,13 @@ class Drive:
     @property
     def is_fed(self) -> bool:
         """Return True if what sets its value is known to read the state of the scene."""
-        return self._value in getattr(getattr(self.root, "late_changes", None), "fed", ())
+        return self.is_timed is not None
+
+    @property
+    def is_timed(self) -> bool | None:
+        """Return whether what feeds it back reads the time, too; None if it is not fed."""
+        fed = getattr(getattr(self.root, "late_changes", None), "fed", {})
+        return fed.get(self._value)  # type: ignore[no-any-return]
 
     @property
     def measured(self) -> float:

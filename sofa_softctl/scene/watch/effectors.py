@@ -9,8 +9,8 @@ import numpy as np
 
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import at, carried_goal
-from sofa_softctl.scene.watch.actuators import objects_of
+from sofa_softctl.scene.plausibility.bodies import at, carried_goal, is_bare
+from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 from sofa_softctl.scene.watch.motions import is_followed
 
 STEPS_MIN = 50
@@ -30,6 +30,8 @@ SHIFTS_MIN = 10.0
 """Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
 ENERGY_MIN = 0.1
 """Weight of the actuators' energy from which on it outweighs goals; SOFA's default is 1e-3 [-]."""
+NO_EFFECT = 1e-6
+"""Effect of actuators by their and the effector's compliance, below which they have none [-]."""
 
 
 class WatchedEffector:
@@ -51,6 +53,12 @@ class WatchedEffector:
         }
         self._before = dict.fromkeys(self._limits, 0.0)
         self._goal_start = np.array(component.effectorGoal.value, dtype=float)[:1, :3]
+        self._effect = 0.0  # of the actuators, the largest so far [-]
+        self._rows = [
+            entry
+            for entry in objects_of(component.getContext().getRoot())
+            if getattr(entry, "inverse_role", None) is not None
+        ]
         self._ignored = np.zeros(
             2
         )  # along directions that do not count: travel of the goal, distance
@@ -81,6 +89,8 @@ class WatchedEffector:
         self._steps += 1
         distance = self._distance()
         self._note_ignored()
+        if self._effect <= NO_EFFECT:
+            self._effect = self._effect_now()
         self._farthest = max(self._farthest, distance)
         self._nearest = min(self._nearest, distance)
         for key in self._limits:
@@ -90,11 +100,35 @@ class WatchedEffector:
                 now, self._before[key] = abs(now - self._before[key]), now
             self._limits[key] += now >= most - AT_LIMIT * abs(most)
 
+    def _effect_now(self) -> float:
+        """Return the largest effect of an actuator on it [-]; inf where others may pass it on."""
+        W = getattr(attributes_of(self._solver).get("problem"), "W", None)  # SOFA gives none
+        if W is None:
+            return np.inf
+        rows = {
+            entry: int(entry.constraintIndex.value) + np.arange(entry.row_count)
+            for entry in self._rows
+        }
+        drives = [r for e, r in rows.items() if not e.getClassName().endswith("Effector")]
+        is_known = sum(map(len, rows.values())) == len(W) and self._component in rows
+        if not is_known or not drives or not np.any(self._component.weight.value):
+            return np.inf
+        size = np.sqrt(np.maximum(W.diagonal(), 1e-300))
+        own, acting = rows[self._component], np.concatenate(drives)
+        effects = np.abs(W / np.outer(size, size))[np.ix_(own, acting)]
+        return float(effects.max(initial=0.0))
+
     def text(self) -> str:
         """Return a sentence if it ends far from its goal with actuators at limits, else ''."""
         source = self._component.effectorGoal.getParent()
         if source is not None and (text := carried_goal(self._component.getContext(), source)):
             return text
+        if self._effect <= NO_EFFECT and self._steps:
+            return (
+                f"{at(self._component)}: no actuator moves it along the directions that "
+                "count: is its point fixed, is it on another body than all actuators, or does "
+                "'useDirections' name the wrong ones?"
+            )
         distance = self._distance()
         travel, away = self._ignored
         if 2.0 * away > travel > FAR_MIN * self._size:
@@ -145,12 +179,10 @@ class StillGoals:
     """Goals that stay through a run, and targets that move beside them, which nothing follows."""
 
     def __init__(self, root: Any) -> None:
-        bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
         self._targets = [
             (state, np.array(state.position.value))
             for node in nodes_of(root)
-            if (state := own_state(node)) is not None and not len(node.children)
-            if all(entry.getClassName().endswith(bare) for entry in node.objects)
+            if (state := own_state(node)) is not None and is_bare(node)
         ]
         self._goals = [
             (data, np.array(data.value))

@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl.scene.body import body_size, box_size, stiffness_of
 from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, solver_above
-from sofa_softctl.scene.watch.actuators import objects_of
+from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, is_bare, solver_above
+from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
@@ -30,6 +30,13 @@ def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
         run = time if duration or time > LONG * dt else LATE * time
         yield from _only_start(entry, max(duration, run), dt)
         yield from _repeated_force(entry)
+        manager = attributes_of(entry).get("manager")  # of splib3's AnimationStarter
+        for animation in attributes_of(manager).get("animations", ()):
+            if animation.duration > max(LATE * duration, LATE * time, STEPS_BETWEEN * dt):
+                yield (
+                    f"{at(manager)}: an animation lasts {animation.duration:g}, and the run "
+                    f"{time:.4g}: it has hardly begun. Is its duration in another unit than dt?"
+                )
         data = entry.findData("keyTimes") or entry.findData("times")
         if data is None or np.ndim(data.value) != 1 or len(data.value) < 2:
             continue
@@ -117,6 +124,14 @@ class StillState:
         """
         changed = [n for n, x in self.start.items() if not np.array_equal(x, self._now(n))]
         where = at(self.body.state)
+        if solver_above(self.body.node) is not None:
+            own = self.body.node.objects
+            if changed == ["rest_position"] and not is_followed([self.body.state], own, *changed):
+                yield (
+                    f"{where}: its rest_position was set while the scene ran, and nothing reads "
+                    "that: it has not moved. Set 'position'."
+                )
+            return
         if "position" in changed:
             yield from self._jump(where)
             yield from _left_behind(self.body)
@@ -164,20 +179,27 @@ def _left_behind(body: Body) -> Iterator[str]:
         )
 
 
-def is_followed(states: Sequence[Any], but: Collection[Any]) -> bool:
+def is_followed(states: Sequence[Any], but: Collection[Any], name: str = "position") -> bool:
     """Return True if components other than some refer to states, or scripts read their positions.
+
+    With the name of another Data than 'position' those count that refer to it, or to the state.
 
     SOFA does not note what scripts read.
     """
-    if any(getattr(state.findData("position"), "is_read", True) for state in states):
+    if any(getattr(state.findData(name), "is_read", True) for state in states):
         return True
     entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
     sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
     linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
-    owners = [source.getOwner() for source in sources if source is not None]
+    sources = [s for s in sources if s is not None and name in ("position", s.getName())]
+    owners = [source.getOwner() for source in sources]
     return any(state in states for state in (*linked, *owners))
 
 
 def still_states(root: Any) -> list[StillState]:
     """Return the watches on states that nothing moves."""
-    return [StillState(body) for body in bodies_of(root) if solver_above(body.node) is None]
+    return [
+        StillState(body)
+        for body in bodies_of(root)
+        if solver_above(body.node) is None or is_bare(body.node)
+    ]

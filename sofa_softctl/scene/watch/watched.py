@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sofa_softctl.errors import DivergedError
-from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, is_linear, solver_above
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, is_bare, is_linear, solver_above
 from sofa_softctl.scene.plausibility.places.points import JOINING
 from sofa_softctl.scene.watch.actuators import (
     PushingCable,
@@ -15,14 +15,19 @@ from sofa_softctl.scene.watch.actuators import (
     objects_of,
     undriven_cables,
 )
-from sofa_softctl.scene.watch.drive_faults import beyond_material, drive_faults, unused_drives
+from sofa_softctl.scene.watch.drive_faults import (
+    beyond_material,
+    drive_faults,
+    shared_list,
+    unused_drives,
+)
 from sofa_softctl.scene.watch.drives import drives_of
 from sofa_softctl.scene.watch.views import KeptViews
 from sofa_softctl.units import Units
 
 TIMES = ("keyTimes", "times")
 """Data with times of a motion or force that is given over time."""
-AT_END = ("WriteState", "Exporter", "ConstantForceField")
+AT_END = ("WriteState", "Exporter", "ConstantForceField", "AnimationStarter")
 """Ends of the names of components that are looked at when a run ends."""
 
 
@@ -75,7 +80,7 @@ class Watched:
             from sofa_softctl.scene.watch.materials import watched_turns
 
             self._turns = watched_turns(bodies)
-        if any(solver_above(body.node) is None for body in bodies_of(root)):
+        if any(solver_above(body.node) is None or is_bare(body.node) for body in bodies_of(root)):
             from sofa_softctl.scene.watch.motions import still_states
 
             self._still = still_states(root)
@@ -127,6 +132,7 @@ class Watched:
             *(text for drive in self._drives for text in drive_faults(drive, tolerance)),
             *(cable.text(self._root, self._units) for cable in self._cables),
             *(solver.text() for solver in self._solvers),
+            shared_list(self._drives),
             unused_drives(self._drives, self._duration),
             *self._views.texts,
             *self._late_motions(),

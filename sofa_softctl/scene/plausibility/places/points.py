@@ -78,7 +78,10 @@ def _visual_of(node: Any) -> Any:
 
 
 def _barycentric_of(node: Any) -> Any:
-    mappings = [e for e in node.objects if e.getClassName() == "BarycentricMapping"]
+    """The mapping from a mesh; for a surface that is pressed on also one that copies."""
+    is_pressed = any(entry.getClassName().startswith(_PRESSED) for entry in node.objects)
+    kinds = ("BarycentricMapping", *(["IdentityMapping"] if is_pressed else []))
+    mappings = [e for e in node.objects if e.getClassName() in kinds]
     return mappings[0] if mappings else None
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from sofa_softctl.errors import SceneError
+
 
 @pytest.fixture
 def animation(monkeypatch):
@@ -80,8 +82,8 @@ def test_animations_can_be_taken_back(animation, scene, run):
 
 
 def test_the_old_name_of_a_parameter_is_taken_with_a_message(animation, caplog):
-    made = animation.Animation(duration=1.0, mode="once", cb=print, params={})
-    assert made.onUpdate is print
+    made = animation.Animation(duration=1.0, mode="once", cb=dict, params={})
+    assert made.onUpdate is dict
     assert "The parameter 'cb' is now called 'onUpdate'." in caplog.text
     with pytest.raises(TypeError, match="'cb' is the old name of 'onUpdate'; give one"):
         animation.Animation(1.0, "once", cb=print, onUpdate=print, params={})
@@ -117,3 +119,20 @@ def test_animations_run_in_a_scene_that_only_made_the_manager(animation, root, r
     animation.animate(lambda factor: factors.append(factor), {}, 0.25)
     run(root, 4)
     assert factors == pytest.approx([0.0, 0.5, 1.0])
+
+
+def test_a_callback_that_does_not_take_the_factor_is_refused(animation, scene):
+    def pull(share, cable):
+        del share, cable
+
+    with pytest.raises(SceneError, match=r"calls pull with the arguments factor, cable, which it"):
+        animation.animate(pull, {"cable": None}, duration=1.0)
+
+
+def test_an_animation_far_longer_than_a_run_is_named(animation, scene, run):
+    from sofa_softctl.scene.watch.motions import late_motions
+
+    animation.animate(lambda factor: None, {}, duration=5000.0)
+    run(scene, 2)
+    (text,) = late_motions(scene, 1.0)
+    assert "an animation lasts 5000, and the run" in text

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import Sofa.Core
 from splib3.utils import deprecated_alias
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 manager: Any = None
 """The manager of the scene that was made or stepped last."""
@@ -29,6 +33,16 @@ class Animation:
         onDone: Callable[..., Any] | None = None,
         terminationDelay: float | None = None,
     ) -> None:
+        try:
+            inspect.signature(onUpdate).bind(factor=0.0, **params)
+        except ValueError:  # a function in C that does not say what it takes
+            pass
+        except TypeError as error:
+            name, names = getattr(onUpdate, "__name__", "onUpdate"), ", ".join(["factor", *params])
+            raise SceneError(
+                f"{describe(scene_line())}: an animation calls {name} with the arguments "
+                f"{names}, which it does not take: {error}."
+            ) from None
         self.startTime: Any = params.get("startTime")
         self.startTimeInit: float | None = None
         self.terminationDelay = self.terminationDelayInit = terminationDelay
