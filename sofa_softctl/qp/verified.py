@@ -128,7 +128,7 @@ def _call(name: str, qp: QP | SparseQP, warm: QPResult | None = None) -> QPResul
 
 
 def _fault(result: Any, qp: QP | SparseQP) -> str:
-    """What is wrong with the type of a result; empty if nothing is."""
+    """Return what is wrong with the type of a result; empty if nothing is."""
     if not isinstance(result, QPResult):
         return f"{_named(result)}; expected a QPResult"
     if result.outcome not in OUTCOMES:
@@ -153,7 +153,7 @@ def _fault(result: Any, qp: QP | SparseQP) -> str:
 
 
 def _fits(result: QPResult, qp: QP | SparseQP) -> bool:
-    """Whether x and y have the QP's shapes: where there is no answer, they may be anything."""
+    """Return True if x and y have the QP's shapes: without an answer they may be anything."""
     return np.shape(result.x) == qp.g.shape and np.shape(result.y) == qp.lower.shape
 
 

@@ -26,8 +26,8 @@ def test_every_variant_is_as_in_sofa_or_known_not_to_be(kind, tolerant):
         if verdict in variants.SAME or not where:
             continue
         different.setdefault(scene, {})[variants.label(values)] = (verdict, where)
-    found = {scene: set(names) for scene, names in different.items()}
-    assert found == {scene: set(names) for scene, names in listed.items()}, different
+    names = {scene: set(rows) for scene, rows in different.items()}
+    assert names == {scene: set(rows) for scene, rows in listed.items()}, different
 
 
 def test_reasons_are_given():

@@ -176,7 +176,7 @@ def _views_of_effectors(controller: Any, goal: Any) -> list[str]:
 
 
 def far_goal(tip: np.ndarray, goal: np.ndarray, size: float, *, far: float = FAR) -> str | None:
-    """What is implausible in a goal; None where nothing is.
+    """Return what is implausible in a goal; None where nothing is.
 
     Args:
         tip: Position of the effector [length], shape (3,).

@@ -125,7 +125,7 @@ class SingleStateComponent(Component):
         return t, given
 
     _was_cut = False
-    """Whether a warning said that two lists differ in length."""
+    """True once a warning said that two lists differ in length."""
 
     def _usable(self, found: MechanicalState | None, place: str) -> MechanicalState:
         if found is None:

@@ -51,8 +51,8 @@ def test_a_matrix_takes_the_place_of_the_other_transformations(loader):
 
 def test_a_matrix_that_is_no_transformation_moves_nothing(loader, tolerant):
     with complaints() as said:
-        found = loader(transformation=(2.0 * np.eye(4)).tolist(), translation=[50, 50, 50])
-    assert found.position.array()[1].tolist() == [9, 9, 9]
+        mesh = loader(transformation=(2.0 * np.eye(4)).tolist(), translation=[50, 50, 50])
+    assert mesh.position.array()[1].tolist() == [9, 9, 9]
     assert "last row [0.0, 0.0, 0.0, 2.0] in 'transformation'" in str(said[0])
 
 
