@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop
 from sofa_softctl.runtime.core.event import Event
@@ -14,6 +16,9 @@ from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 from sofa_softctl.runtime.simulation.scene_file import import_scene
 
+KEPT_BYTES = 2**25 - 2**16
+"""Size up to which freed arrays are kept for later ones: near the largest threshold of glibc."""
+
 
 def init(root: Node) -> None:
     """Initialise the graph: parents before children, objects in order of addition; then upward.
@@ -22,6 +27,9 @@ def init(root: Node) -> None:
         LinkError: a link leads nowhere.
         SceneError: something that the simulation needs is missing or does not fit.
     """
+    # Until a block of such a size was freed, glibc returns large arrays to the system and asks for
+    # them again, page by page: a tenth of a step with sparse matrices.
+    np.empty(KEPT_BYTES, dtype=np.uint8)
     if not root.of("animation loop"):
         root.addObject("DefaultAnimationLoop", name="DefaultAnimationLoop")
     root.inherit()

@@ -106,7 +106,8 @@ class GenericConstraintSolver(ConstraintSolver):
                 rows = slice(start, start + constraint.row_count)
                 alone = np.linalg.lstsq(W[rows, rows], problem.delta_free[rows], rcond=None)[0]
                 problem.lam[rows] = -alone
-        together = np.isin(parameters[:, 0], (COULOMB, BLOCK)).sum()  # three rows each
+        kinds = parameters[:, 0]
+        together = ((kinds == COULOMB) | (kinds == BLOCK)).sum()  # three rows each
         self.currentNumConstraintGroups.set(int(count - together + together // 3))
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
         self.adjust(parameters)
