@@ -20,7 +20,7 @@ KEPT = """
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="of glibc")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the allocator of glibc is meant")
 def test_freed_arrays_are_kept_for_later_ones(fresh):
     """8 MB are 1,953 pages, which the system clears anew each time if they were given back."""
     faults = [int(fresh(KEPT.format(init=init)).stdout.split()[-1]) for init in (False, True)]
