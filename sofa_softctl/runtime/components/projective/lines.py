@@ -10,6 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Coords, Integers, Real, Vector
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class ProjectingConstraint(NodeConstraint):
@@ -187,11 +188,12 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         """Choose nodes and check the direction.
 
         Raises:
-            SceneError: the direction has not the length 1, or is oblique with a direct solver.
+            SceneError: the direction is oblique with a direct solver.
         """
         n = self.direction.get()
         if abs(float(n @ n) - 1.0) > 1e-6:
-            raise self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
+            problem = self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
+            complain(self, problem, " It is taken as it is, as in SOFA, so that nodes leave their planes.")
         NodeConstraint.init(self)
         if (n != 0.0).sum() > 1:
             self.refuse_direct_solver()
