@@ -209,17 +209,17 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
 
     def fixed(self) -> np.ndarray:
         """See ProjectiveConstraint."""
-        axes = self.direction.get() != 0.0
-        if axes.sum() > 1:
-            return self.mask(False)
+        return self._along(np.abs(self.direction.get()) == 1.0)
+
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
+        """See ProjectiveConstraint; whatever its length is, the direction is held."""
+        return self._along(self.direction.get() != 0.0)
+
+    def _along(self, axes: np.ndarray) -> np.ndarray:
         mask = self.mask()
         mask[:, :3] &= axes
         mask[:, 3:] = False
         return mask
-
-    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint."""
-        return fixed
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint: it stays."""
