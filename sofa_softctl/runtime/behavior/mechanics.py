@@ -108,10 +108,7 @@ class SingleStateComponent(Component):
         return nodes
 
     def check_times(self, times: str, values: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two Data: ascending times, and as many values; of the longer one the rest is left out.
-
-        Raises:
-            SceneError: the times do not ascend.
+        """Two Data: times that should ascend, and as many values; the rest of the longer one is cut.
         """
         t, given = self._data[times].get(), self._data[values].get()
         count = min(len(t), len(given))
@@ -121,7 +118,8 @@ class SingleStateComponent(Component):
             complain(self, self.fault(problem), f" The first {count} of both count, as in SOFA.")
         t, given = t[:count], given[:count]
         if (t[1:] <= t[:-1]).any():
-            raise self.fault(f"needs ascending '{times}', got {t.tolist()}.")
+            problem = self.fault(f"needs ascending '{times}', got {t.tolist()}.")
+            complain(self, problem, " As in SOFA the first that is later than now ends an interval.")
         return t, given
 
     _was_cut = False
