@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Coords, Integers, Real, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Coord, Integers, Real, Vector
 from sofa_softctl.runtime.helper.strictness import complain
 
 
@@ -136,7 +136,7 @@ class PointProjectiveConstraint(NodeConstraint):
     acts_on = ("Vec3", "Vec1")
     aliases = ("ProjectToPointConstraint",)
 
-    point = Coords([], "Where the nodes are kept; the origin when it is not given.", unit="length")
+    point = Coord("Where the nodes are kept; the origin when it is not given.", unit="length")
     fixAll = Bool(False, "Keep all nodes there.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
 
@@ -152,8 +152,7 @@ class PointProjectiveConstraint(NodeConstraint):
 
     def project_position(self, position: np.ndarray) -> None:
         """See ProjectiveConstraint."""
-        given = self.point.get()
-        position[self.nodes()] = given[0] if len(given) else 0.0
+        position[self.nodes()] = self.point.get()
         self.state._data["position"].touch()
 
     def project_velocity(self, velocity: np.ndarray) -> None:

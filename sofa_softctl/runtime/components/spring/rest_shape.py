@@ -237,19 +237,17 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         degrees = degrees if len(degrees) else np.array([1])
         coefficients = self.polynomialStiffness.get()
         coefficients = coefficients if len(coefficients) else np.array([100.0])
-        if degrees.sum() > len(coefficients) or (degrees < 0).any():
-            raise self.fault(
-                f"has {len(coefficients)} numbers in 'polynomialStiffness', but polynomialDegree "
-                f"asks for {degrees.sum()}."
-            )
-        if degrees.sum() < len(coefficients):
-            problem = (
-                f"has {len(coefficients)} numbers in 'polynomialStiffness', of which "
-                f"polynomialDegree takes {degrees.sum()}."
-            )
-            complain(self, self.fault(problem))
+        own = len(degrees) == len(self._nodes)
+        problem = self.fault(
+            f"has {len(coefficients)} numbers in 'polynomialStiffness', but polynomialDegree asks "
+            f"for {degrees.sum()}."
+        )
+        if (degrees if own else degrees[:1]).sum() > len(coefficients) or (degrees < 0).any():
+            raise problem
+        if degrees.sum() != len(coefficients):
+            then = "The rest is left out" if own else "All nodes take the first polynomial"
+            complain(self, problem, f" {then}, as in SOFA.")
         parts = np.split(coefficients, np.cumsum(degrees))[:-1]
-        own = len(parts) == len(self._nodes)
         width = max((len(part) for part in parts), default=0)
         table = np.array([np.pad(part, (0, width - len(part))) for part in parts])
         self._table = table if own else np.tile(table[0], (len(self._nodes), 1))
