@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Int, Text, Vector
+from sofa_softctl.runtime.core.data.types import Int, Integers, Text
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
@@ -50,7 +50,7 @@ class StringMeshCreator(MeshCreator):
 class GridMeshCreator(MeshCreator):
     """The unit square in the xy plane, of triangles or quads, in SOFA's order."""
 
-    resolution = Vector(2, [2, 2], "Vertices along x and y.", follows="start")
+    resolution = Integers([2, 2], "Vertices along x and y.", follows="start")
     trianglePattern = Int(
         2,
         "Diagonals of the quads: 1 alternating, 2 upward, 3 downward; 0 leaves the quads.",
@@ -63,8 +63,8 @@ class GridMeshCreator(MeshCreator):
         Raises:
             SceneError: the resolution is not two numbers from 2 on.
         """
-        n = self.resolution.get().astype(int)
-        if n.min() < 2:
+        n = self.resolution.get()
+        if n.shape != (2,) or n.min() < 2:
             raise self.fault(f"needs a 'resolution' of two numbers from 2 on, got {n.tolist()}.")
         y, x = np.indices(n[::-1].tolist()).reshape(2, -1)
         positions = np.stack([x / (n[0] - 1), y / (n[1] - 1), np.zeros(len(x))], axis=1)

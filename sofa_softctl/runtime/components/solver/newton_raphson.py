@@ -77,8 +77,7 @@ class NewtonRaphsonSolver(Component):
         """Check the numbers."""
         if (most := self.maxNbIterationsNewton.get()) < 1:
             problem = self.fault(f"needs maxNbIterationsNewton >= 1, got {most}.")
-            complain(self, problem, " As in SOFA 0 moves nothing, and below there is no limit.")
-            self.maxNbIterationsNewton.set(most % 2**32)
+            complain(self, problem, " Nothing moves, as in SOFA.")
         coefficient = self.lineSearchCoefficient.get()
         if not 0.0 < coefficient < 1.0:
             problem = self.fault(f"needs lineSearchCoefficient between 0 and 1, got {coefficient:g}.")
