@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.roles import HyperelasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals, Vectors
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic_derivative as derivative
 from sofa_softctl.runtime.kernels.elasticity.corotational import element_pairs, shape_gradients
@@ -113,10 +114,14 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         )
         if len(found) not in (len(expected), len(expected) * count):
             shown = f": {found.tolist()}" if len(found) < 10 else ""
-            raise self.fault(
+            problem = self.fault(
                 f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}, "
                 f"or that many for each of its {count} tetrahedra; got {len(found)}{shown}."
             )
+            if len(found) < len(expected):
+                raise problem
+            complain(self, problem, " Those after the first ones are left out, as in SOFA.")
+            found = found[: len(expected)]
         rows = found.reshape(-1, len(expected))
         return np.broadcast_to(rows, (count, len(expected))).copy()
 
