@@ -108,8 +108,7 @@ class SingleStateComponent(Component):
         return nodes
 
     def check_times(self, times: str, values: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two Data: times that should ascend, and as many values; the rest of the longer one is cut.
-        """
+        """Two Data: times that should ascend, and as many values; the rest of the longer one is cut."""
         t, given = self._data[times].get(), self._data[values].get()
         count = min(len(t), len(given))
         if len(t) != len(given) and not self._was_cut:
@@ -119,7 +118,9 @@ class SingleStateComponent(Component):
         t, given = t[:count], given[:count]
         if (t[1:] <= t[:-1]).any():
             problem = self.fault(f"needs ascending '{times}', got {t.tolist()}.")
-            complain(self, problem, " As in SOFA the first that is later than now ends an interval.")
+            complain(
+                self, problem, " As in SOFA the first that is later than now ends an interval."
+            )
         return t, given
 
     _was_cut = False

@@ -160,7 +160,9 @@ class EllipsoidForceField(ShapeForceField):
             return
         problem = self.fault(f"needs positive half axes 'vradius', got {self.vradius.get()}.")
         if self.vradius.get().all() or self.stiffness.get() >= 0.0:
-            complain(self, problem, " Signs do not count, and with a 0 nothing is inside, as in SOFA.")
+            complain(
+                self, problem, " Signs do not count, and with a 0 nothing is inside, as in SOFA."
+            )
         else:
             raise problem
 

@@ -160,7 +160,9 @@ class AttachProjectiveConstraint(NodeConstraint):
         if self.state.kind.name == "Rigid3":
             position[twos, :3], k = x1[ones, :3], self._turned(twos)
             turn = x1[ones[k], 3:]
-            position[twos[k], 3:] = turn if self._rest is None else product(turn, self._rest[twos[k]])
+            position[twos[k], 3:] = (
+                turn if self._rest is None else product(turn, self._rest[twos[k]])
+            )
         else:
             gap = position[twos] - x1[ones]
             position[twos] -= gap * (weight * self.positionFactor.get())

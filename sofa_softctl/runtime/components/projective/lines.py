@@ -192,7 +192,11 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         n = self.direction.get()
         if abs(float(n @ n) - 1.0) > 1e-6:
             problem = self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
-            complain(self, problem, " It is taken as it is, as in SOFA, so that nodes leave their planes.")
+            complain(
+                self,
+                problem,
+                " It is taken as it is, as in SOFA, so that nodes leave their planes.",
+            )
         NodeConstraint.init(self)
         if (n != 0.0).sum() > 1:
             self.refuse_direct_solver()

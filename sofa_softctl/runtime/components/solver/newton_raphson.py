@@ -80,7 +80,9 @@ class NewtonRaphsonSolver(Component):
             complain(self, problem, " Nothing moves, as in SOFA.")
         coefficient = self.lineSearchCoefficient.get()
         if not 0.0 < coefficient < 1.0:
-            problem = self.fault(f"needs lineSearchCoefficient between 0 and 1, got {coefficient:g}.")
+            problem = self.fault(
+                f"needs lineSearchCoefficient between 0 and 1, got {coefficient:g}."
+            )
             complain(self, problem, " It is taken as it is, as in SOFA: no step is a shorter one.")
 
     def reset(self) -> None:
