@@ -108,7 +108,7 @@ class SingleStateComponent(Component):
         return nodes
 
     def check_times(self, times: str, values: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two Data: times that should ascend, and as many values; the rest of the longer one is cut."""
+        """Two Data: times, which are to ascend, and as many values; the rest is left out."""
         t, given = self._data[times].get(), self._data[values].get()
         count = min(len(t), len(given))
         if len(t) != len(given) and not self._was_cut:
