@@ -117,7 +117,7 @@ class SingleStateComponent(Component):
             complain(self, self.fault(problem), f" The first {count} of both count, as in SOFA.")
         t, given = t[:count], given[:count]
         if (t[1:] <= t[:-1]).any():
-            problem = self.fault(f"needs ascending '{times}', got {t.tolist()}.")
+            fault = self.fault(f"needs ascending '{times}', got {t.tolist()}.")
             complain(
                 self, problem, " As in SOFA the first that is later than now ends an interval."
             )
