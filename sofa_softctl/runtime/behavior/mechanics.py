@@ -118,9 +118,7 @@ class SingleStateComponent(Component):
         t, given = t[:count], given[:count]
         if (t[1:] <= t[:-1]).any():
             fault = self.fault(f"needs ascending '{times}', got {t.tolist()}.")
-            complain(
-                self, problem, " As in SOFA the first that is later than now ends an interval."
-            )
+            complain(self, fault, " As in SOFA the first that is later than now ends an interval.")
         return t, given
 
     _was_cut = False
