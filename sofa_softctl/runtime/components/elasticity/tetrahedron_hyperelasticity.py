@@ -12,7 +12,7 @@ from sofa_softctl.runtime.behavior.roles import HyperelasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals, Vectors
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic_derivative as derivative
 from sofa_softctl.runtime.kernels.elasticity.corotational import element_pairs, shape_gradients
@@ -118,10 +118,10 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
                 f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}, "
                 f"or that many for each of its {count} tetrahedra; got {len(found)}{shown}."
             )
-            if len(found) < len(expected):
+            if len(found) < len(expected) and not keeps_sofa_defects():
                 raise problem
-            complain(self, problem, " Those after the first ones are left out, as in SOFA.")
-            found = found[: len(expected)]
+            complain(self, problem, " As in SOFA the first ones count; what is missing is 0.")
+            found = np.append(found, np.zeros(len(expected)))[: len(expected)]
         rows = found.reshape(-1, len(expected))
         return np.broadcast_to(rows, (count, len(expected))).copy()
 
