@@ -11,7 +11,6 @@ from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
-from sofa_softctl.runtime.helper.strictness import complain
 
 
 class DataVariationLimiter(Component):
@@ -75,9 +74,7 @@ class DataVariationLimiter(Component):
         width, count = self._width, self.size.get()
         wanted, now = self.input.get(), self.output.get()
         if len(wanted) < count * width:
-            problem = f"needs {count * width} numbers in 'input', got {len(wanted)}."
-            complain(self, self.fault(problem), " Its output stays as it is, as in SOFA.")
-            return
+            raise self.fault(f"had {count} values in 'input' at init; now it has {len(wanted)}.")
         rows, out = (values[: count * width].reshape(-1, width) for values in (wanted, now))
         for k, row in enumerate(rows):
             gap = row - out[k]
