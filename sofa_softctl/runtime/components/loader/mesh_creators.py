@@ -8,6 +8,7 @@ from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Int, Integers, Text
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
@@ -15,6 +16,12 @@ class MeshCreator(MeshLoader):
     """Makes its mesh when it is created; the transformations of loaders act on it."""
 
     filename = Text("", "Unused: the mesh is made.")
+
+    def flips(self) -> bool:
+        """Return False, as in SOFA: made faces are not turned over."""
+        if super().flips():
+            complain(self, self.fault("does not turn its faces over, as in SOFA: no 'flipNormals'."))
+        return False
 
     def added(self) -> None:
         """Make the mesh."""
@@ -32,6 +39,18 @@ class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
     resolution = Int(2, "Number of vertices.", follows="start")
+
+    def _placing(self) -> tuple[np.ndarray, np.ndarray]:
+        """See MeshLoader; where it is made, as in SOFA, which takes its place back at init."""
+        matrix, translation = super()._placing()
+        if not (matrix - np.eye(3)).any() and not translation.any():
+            return matrix, translation
+        problem = (
+            "stays on the x axis from 0 to 1, as in SOFA: give 'scale3d', 'rotation' and "
+            "'translation' to the MechanicalObject instead."
+        )
+        complain(self, self.fault(problem))
+        return np.eye(3) if self.scale3d.get().all() else matrix, np.zeros(3)
 
     def read(self) -> Mesh:
         """See MeshLoader.

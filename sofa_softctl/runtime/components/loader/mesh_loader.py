@@ -18,7 +18,7 @@ from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Text, Texts, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.mesh.faces import attached, vertex_normals, with_subelements
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
@@ -125,7 +125,7 @@ class MeshLoader(Component):
             raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
         mesh = self._placed(mesh)
         triangles, quads = mesh.triangles, mesh.quads
-        if self.flipNormals.get():  # before quads are split: the other order cuts them otherwise
+        if self.flips():  # before quads are split: the other order cuts them otherwise
             triangles, quads = triangles[:, ::-1], quads[:, ::-1]
         if self.triangulate.get() and len(quads):
             halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
@@ -136,10 +136,14 @@ class MeshLoader(Component):
             mesh = with_subelements(mesh)
         if self.onlyAttachedPoints.get():
             mesh = attached(mesh)
-        self._data["position"].set(np.array(mesh.positions))
+        self._data["position"].set(np.array(self._placed_by_none(mesh).positions))
         for name in ELEMENTS:
             self._data[name].set(np.array(getattr(mesh, name)))
         self._data["normals"].set(vertex_normals(mesh.positions, mesh.triangles, mesh.quads))
+
+    def flips(self) -> bool:
+        """Return True if faces are to be turned over."""
+        return bool(self.flipNormals.get())
 
     def read(self) -> Mesh:
         """The mesh of the file, as it is there.
@@ -175,11 +179,20 @@ class MeshLoader(Component):
         # lost so decide which nodes lie in a region whose side is a face of the mesh.
         return placed.mapped(inverse, times(-inverse, translation)).mapped(matrix, translation)
 
+    def _placed_by_none(self, mesh: Mesh) -> Mesh:
+        """A defect of SOFA: the inverse of a 'transformation' that is none acts, once."""
+        matrix = self.transformation.get().reshape(4, 4)
+        if _is_transformation(matrix) or not keeps_sofa_defects():
+            return mesh
+        inverse = _inverse(matrix[:3, :3])
+        inverse = np.zeros((3, 3)) if inverse is None else inverse
+        return mesh.mapped(inverse, times(-inverse, matrix[:3, 3]))
+
     def _placing(self) -> tuple[np.ndarray, np.ndarray]:
         """Matrix (3, 3) and translation (3,)."""
         matrix = self.transformation.get().reshape(4, 4)
         if (matrix != np.eye(4)).any():
-            if np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], rtol=0.0, atol=1e-6):
+            if _is_transformation(matrix):
                 return matrix[:3, :3], matrix[:3, 3]
             row = matrix[3].tolist()
             problem = f"has the last row {row} in 'transformation', where 0 0 0 1 is expected."
@@ -226,6 +239,10 @@ class MeshLoader(Component):
             "to the folder of a SOFA, which has them in share/sofa or share, or SOFTCTL_DATA to a "
             f"folder in which {name} lies."
         )
+
+
+def _is_transformation(matrix: np.ndarray) -> bool:
+    return np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], rtol=0.0, atol=1e-6)
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray | None:

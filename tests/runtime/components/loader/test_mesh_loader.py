@@ -176,8 +176,8 @@ def test_a_sphere_without_a_place_is_an_error(loader):
 
 def test_a_string_has_the_vertices_that_it_is_told(root):
     """(also tests/parity/test_topologies.py)"""
-    string = root.addObject("StringMeshCreator", resolution="3", scale3d=[4, 1, 1])
-    assert string.position.array()[:, 0].tolist() == [0, 2, 4]
+    string = root.addObject("StringMeshCreator", resolution="3")
+    assert string.position.array()[:, 0].tolist() == [0, 0.5, 1]
     string.resolution.value = 2
     assert string.edges.array().tolist() == [[0, 1]]
 
