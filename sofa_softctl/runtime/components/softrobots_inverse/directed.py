@@ -111,7 +111,7 @@ class ForcePointActuator(DirectedActuator):
         return {
             "effort_min": least,
             "effort_max": most,
-            "effort_previous": np.clip(self.force.get(), least, most),
+            "effort_previous": self.force.get(),
             "effort_rate": self.limit("maxForceVariation", math.inf),
         }
 

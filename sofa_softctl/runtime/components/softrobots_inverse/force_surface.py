@@ -179,8 +179,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
         bounds = {
             "effort_min": least,
             "effort_max": most,
-            # from outside its limits lambda comes back at once, as the limits are never exceeded
-            "effort_previous": np.clip(self._last_force(), least, most),
+            "effort_previous": self._last_force(),
             "effort_rate": self.limit("maxForceVariation", math.inf),
             "displacement_min": self.limit("minDisplacement", -math.inf),
             "displacement_max": self.limit("maxDisplacement", math.inf),

@@ -59,7 +59,7 @@ class JointActuator(JointModel):
         return {
             "effort_min": least,
             "effort_max": most,
-            "effort_previous": min(max(self.effort.get(), least), most),
+            "effort_previous": self.effort.get(),
             "effort_rate": self.limit("maxEffortVariation", math.inf),
             "displacement_min": self.limit("minAngle", -math.inf),
             "displacement_max": self.limit("maxAngle", math.inf),

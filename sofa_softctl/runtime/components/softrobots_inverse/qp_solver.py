@@ -21,7 +21,7 @@ from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.status import Status
 
 _PER_ROW = {
@@ -166,6 +166,11 @@ class QPInverseProblemSolver(ConstraintSolver):
             if energy is not None:
                 energy[start:stop] = constraint.inverse_role is InverseRole.ACTUATOR
             start = stop
+        if keeps_sofa_defects():
+            _drop_far_limits(limits)
+        elif "effort_rate" in limits:  # from outside its limits lambda comes back at once
+            low, high = limits["effort_min"], limits["effort_max"]
+            limits["effort_previous"] = np.clip(limits["effort_previous"], low, high)
         W = problem.W
         contacts = self._contacts(problem, touching, a, e) if touching else None
         return InverseProblem(
@@ -229,6 +234,18 @@ class QPInverseProblemSolver(ConstraintSolver):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         self.solution = snapshot["solution"]
+
+
+def _drop_far_limits(limits: dict[str, np.ndarray]) -> None:
+    """A defect of SOFA: the greatest change takes the place of limits that are farther than it."""
+    for quantity in ("effort", "displacement"):
+        rate = limits.pop(f"{quantity}_rate", None)
+        previous = limits.pop(f"{quantity}_previous", None)
+        for end, sign in (("min", -1.0), ("max", 1.0)):
+            bound = limits.get(f"{quantity}_{end}")
+            if rate is not None and bound is not None:
+                is_far = np.isfinite(rate) & (np.abs(bound - previous) >= rate)
+                limits[f"{quantity}_{end}"] = np.where(is_far, previous + sign * rate, bound)
 
 
 def _in_roles(problem: ConstraintSystem, *roles: InverseRole) -> list[LagrangianConstraint]:
