@@ -151,7 +151,7 @@ class SlidingActuator(DirectedActuator):
         if not len(self.indices.get()):
             self.indices.set(np.arange(self.state.count))
         self.nodes, given = self.find_nodes(), self.direction.get()
-        if not given.any():
+        if not self.direction.isSet():
             given = np.eye(len(given))[0]
         halves = given.reshape(-1, 3)
         lengths = np.linalg.norm(halves, axis=1, keepdims=True)
