@@ -70,8 +70,11 @@ class PositionEffector(PositionModel):
             change = kind.difference(goal, x)
             length = np.linalg.norm(change, axis=1, keepdims=True)
             factor = np.where(length > reach, reach / np.where(length == 0.0, 1.0, length), 1.0)
-            goal = np.empty_like(x)
-            kind.advance(x, factor * change, 1.0, goal)
+            goal = x.copy()
+            if keeps_sofa_defects():  # the turn of a body is added to its quaternion's numbers
+                goal[:, : change.shape[1]] += factor * change
+            else:
+                kind.advance(x, factor * change, 1.0, goal)
         if self.limitShiftToTarget.get():
             reach = self.maxShiftToTarget.get()
             shift = kind.difference(goal, x)
@@ -158,7 +161,9 @@ def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
         reach = data["maxShiftToTarget"].get()
     if data["maxSpeed"].isSet() and not keeps_sofa_defects():
         reach = min(reach, data["maxSpeed"].get() * effector._context._data["dt"].get())
-    return min(max(goal, now - reach), now + reach)
+    if abs(goal - now) <= reach:
+        return goal
+    return now + reach if goal > now else now - reach
 
 
 class VolumeEffector(SurfacePressureModel):
