@@ -42,12 +42,12 @@ class TopologyContainer(Topology):
             data.setParent(None)
             data.set(np.empty((0, data.get().shape[1]), dtype=np.int64))
         super().init()
-        self.nbPoints.set(self.count)
+        self.nbPoints.set(self.getNbPoints())
 
     def derive(self) -> None:
         """See Topology."""
         super().derive()
-        self.nbPoints.set(self.count)
+        self.nbPoints.set(self.getNbPoints())
 
 
 class PointSetTopologyContainer(TopologyContainer):

@@ -56,6 +56,11 @@ class CubeTopology(MeshTopology):
         self._data["edges"].set(np.array(edges, dtype=np.int64).reshape(-1, 2))
         super().init()
 
+    def nodes(self) -> np.ndarray:
+        """See Topology; all vertices."""
+        points: np.ndarray = self._data["position"].get()
+        return points
+
     def points(self, steps: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Vertices at these steps, shape (v, 3) each; a fourth column is left out of account."""
         low, high = self.min.get(), self.max.get()

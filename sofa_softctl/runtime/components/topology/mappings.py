@@ -218,7 +218,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
                 f"needs frames beside {source.describe()}: a MechanicalObject with "
                 "template='Rigid3'."
             )
-        poses = frames._data["position"].get()
+        poses = frames._data["position"].get()[: source.getNbPoints()]
         radius, focal = self.radius.get(), self.radiusFocal.get()
         y, z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
         if focal > 0.0:
