@@ -23,7 +23,7 @@ from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 
 
@@ -118,7 +118,11 @@ class SingleStateComponent(Component):
         if len(t) != len(given) and not self._was_cut:
             self._was_cut = True
             problem = f"has {len(t)} '{times}' and {len(given)} '{values}': give as many."
-            complain(self, self.fault(problem), f" The first {count} of both count, as in SOFA.")
+            sofa = "as in SOFA" if len(given) > len(t) else "while SOFA reads beyond its list"
+            complain(self, self.fault(problem), f" The first {count} of both count, {sofa}.")
+        if len(given) < len(t) and keeps_sofa_defects():  # mostly a 0 lies there
+            given = np.concatenate([given, np.zeros((len(t) - len(given), *given.shape[1:]))])
+            count = len(t)
         t, given = t[:count], given[:count]
         if (t[1:] <= t[:-1]).any():
             raise self.fault(f"needs ascending '{times}', got {t.tolist()}.")
