@@ -209,7 +209,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         nodes = self.nodes()
         if not keeps_sofa_defects():
             return [nodes]
-        nth = np.array([(nodes[:k] == node).sum() for k, node in enumerate(nodes)])
+        nth = np.array([(nodes[:k] == node).sum() for k, node in enumerate(nodes)], dtype=int)
         return [nodes[nth == k] for k in range(nth.max(initial=0) + 1)]
 
     def project_position(self, position: np.ndarray) -> None:
