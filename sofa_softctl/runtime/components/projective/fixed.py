@@ -9,6 +9,7 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Real
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -70,6 +71,13 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
     )
     projectVelocity = Bool(False, "Also clear the velocity of held directions.")
 
+    def init(self) -> None:
+        """Check the nodes."""
+        super().init()
+        if self.activate_projectVelocity.get():
+            problem = "does not read 'activate_projectVelocity', as in SOFA: give projectVelocity."
+            complain(self, self.fault(problem))
+
     def _sources(self) -> tuple[Data, ...]:
         return (self.indices, self.fixAll, self.fixedDirections)
 
@@ -84,7 +92,7 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint."""
-        if self.projectVelocity.get() or self.activate_projectVelocity.get():
+        if self.projectVelocity.get():
             velocity[self.fixed()] = 0.0
 
 
