@@ -209,6 +209,9 @@ class ForceField(Contribution):
 
     rayleighStiffness = Real(0.0, "Damping proportional to this stiffness.", unit="time")
 
+    damps_in_products = True
+    """False: an iterative solver does not know of its rayleighStiffness, as in SOFA."""
+
     exact_tangent = False
     """Whether `add_matrix` gives the symmetric part of -df/dx, where a time step takes less."""
 

@@ -207,7 +207,8 @@ class GraphSystem(MechanicalSystem):
         for mass in self.masses:
             mass.add_product(*vectors[id(mass.state)], m + h * mass.rayleighMass.get())
         for field in self.force_fields:
-            factor = h if field.damps else k + h * field.rayleighStiffness.get()
+            beta = field.rayleighStiffness.get() if field.damps_in_products else 0.0
+            factor = h if field.damps else k + h * beta
             field.add_product(*vectors[id(field.state)], factor)
         for mapping in reversed(self.mappings):
             if mapping.mapForces.get():
