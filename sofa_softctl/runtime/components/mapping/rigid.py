@@ -96,7 +96,7 @@ class RigidMapping(Mapping):
                 child.resize(child.kind.at_points(places))
                 self.body = self._bodies(len(places))
                 self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), 1))
-        elif self.globalToLocalCoords.get():
+        elif self.globalToLocalCoords.get() and not self.useX0.get():
             frame = self.parent._data["position"].get()[self.body]
             places = rigid.rotated(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
         else:
