@@ -32,7 +32,9 @@ class GraphSystem(MechanicalSystem):
         self.force_fields: list[ForceField] = self._all("force field")
         joints = [joint for field in self.force_fields if (joint := field.joint())]
         mappings += joints
-        self.geometric = [m.geometric for m in mappings if m.geometric is not None]
+        self.geometric = [
+            m.geometric for m in mappings if m.geometric is not None and m.mapForces.get()
+        ]
         self.force_fields += self.geometric
         self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
         states: list[MechanicalState] = self._all("state")
