@@ -15,13 +15,16 @@ from sofa_softctl.runtime.mesh.mesh import Mesh
 class MeshCreator(MeshLoader):
     """Makes its mesh when it is created; the transformations of loaders act on it."""
 
+    turns_faces = False
     filename = Text("", "Unused: the mesh is made.")
 
-    def flips(self) -> bool:
-        """Return False, as in SOFA: made faces are not turned over."""
-        if super().flips():
-            complain(self, self.fault("does not turn its faces over, as in SOFA: no 'flipNormals'."))
-        return False
+    def load(self) -> None:
+        """See MeshLoader; made faces are not turned over, as in SOFA."""
+        if self.flipNormals.get():
+            complain(
+                self, self.fault("does not turn its faces over, as in SOFA: no 'flipNormals'.")
+            )
+        super().load()
 
     def added(self) -> None:
         """Make the mesh."""

@@ -56,6 +56,7 @@ class MeshLoader(Component):
 
     category: ClassVar[str] = "loader"
     kind: ClassVar[str] = ""
+    turns_faces: ClassVar[bool] = True
 
     filename = Text("", "Mesh file.", required=True, follows="start")
     position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",), follows="start")
@@ -125,7 +126,7 @@ class MeshLoader(Component):
             raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
         mesh = self._placed(mesh)
         triangles, quads = mesh.triangles, mesh.quads
-        if self.flips():  # before quads are split: the other order cuts them otherwise
+        if self.turns_faces and self.flipNormals.get():  # before quads are split
             triangles, quads = triangles[:, ::-1], quads[:, ::-1]
         if self.triangulate.get() and len(quads):
             halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
@@ -140,10 +141,6 @@ class MeshLoader(Component):
         for name in ELEMENTS:
             self._data[name].set(np.array(getattr(mesh, name)))
         self._data["normals"].set(vertex_normals(mesh.positions, mesh.triangles, mesh.quads))
-
-    def flips(self) -> bool:
-        """Return True if faces are to be turned over."""
-        return bool(self.flipNormals.get())
 
     def read(self) -> Mesh:
         """The mesh of the file, as it is there.

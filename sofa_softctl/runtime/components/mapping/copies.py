@@ -141,18 +141,14 @@ class IdentityMapping(CopyMapping):
         return [(numbers, numbers)]
 
 
-_NO_NODE = 2**32 - 1
-"""SOFA's number of no node: its numbers of nodes are unsigned, with 32 bits."""
-
-
 class SubsetMapping(CopyMapping):
     """The follower's nodes are the driver's `indices`, `first` to `last`, or the nearest."""
 
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.", of="driver", follows="start")
-    first = Int(_NO_NODE, "First driving node, when there are no indices.", follows="start")
-    last = Int(_NO_NODE, "Last driving node, when there are no indices.", follows="start")
+    first = Int(2**32 - 1, "First driving node, when there are no indices.", follows="start")
+    last = Int(2**32 - 1, "Last driving node, when there are no indices.", follows="start")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
     handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
@@ -167,8 +163,8 @@ class SubsetMapping(CopyMapping):
         """
         parent, child = self.parent, self.child
         numbers = self.indices.get()
-        first, last = (data.get() % 2**32 for data in (self.first, self.last))
-        if not len(numbers) and first != _NO_NODE:
+        first, last = (data.get() % 2**32 for data in (self.first, self.last))  # as unsigned
+        if not len(numbers) and first != 2**32 - 1:
             first = first if first < parent.count else 0
             last = min(last, parent.count - 1)
             numbers = np.arange(first, last + 1)

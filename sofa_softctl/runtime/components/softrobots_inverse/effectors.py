@@ -161,9 +161,8 @@ def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
         reach = data["maxShiftToTarget"].get()
     if data["maxSpeed"].isSet() and not keeps_sofa_defects():
         reach = min(reach, data["maxSpeed"].get() * effector._context._data["dt"].get())
-    if abs(goal - now) <= reach:
-        return goal
-    return now + reach if goal > now else now - reach
+    farthest = now + reach if goal > now else now - reach
+    return goal if abs(goal - now) <= reach else farthest
 
 
 class VolumeEffector(SurfacePressureModel):

@@ -176,7 +176,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
     def limits(self) -> dict[str, float | np.ndarray]:
         """Bounds of this step, by the names of InverseProblem."""
         least, most = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
-        bounds = {
+        bounds: dict[str, float | np.ndarray] = {
             "effort_min": least,
             "effort_max": most,
             "effort_previous": self._last_force(),

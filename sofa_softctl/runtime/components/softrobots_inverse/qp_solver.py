@@ -240,12 +240,13 @@ def _drop_far_limits(limits: dict[str, np.ndarray]) -> None:
     """A defect of SOFA: the greatest change takes the place of limits that are farther than it."""
     for quantity in ("effort", "displacement"):
         rate = limits.pop(f"{quantity}_rate", None)
-        previous = limits.pop(f"{quantity}_previous", None)
+        if rate is None:
+            continue
+        previous = limits.pop(f"{quantity}_previous")
         for end, sign in (("min", -1.0), ("max", 1.0)):
-            bound = limits.get(f"{quantity}_{end}")
-            if rate is not None and bound is not None:
-                is_far = np.isfinite(rate) & (np.abs(bound - previous) >= rate)
-                limits[f"{quantity}_{end}"] = np.where(is_far, previous + sign * rate, bound)
+            bound = limits[f"{quantity}_{end}"]
+            is_far = np.isfinite(rate) & (np.abs(bound - previous) >= rate)
+            limits[f"{quantity}_{end}"] = np.where(is_far, previous + sign * rate, bound)
 
 
 def _in_roles(problem: ConstraintSystem, *roles: InverseRole) -> list[LagrangianConstraint]:
