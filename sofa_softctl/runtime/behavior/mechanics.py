@@ -120,13 +120,12 @@ class SingleStateComponent(Component):
             problem = f"has {len(t)} '{times}' and {len(given)} '{values}': give as many."
             sofa = "as in SOFA" if len(given) > len(t) else "while SOFA reads beyond its list"
             complain(self, self.fault(problem), f" The first {count} of both count, {sofa}.")
-        if len(given) < len(t) and keeps_sofa_defects():  # mostly a 0 lies there
-            given = np.concatenate([given, np.zeros((len(t) - len(given), *given.shape[1:]))])
-            count = len(t)
-        t, given = t[:count], given[:count]
-        if (t[1:] <= t[:-1]).any():
-            raise self.fault(f"needs ascending '{times}', got {t.tolist()}.")
-        return t, given
+        kept = t[:count]
+        if (kept[1:] <= kept[:-1]).any():
+            raise self.fault(f"needs ascending '{times}', got {kept.tolist()}.")
+        if len(given) < len(t) and keeps_sofa_defects():  # mostly a 0 lies beyond its list
+            return t, np.concatenate([given, np.zeros((len(t) - count, *given.shape[1:]))])
+        return kept, given[:count]
 
     _was_cut = False
     """True once a warning said that two lists differ in length."""
