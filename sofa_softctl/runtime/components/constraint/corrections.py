@@ -66,6 +66,8 @@ class GenericConstraintCorrection(LinearSolverConstraintCorrection):
 
     def factor(self) -> float:
         """See LinearSolverConstraintCorrection."""
+        if not self.complianceFactor.get():
+            complain(self, self.fault("has complianceFactor=0: its constraints do not hold."))
         return abs(self.complianceFactor.get())  # W and the motion have its sign: it cancels
 
 

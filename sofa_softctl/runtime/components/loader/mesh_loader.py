@@ -179,17 +179,16 @@ class MeshLoader(Component):
     def _placed_by_none(self, mesh: Mesh) -> Mesh:
         """A defect of SOFA: the inverse of a 'transformation' that is none acts, once."""
         matrix = self.transformation.get().reshape(4, 4)
-        if _is_transformation(matrix) or not keeps_sofa_defects():
+        if (matrix[3] == [0.0, 0.0, 0.0, 1.0]).all() or not keeps_sofa_defects():
             return mesh
-        inverse = _inverse(matrix[:3, :3])
-        inverse = np.zeros((3, 3)) if inverse is None else inverse
+        inverse = np.linalg.pinv(matrix[:3, :3])
         return mesh.mapped(inverse, times(-inverse, matrix[:3, 3]))
 
     def _placing(self) -> tuple[np.ndarray, np.ndarray]:
         """Matrix (3, 3) and translation (3,)."""
         matrix = self.transformation.get().reshape(4, 4)
         if (matrix != np.eye(4)).any():
-            if _is_transformation(matrix):
+            if np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], rtol=0.0, atol=1e-6):
                 return matrix[:3, :3], matrix[:3, 3]
             row = matrix[3].tolist()
             problem = f"has the last row {row} in 'transformation', where 0 0 0 1 is expected."
@@ -236,10 +235,6 @@ class MeshLoader(Component):
             "to the folder of a SOFA, which has them in share/sofa or share, or SOFTCTL_DATA to a "
             f"folder in which {name} lies."
         )
-
-
-def _is_transformation(matrix: np.ndarray) -> bool:
-    return np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], rtol=0.0, atol=1e-6)
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray | None:

@@ -163,7 +163,9 @@ class SubsetMapping(CopyMapping):
         """
         parent, child = self.parent, self.child
         numbers = self.indices.get()
-        first, last = (data.get() % 2**32 for data in (self.first, self.last))  # as unsigned
+        for data in (self.first, self.last):  # SOFA's numbers of nodes are unsigned
+            data.set(data.get() % 2**32)
+        first, last = self.first.get(), self.last.get()
         if not len(numbers) and first != 2**32 - 1:
             first = first if first < parent.count else 0
             last = min(last, parent.count - 1)

@@ -75,8 +75,7 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
         """Check the nodes."""
         super().init()
         if self.activate_projectVelocity.get():
-            problem = "does not read 'activate_projectVelocity', as in SOFA: give projectVelocity."
-            complain(self, self.fault(problem))
+            complain(self, self.fault("reads projectVelocity, not activate_projectVelocity."))
 
     def _sources(self) -> tuple[Data, ...]:
         return (self.indices, self.fixAll, self.fixedDirections)

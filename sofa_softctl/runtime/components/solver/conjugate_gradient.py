@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -24,9 +24,6 @@ class CGLinearSolver(LinearSolver):
     that uses them gets what SOFA gives.
     """
 
-    checks_tolerances: ClassVar[bool] = True
-    """Negative ones are replaced, as in SOFA; not those of its other iterative solvers."""
-
     iterations = Int(25, "Most iterations.")
     tolerance = Real(1e-5, "Residual at which to stop, relative to the right-hand side.")
     threshold = Real(1e-5, "Smallest p^T A p, in the scene's units.")
@@ -43,8 +40,8 @@ class CGLinearSolver(LinearSolver):
         self.solve_count, self.load_sum, self.residual_sum = 0, 0.0, 0.0
 
     def init(self) -> None:
-        """Replace negative tolerances."""
-        if self.checks_tolerances:
+        """Replace negative tolerances; as in SOFA not those of the solvers derived from it."""
+        if self.getClassName() in ("CGLinearSolver", "ParallelCGLinearSolver"):
             not_negative(self, "tolerance", 1e-5)
             not_negative(self, "threshold", 1e-5)
 

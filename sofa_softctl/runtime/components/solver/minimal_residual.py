@@ -21,8 +21,6 @@ class MinResLinearSolver(CGLinearSolver):
     stopping rules as in SOFA.
     """
 
-    checks_tolerances = False
-
     def solve(self, b: np.ndarray) -> np.ndarray:
         """See LinearSolver."""
         self._b = b

@@ -24,7 +24,6 @@ class PCGLinearSolver(CGLinearSolver):
     """
 
     aliases = ("ShewchukPCGLinearSolver",)
-    checks_tolerances = False
 
     preconditioner = LinkType("Linear solver that preconditions; none by default.")
     preconditioners = LinkType("Older name of `preconditioner`.")
