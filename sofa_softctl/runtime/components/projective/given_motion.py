@@ -8,7 +8,6 @@ import numpy as np
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Derivs, Integers, Matrix, Real, Reals, Vector
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -204,14 +203,6 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         given = self.coordinates.get()
         return given if len(given) else np.arange(self.state.deriv_size)
 
-    def _visits(self) -> list[np.ndarray]:
-        """The nodes; a defect of SOFA: it moves those that are named twice a second time."""
-        nodes = self.nodes()
-        if not keeps_sofa_defects():
-            return [nodes]
-        nth = np.array([(nodes[:k] == node).sum() for k, node in enumerate(nodes)], dtype=int)
-        return [nodes[nth == k] for k in range(nth.max(initial=0) + 1)]
-
     def project_position(self, position: np.ndarray) -> None:
         """See ProjectiveConstraint."""
         if self._last is None:
@@ -220,18 +211,17 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         if now is None:
             return
         assert self._context is not None
-        dt = self._context._data["dt"].get()
-        for nodes in self._visits():
-            last = self._last[nodes]
-            if len(self.coordinates.get()):
-                for axis in self._axes():  # in SOFA all but the first start where forces led
-                    position[nodes, axis] = last[:, axis] + now[axis] * dt
-                    last = position[nodes]
-            else:
-                moved = np.empty_like(last)
-                self.state.kind.advance(last, np.tile(now, (len(nodes), 1)), dt, moved)
-                position[nodes] = moved
-            self._last[nodes] = position[nodes]
+        dt, nodes = self._context._data["dt"].get(), self.nodes()
+        last = self._last[nodes]
+        if len(self.coordinates.get()):
+            for axis in self._axes():  # in SOFA all but the first start where forces led
+                position[nodes, axis] = last[:, axis] + now[axis] * dt
+                last = position[nodes]
+        else:
+            moved = np.empty_like(last)
+            self.state.kind.advance(last, np.tile(now, (len(nodes), 1)), dt, moved)
+            position[nodes] = moved
+        self._last[nodes] = position[nodes]
         self.state._data["position"].touch()
 
     def project_velocity(self, velocity: np.ndarray) -> None:

@@ -107,10 +107,9 @@ class ForcePointActuator(DirectedActuator):
 
     def limits(self) -> dict[str, Any]:
         """Bounds of this step, by the names of InverseProblem."""
-        least, most = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
         return {
-            "effort_min": least,
-            "effort_max": most,
+            "effort_min": self.limit("minForce", -math.inf),
+            "effort_max": self.limit("maxForce", math.inf),
             "effort_previous": self.force.get(),
             "effort_rate": self.limit("maxForceVariation", math.inf),
         }

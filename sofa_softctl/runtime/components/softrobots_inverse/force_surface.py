@@ -88,6 +88,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
         self._find_nodes()
         self._set_directions()
         if not self.row_count:
+            self.force.set(np.empty(0))
             complain(self, self.fault("does nothing without 'centers' of its spheres."))
         for sphere in np.flatnonzero(~self._inside.any(axis=1)):
             problem = (
@@ -175,10 +176,9 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     def limits(self) -> dict[str, float | np.ndarray]:
         """Bounds of this step, by the names of InverseProblem."""
-        least, most = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
         bounds: dict[str, float | np.ndarray] = {
-            "effort_min": least,
-            "effort_max": most,
+            "effort_min": self.limit("minForce", -math.inf),
+            "effort_max": self.limit("maxForce", math.inf),
             "effort_previous": self._last_force(),
             "effort_rate": self.limit("maxForceVariation", math.inf),
             "displacement_min": self.limit("minDisplacement", -math.inf),

@@ -127,7 +127,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         )
         self._tell(solution)
         problem.lam[:] = 0.0
-        problem.lam[a] = solution.effort
+        problem.lam[a] = _idle(inverse, solution.effort)
         problem.lam[c] = solution.contact_force
         delta = problem.W @ problem.lam + problem.delta_free
         self.objective.set(0.5 * float(delta[e] @ delta[e]))
@@ -234,6 +234,19 @@ class QPInverseProblemSolver(ConstraintSolver):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         self.solution = snapshot["solution"]
+
+
+def _idle(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
+    """A defect of SOFA: efforts that move no effector are the least ones, or 1 below a greatest."""
+    p = problem
+    if not keeps_sofa_defects():
+        return effort
+    moves = p.W_ea.any(axis=0) | (p.W_ea.any() & p.W_aa.any(axis=0))
+    given = ~np.isnan(p.effort_fixed) | ~np.isnan(p.displacement_fixed)
+    below = np.isfinite(p.effort_max) & np.isinf(p.displacement_max).all()
+    least = np.where(below, np.minimum(1.0, p.effort_max), effort)
+    least = np.where(np.isfinite(p.effort_min), p.effort_min, least)
+    return np.where(moves | given, effort, least)
 
 
 def _drop_far_limits(limits: dict[str, np.ndarray]) -> None:
