@@ -80,8 +80,7 @@ class CollisionModel(SingleStateComponent):
         self.elements = np.ascontiguousarray(self.find_elements(), dtype=np.int64)
         self.reach = self.find_reach()
         if self.reach.min(initial=0.0) < 0.0:
-            problem = f"has elements of thickness {self.reach.min():g}: give 0 or more."
-            complain(self, self.fault(problem))
+            complain(self, self.fault(f"has a thickness of {self.reach.min():g}: give 0 or more."))
         self._boxes: np.ndarray | None = None
         self._joined: dict[int, np.ndarray] = {}
         self._surface = self._build()

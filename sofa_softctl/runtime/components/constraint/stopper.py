@@ -31,8 +31,7 @@ class StopperLagrangianConstraint(LagrangianConstraint):
         if not 0 <= index < self.state.count:
             raise self.fault(f"has index {index}, but there are {self.state.count} coordinates.")
         if self.min.get() > self.max.get():
-            problem = f"has a 'min' of {self.min.get():g} above its 'max' of {self.max.get():g}."
-            complain(self, self.fault(problem))
+            complain(self, self.fault(f"has min={self.min.get():g} above max={self.max.get():g}."))
         position.get()[index] = np.clip(position.get()[index], self.min.get(), self.max.get())
         position.touch()
 

@@ -152,6 +152,8 @@ class SlidingActuator(DirectedActuator):
         self.nodes, given = self.find_nodes(), self.direction.get()
         if not self.direction.isSet():
             given = np.eye(len(given))[0]
+        elif not given.any():
+            complain(self, self.fault("pushes nothing: its 'direction' is zero."))
         halves = given.reshape(-1, 3)
         lengths = np.linalg.norm(halves, axis=1, keepdims=True)
         self.unit = (halves / np.where(lengths == 0.0, 1.0, lengths)).ravel()
