@@ -76,10 +76,8 @@ class PlaneForceField(ShapeForceField):
         not_negative(self, "maxForce", 0.0)
         first, last = self.localRange.get()
         if (first < 0 or last < 0 or first > last) and (first, last) != (-1, -1):
-            problem = (
-                f"takes a 'localRange' of two nodes in ascending order, got {first:g} {last:g}"
-            )
-            complain(self, self.fault(f"{problem}; all nodes are looked at."))
+            problem = f"has a localRange from {first:g} to {last:g}: all nodes count, as in SOFA."
+            complain(self, self.fault(problem))
             self.localRange.set(np.full(2, -1.0))
 
     def add_force(self, force: np.ndarray) -> None:

@@ -77,8 +77,8 @@ class RigidMapping(Mapping):
         number = self.index.get()
         number = bodies - 1 - number if self.indexFromEnd.get() else number
         if self.useX0.get() and 0 < len(given) != len(self.initialPoints.get()):
-            problem = "does not read 'rigidIndexPerPoint' with useX0, as in SOFA: all nodes are on "
-            complain(self, self.fault(f"{problem}body {number}. Leave one of the two out."))
+            problem = f"reads no rigidIndexPerPoint with useX0: all nodes are on body {number}."
+            complain(self, self.fault(problem), " Leave one of the two out.")
             given = given[:0]
         body = given if len(given) == count else np.full(count, number)
         if len(body) and (body.min() < 0 or body.max() >= bodies):

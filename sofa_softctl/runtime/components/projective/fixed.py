@@ -71,16 +71,12 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
     )
     projectVelocity = Bool(False, "Also clear the velocity of held directions.")
 
-    def init(self) -> None:
-        """Check the nodes."""
-        super().init()
-        if self.activate_projectVelocity.get():
-            complain(self, self.fault("reads projectVelocity, not activate_projectVelocity."))
-
     def _sources(self) -> tuple[Data, ...]:
         return (self.indices, self.fixAll, self.fixedDirections)
 
     def _directions(self) -> np.ndarray:
+        if self.activate_projectVelocity.get():
+            complain(self, self.fault("reads projectVelocity, not activate_projectVelocity."))
         given, width = self.fixedDirections.get(), self.state.deriv_size
         if self.fixedDirections.isSet() and len(given) != width:
             raise self.fault(
