@@ -8,13 +8,23 @@ from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Int, Integers, Text
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
 class MeshCreator(MeshLoader):
     """Makes its mesh when it is created; the transformations of loaders act on it."""
 
+    turns_faces = False
     filename = Text("", "Unused: the mesh is made.")
+
+    def load(self) -> None:
+        """See MeshLoader; made faces are not turned over, as in SOFA."""
+        if self.flipNormals.get():
+            complain(
+                self, self.fault("does not turn its faces over, as in SOFA: no 'flipNormals'.")
+            )
+        super().load()
 
     def added(self) -> None:
         """Make the mesh."""
@@ -32,6 +42,15 @@ class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
     resolution = Int(2, "Number of vertices.", follows="start")
+
+    def _placing(self) -> tuple[np.ndarray, np.ndarray]:
+        """See MeshLoader; where it is made, as in SOFA, which takes its place back at init."""
+        matrix, translation = super()._placing()
+        if not (matrix - np.eye(3)).any() and not translation.any():
+            return matrix, translation
+        problem = "stays on the x axis from 0 to 1, as in SOFA: place the MechanicalObject instead."
+        complain(self, self.fault(problem))
+        return np.eye(3) if self.scale3d.get().all() else matrix, np.zeros(3)
 
     def read(self) -> Mesh:
         """See MeshLoader.

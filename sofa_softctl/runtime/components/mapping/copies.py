@@ -148,8 +148,8 @@ class SubsetMapping(CopyMapping):
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.", of="driver", follows="start")
-    first = Int(-1, "First driving node, when there are no indices.", follows="start")
-    last = Int(-1, "Last driving node, when there are no indices.", follows="start")
+    first = Int(2**32 - 1, "First driving node, when there are no indices.", follows="start")
+    last = Int(2**32 - 1, "Last driving node, when there are no indices.", follows="start")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
     handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
@@ -164,15 +164,25 @@ class SubsetMapping(CopyMapping):
         """
         parent, child = self.parent, self.child
         numbers = self.indices.get()
-        if not len(numbers) and self.first.get() >= 0:
-            first = self.first.get() if self.first.get() < parent.count else 0
-            last = self.last.get() if 0 <= self.last.get() < parent.count else parent.count - 1
+        for data in (self.first, self.last):  # SOFA's numbers of nodes are unsigned
+            data.set(data.get() % 2**32)
+        first, last = self.first.get(), self.last.get()
+        if not len(numbers) and first != 2**32 - 1:
+            first = first if first < parent.count else 0
+            last = min(last, parent.count - 1)
             numbers = np.arange(first, last + 1)
         if not len(numbers):
             numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
-        self.child.resize(parent._data["position"].get()[numbers])
+        positions = parent._data["position"].get()[numbers]
+        keeps_rest = self.child.count != len(numbers) and self.child._data["position"].isSet()
+        before = self.child._data["rest_position"].get()[: len(numbers)]
+        self.child.resize(positions)
+        if keeps_rest:  # as in SOFA: that of nodes that are new is zero
+            rest = np.tile(self.child.kind.identity, (len(numbers), 1)).astype(float)
+            rest[: len(before)] = before
+            self.child._data["rest_position"].set(rest)
         return [(np.arange(len(numbers)), numbers)]
 
     def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
+from sofa_softctl.runtime.helper.strictness import not_negative
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -37,6 +38,12 @@ class CGLinearSolver(LinearSolver):
         self._first = True
         self._x = np.zeros((0, 3))  # until a system is attached
         self.solve_count, self.load_sum, self.residual_sum = 0, 0.0, 0.0
+
+    def init(self) -> None:
+        """Replace negative tolerances; as in SOFA not those of the solvers derived from it."""
+        if self.getClassName() in ("CGLinearSolver", "ParallelCGLinearSolver"):
+            not_negative(self, "tolerance", 1e-5)
+            not_negative(self, "threshold", 1e-5)
 
     def attach(self, system: MechanicalSystem) -> None:
         """See LinearSolver."""

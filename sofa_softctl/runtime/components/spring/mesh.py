@@ -37,6 +37,8 @@ def for_every_kind(values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in sorted(values):
         if name in ("stiffness", "damping"):
+            if isinstance(values[name], list) and not values[name]:
+                continue  # SOFA reads no number in it, and goes on
             found.update({f"{kind}{name.capitalize()}": values[name] for kind in kinds})
         else:
             found[name] = values[name]
