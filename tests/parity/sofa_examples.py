@@ -10,7 +10,6 @@ CHANGES says, for example a tolerance that leaves nothing; or a disturbance of t
 as much here alone.
 """
 
-import contextlib
 import json
 import os
 import re
@@ -218,8 +217,7 @@ def main(examples, *words):
         for name, outcome in zip(names, pool.map(compare, files, names), strict=True):
             outcomes[name] = outcome
             print(name, outcome, flush=True)
-            with contextlib.suppress(KeyboardInterrupt):
-                OUTCOMES.write_text(json.dumps(outcomes, indent=0, sort_keys=True) + "\n")
+            OUTCOMES.write_text(json.dumps(outcomes, indent=0, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":
