@@ -10,7 +10,16 @@ import numpy as np
 
 from sofa_softctl.runtime.components.exporter import formats
 from sofa_softctl.runtime.components.playback.files import FileComponent
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Elements, Int, Text, Texts, Vectors
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Choice,
+    Elements,
+    Int,
+    Text,
+    Texts,
+    Unsigned,
+    Vectors,
+)
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
@@ -23,7 +32,7 @@ class Exporter(FileComponent):
     """Writes a mesh file at the end of steps, or at the begin or end of the simulation."""
 
     filename = Text("", "File; the name of the component by default.")
-    exportEveryNumberOfSteps = Int(0, "Steps from one file to the next; 0: none.")
+    exportEveryNumberOfSteps = Unsigned(0, "Steps from one file to the next; 0: none.")
     exportAtBegin = Bool(False, "Write once the scene is initialised.", follows="start")
     exportAtEnd = Bool(False, "Write when the scene is unloaded.")
     enable = Bool(True, "Write at all.")

@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Int, Integers, Text
+from sofa_softctl.runtime.core.data.types import Int, Integers, Text, Unsigned
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
@@ -31,7 +31,7 @@ class MeshCreator(MeshLoader):
 class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
-    resolution = Int(2, "Number of vertices.", follows="start")
+    resolution = Unsigned(2, "Number of vertices.", follows="start")
 
     def read(self) -> Mesh:
         """See MeshLoader.

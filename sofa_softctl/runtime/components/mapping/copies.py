@@ -11,13 +11,15 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Unsigned
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 
 MISFIT_MAX = 0.1
 """Distance of copied nodes from the given ones, by their size, above which they are others [-]."""
+NOT_GIVEN = 2**32 - 1
+"""A number of a node that is none, as SOFA shows it."""
 _AFFINE = 8  # points, from which on an affine map does not fit any by chance
 
 
@@ -147,8 +149,8 @@ class SubsetMapping(CopyMapping):
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.", of="driver", follows="start")
-    first = Int(-1, "First driving node, when there are no indices.", follows="start")
-    last = Int(-1, "Last driving node, when there are no indices.", follows="start")
+    first = Unsigned(NOT_GIVEN, "First driving node, when there are no indices.", follows="start")
+    last = Unsigned(NOT_GIVEN, "Last driving node, when there are no indices.", follows="start")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
     handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
@@ -163,14 +165,14 @@ class SubsetMapping(CopyMapping):
         """
         parent, child = self.parent, self.child
         numbers = self.indices.get()
-        if not len(numbers) and self.first.get() >= 0:
+        if not len(numbers) and self.first.get() != NOT_GIVEN:
             first = self.first.get() if self.first.get() < parent.count else 0
-            last = self.last.get() if 0 <= self.last.get() < parent.count else parent.count - 1
-            numbers = np.arange(first, last + 1)
+            numbers = np.arange(first, min(self.last.get(), parent.count - 1) + 1)
         if not len(numbers):
             numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
+        self.indices.set(numbers)  # where they are found, for who reads them
         self.child.resize(parent._data["position"].get()[numbers])
         return [(np.arange(len(numbers)), numbers)]
 

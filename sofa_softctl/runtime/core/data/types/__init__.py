@@ -11,7 +11,14 @@ Texts are parsed as SOFA parses them. What SOFA reads in part, or replaces by ze
 from sofa_softctl.runtime.core.data.declaration import DataType
 from sofa_softctl.runtime.core.data.types.lists import Integers, Reals, Texts
 from sofa_softctl.runtime.core.data.types.rows import Bools, Color, Coord, Deriv, Matrix, Vector
-from sofa_softctl.runtime.core.data.types.scalars import Bool, Choice, Int, Real, Text
+from sofa_softctl.runtime.core.data.types.scalars import (
+    Bool,
+    Choice,
+    Int,
+    Real,
+    Text,
+    Unsigned,
+)
 from sofa_softctl.runtime.core.data.types.tables import (
     Coords,
     Derivs,
@@ -39,6 +46,7 @@ __all__ = [
     "SparseMatrix",
     "Text",
     "Texts",
+    "Unsigned",
     "Vector",
     "Vectors",
 ]

@@ -74,6 +74,29 @@ class Int(DataType):
         return "i"
 
 
+class Unsigned(Int):
+    """One whole number from 0 on; a negative one is read as SOFA reads it: -1 is 2**32 - 1."""
+
+    def convert(self, value: Any, owner: Any) -> int:
+        """See DataType."""
+        number = super().convert(value, owner)
+        if number < 0:
+            raise ValueError("negative")
+        return number
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> int:
+        """See Int."""
+        return super().salvage(value, owner, present) % 2**32
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes one whole number from 0 on"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "I"
+
+
 class Real(DataType):
     """One number."""
 
