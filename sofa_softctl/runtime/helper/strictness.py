@@ -62,6 +62,15 @@ def complain(sender: Any, error: SceneError, then: str = "") -> None:
         message.warning(sender, text)
 
 
+def replace_negative(component: Any, name: str, instead: float) -> None:
+    """Replace a negative number of a component by another one, as SOFA does."""
+    data = component._data[name]
+    if data.get() < 0:
+        wanted = f"takes a '{name}' of 0 or more, got {data.get():g}; {instead:g} is taken."
+        complain(component, component.fault(wanted))
+        data.set(instead)
+
+
 def keeps_sofa_defects() -> bool:
     """Return True if a user asks for SOFA's numbers, defects included."""
     return os.environ.get(DEFECTS_VARIABLE, "0") not in ("", "0")

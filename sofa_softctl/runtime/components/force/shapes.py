@@ -6,7 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text, Vector
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import replace_negative
 
 
 class ShapeForceField(BlockForceField):
@@ -41,18 +41,6 @@ class ShapeForceField(BlockForceField):
         nodes[max(first, 0) : last + 1 if 0 <= last < count - 1 else count] = True
         return nodes
 
-    def not_negative(self, name: str, instead: float) -> None:
-        """Replace a negative number, as SOFA does."""
-        data = self._data[name]
-        if data.get() < 0.0:
-            complain(
-                self,
-                self.fault(
-                    f"takes a '{name}' of 0 or more, got {data.get():g}; {instead:g} is taken."
-                ),
-            )
-            data.set(instead)
-
 
 LOCAL_RANGE = "First and last node that are looked at; all by default."
 
@@ -83,9 +71,9 @@ class PlaneForceField(ShapeForceField):
     def init(self) -> None:
         """Check the numbers."""
         super().init()
-        self.not_negative("stiffness", 500.0)
-        self.not_negative("damping", 5.0)
-        self.not_negative("maxForce", 0.0)
+        replace_negative(self, "stiffness", 500.0)
+        replace_negative(self, "damping", 5.0)
+        replace_negative(self, "maxForce", 0.0)
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Unsigned
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
+from sofa_softctl.runtime.helper.strictness import replace_negative
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -22,6 +23,8 @@ class CGLinearSolver(LinearSolver):
     the first iteration of the very first solve). With its defaults it is not converged; a scene
     that uses them gets what SOFA gives.
     """
+
+    never_negative: ClassVar[tuple[str, ...]] = ("tolerance", "threshold")
 
     iterations = Unsigned(25, "Most iterations.")
     tolerance = Real(1e-5, "Residual at which to stop, relative to the right-hand side.")
@@ -37,6 +40,12 @@ class CGLinearSolver(LinearSolver):
         self._first = True
         self._x = np.zeros((0, 3))  # until a system is attached
         self.solve_count, self.load_sum, self.residual_sum = 0, 0.0, 0.0
+
+    def init(self) -> None:
+        """Replace negative limits."""
+        super().init()
+        for name in self.never_negative:
+            replace_negative(self, name, 1e-5)
 
     def attach(self, system: MechanicalSystem) -> None:
         """See LinearSolver."""

@@ -21,6 +21,8 @@ class MinResLinearSolver(CGLinearSolver):
     stopping rules as in SOFA.
     """
 
+    never_negative = ()
+
     def solve(self, b: np.ndarray) -> np.ndarray:
         """See LinearSolver."""
         self._b = b

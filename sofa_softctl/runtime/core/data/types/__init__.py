@@ -10,7 +10,15 @@ Texts are parsed as SOFA parses them. What SOFA reads in part, or replaces by ze
 
 from sofa_softctl.runtime.core.data.declaration import DataType
 from sofa_softctl.runtime.core.data.types.lists import Integers, Reals, Texts
-from sofa_softctl.runtime.core.data.types.rows import Bools, Color, Coord, Deriv, Matrix, Vector
+from sofa_softctl.runtime.core.data.types.rows import (
+    Bools,
+    Color,
+    Coord,
+    Counts,
+    Deriv,
+    Matrix,
+    Vector,
+)
 from sofa_softctl.runtime.core.data.types.scalars import (
     Bool,
     Choice,
@@ -34,6 +42,7 @@ __all__ = [
     "Color",
     "Coord",
     "Coords",
+    "Counts",
     "DataType",
     "Deriv",
     "Derivs",

@@ -54,6 +54,18 @@ class Vector(DataType):
         return f"Vec{self.size(owner)}d"
 
 
+class Counts(Vector):
+    """A fixed number of whole numbers, such as cells along x, y and z; shape (width,)."""
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return super().convert(reading.whole_numbers(value), owner).astype(np.int64)
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"Vec{self.width}i"
+
+
 class Matrix(Vector):
     """The numbers of a matrix, by rows; texts may have SOFA's brackets: [1 0 0,0 1 0,0 0 1]."""
 

@@ -126,7 +126,8 @@ class Text(DataType):
         """See DataType."""
         if hasattr(value, "getLinkPath"):
             return str(value.getLinkPath())
-        return reading.text(value)
+        ends = " " * isinstance(value, list | tuple)  # as SofaPython3 writes a list
+        return reading.text(value) + ends
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
