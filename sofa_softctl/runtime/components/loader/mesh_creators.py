@@ -17,13 +17,16 @@ class MeshCreator(MeshLoader):
 
     filename = Text("", "Unused: the mesh is made.")
 
+    _made = False
+
     def added(self) -> None:
         """Make the mesh."""
+        self._made = True
         self.load()
 
     def data_changed(self, data: Data) -> None:
         """Make the mesh again for another resolution, once in a node."""
-        if data.type.name in ("resolution", "trianglePattern") and len(self.position.get()):
+        if data.type.name in ("resolution", "trianglePattern") and self._made:
             self.load()
         else:
             super().data_changed(data)
@@ -32,14 +35,18 @@ class MeshCreator(MeshLoader):
 class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
-    resolution = Unsigned(2, "Number of vertices.", follows="start")
+    resolution = Unsigned(2, "Number of vertices; none unless it is given.", follows="start")
+
+    def init(self) -> None:
+        """Complain of no vertex."""
+        super().init()
+        if not len(self.position.get()):
+            problem = self.fault("needs a 'resolution' from 1 on.")
+            complain(self, problem, " It has no vertex, as in SOFA.")
 
     def read(self) -> Mesh:
         """See MeshLoader."""
         count = self.resolution.get() if self.resolution.isSet() else 0
-        if not count:
-            problem = self.fault("needs a 'resolution' from 1 on.")
-            complain(self, problem, " It has no vertex, as in SOFA.")
         positions = np.zeros((count, 3))
         positions[:, 0] = np.arange(count) / max(count - 1, 1)
         return Mesh(positions, edges=np.stack([np.arange(count - 1), np.arange(1, count)], axis=1))

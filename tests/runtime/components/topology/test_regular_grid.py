@@ -83,7 +83,7 @@ def test_hexahedra_may_be_left_out(lattice):
     assert len(lattice([2, 2, 2], computeHexaList=False).hexahedra.value) == 0
 
 
-@pytest.mark.parametrize("n", [[2, 2], [2, 0, 2]])
+@pytest.mark.parametrize("n", [[2, -2, 2], [2, 0, 2]])
 def test_a_grid_of_no_vertices_is_complained_of(n, lattice):
     with pytest.raises(SceneError, match="needs n of three positive numbers, got"):
         lattice(n)

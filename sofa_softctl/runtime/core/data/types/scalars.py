@@ -126,8 +126,7 @@ class Text(DataType):
         """See DataType."""
         if hasattr(value, "getLinkPath"):
             return str(value.getLinkPath())
-        ends = " " * isinstance(value, list | tuple)  # as SofaPython3 writes a list
-        return reading.text(value) + ends
+        return reading.text(value)
 
     def expectation(self, owner: Any) -> str:
         """See DataType."""
