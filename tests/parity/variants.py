@@ -45,7 +45,9 @@ SECONDS = 60
 DIRECTIONS = 3
 """Of a digest. Two arrays that differ have the same products with probability zero."""
 OF_ALL = frozenset("name tags printLog listening src template bbox componentState".split())
-DRAWN = re.compile("^(show|draw|color|display|is[A-Z].*Visible)|[cC]olor$|^(scale|handleDynamic)$")
+DRAWN = re.compile(
+    "^(show|draw|color|display|is[A-Z].*Visible)|[cC]olors?$|^(scale|handleDynamic)$"
+)
 """Data that only pictures show."""
 EXCLUDE = (
     ("totalMass", "massDensity", "vertexMass"),

@@ -57,7 +57,7 @@ def faces_of_tetrahedra(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _listed_faces(tetrahedra: np.ndarray) -> np.ndarray:
-    """The faces (n, 3), each once; SOFA lists one again that a further tetrahedron turns so, too."""
+    """The faces (n, 3), each once; in SOFA again if a further tetrahedron turns one so, too."""
     if not keeps_sofa_defects():
         return faces_of_tetrahedra(tetrahedra)[0]
     faces = smallest_first(tetrahedra[:, FACES_OF_TETRAHEDRON].reshape(-1, 3))
