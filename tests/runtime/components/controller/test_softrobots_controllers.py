@@ -68,7 +68,7 @@ def test_fewer_values_than_at_init_are_an_error(root):
     limiter = root.addObject("DataVariationLimiter", input=[1.0, 2.0], **ONE)
     simulation.init(root)
     limiter.input.value = [1.0]
-    with pytest.raises(SceneError, match="had 2 values in 'input' at init; now it has 1"):
+    with pytest.raises(SceneError, match="had 2 values in 'input'; now it has 1"):
         simulation.animate(root, 0.01)
 
 
