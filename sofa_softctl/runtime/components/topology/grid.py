@@ -35,7 +35,7 @@ class GridTopology(MadeTopology):
         "Make edges: of the triangles, or else along the directions; False: of the hexahedra.",
         follows="start",
     )
-    computePointList = Bool(True, "Unused: the vertices are always given.")
+    computePointList = Bool(True, "Show the vertices in `position`; a state gets them anyway.")
     createTexCoords = Bool(False, "Unused: for drawing.")
 
     def assign(self, values: Mapping[str, Any]) -> None:
@@ -56,7 +56,8 @@ class GridTopology(MadeTopology):
         n = self.resolution()
         position = self._data["position"]
         position.get()  # what it links to, such as a state that gets its nodes from here
-        position.set(self.points(_steps(n)))
+        self._nodes = self.points(_steps(n))
+        position.set(self._nodes if self.computePointList.get() else self._nodes[:0])
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))
 
     def resolution(self) -> np.ndarray:
@@ -72,6 +73,10 @@ class GridTopology(MadeTopology):
         """Vertices at these steps (i, j, k), shape (v, 3) each."""
         del steps
         return self._data["position"].get()
+
+    def nodes(self) -> np.ndarray:
+        """See Topology."""
+        return self._nodes if hasattr(self, "_nodes") else super().nodes()
 
     @property
     def count(self) -> int:
