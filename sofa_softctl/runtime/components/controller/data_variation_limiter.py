@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Unsigned
+from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
@@ -26,9 +26,9 @@ class DataVariationLimiter(Component):
     listening = Bool(False, "Follow the input in every step.")
     input = Reals([], "Values.")
     output = Reals([], "Values without jumps.")
-    size = Unsigned(0, "Number of values.", read_only=True)
+    size = UInt(0, "Number of values.", read_only=True)
     maxJump = Real(0.1, "Largest change that is handed on at once.")
-    nbStep = Unsigned(50, "Steps in which a jump is made up.")
+    nbStep = UInt(50, "Steps in which a jump is made up.")
     initOutput = Bool(True, "Start with the input.", follows="start")
 
     @property

@@ -17,7 +17,7 @@ from sofa_softctl.runtime.core.data.types import (
     Int,
     Integers,
     Reals,
-    Unsigned,
+    UInt,
 )
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.strictness import complain
@@ -45,7 +45,7 @@ class MathOp(Engine):
     counted_by = "nbInputs"
     inputs = ("nbInputs", "op")
 
-    nbInputs = Unsigned(2, "How many inputs.")
+    nbInputs = UInt(2, "How many inputs.")
     op = Choice("+", "What is computed.", choices=tuple(_OPERATIONS))
     output = Values("The result.", computed=True)
 
@@ -141,7 +141,7 @@ class AverageCoord(Engine):
     inputs = ("indices", "vecId")
 
     indices = Integers([], "Which nodes; all by default.", of="node")
-    vecId = Unsigned(1, "Which positions: 1 present, 2 at rest, 3 free, 4 at the start.")
+    vecId = UInt(1, "Which positions: 1 present, 2 at rest, 3 free, 4 at the start.")
     average = Coord("Their average.", computed=True)
 
     @property

@@ -64,13 +64,12 @@ class GenerateRigidMass(Engine):
             start = np.zeros(3)
         volume, centre, inertia = solid_of(corners, start)
         if not volume > 0.0:
-            problem = self.fault(
+            problem = (
                 f"finds the volume {volume:g}: the triangles must enclose something and be wound "
                 "counter-clockwise as seen from outside."
             )
-            if volume < 0.0:
-                raise problem
-            complain(self, problem, " As in SOFA nothing is computed.")
+            complain(self, self.fault(problem))
+        if not volume:
             return
         mass = volume * self.density.get()
         self.rigidMass.set(str(RigidMass(mass, volume, tuple(inertia.ravel()))))

@@ -16,7 +16,7 @@ from sofa_softctl.runtime.core.data.types import (
     Integers,
     Text,
     Texts,
-    Unsigned,
+    UInt,
     Vectors,
 )
 from sofa_softctl.runtime.helper.strictness import complain
@@ -99,7 +99,7 @@ class MergeVectors(Engine):
     counted_by = "nbInputs"
     inputs = ("nbInputs",)
 
-    nbInputs = Unsigned(2, "How many inputs.")
+    nbInputs = UInt(2, "How many inputs.")
     output = Values("All values.", computed=True)
 
     def compute(self) -> None:
@@ -122,8 +122,8 @@ class MergeMeshes(Engine):
     counted_by = "nbMeshes"
     inputs = ("nbMeshes",)
 
-    nbMeshes = Unsigned(2, "How many meshes.")
-    npoints = Unsigned(0, "Number of vertices.", computed=True)
+    nbMeshes = UInt(2, "How many meshes.")
+    npoints = UInt(0, "Number of vertices.", computed=True)
     position = Vectors(3, [], "All vertices.", unit="length", computed=True)
     edges = Elements(2, [], "All edges.", computed=True)
     triangles = Elements(3, [], "All triangles.", computed=True)

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.core.data.types import (
     Real,
     Reals,
     Text,
-    Unsigned,
+    UInt,
 )
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -162,7 +162,7 @@ class ROIValueMapper(Engine):
     counted_by = "nbROIs"
     inputs = ("nbROIs", "defaultValue")
 
-    nbROIs = Unsigned(0, "How many pairs of indices and value.")
+    nbROIs = UInt(0, "How many pairs of indices and value.")
     outputValues = Reals([], "The list.", computed=True)
     defaultValue = Real(0.0, "Value of entries in no list of indices.")
 

@@ -17,7 +17,7 @@ from sofa_softctl.runtime.core.data.types import (
     Int,
     Text,
     Texts,
-    Unsigned,
+    UInt,
     Vectors,
 )
 from sofa_softctl.runtime.core.event import Event
@@ -32,7 +32,7 @@ class Exporter(FileComponent):
     """Writes a mesh file at the end of steps, or at the begin or end of the simulation."""
 
     filename = Text("", "File; the name of the component by default.")
-    exportEveryNumberOfSteps = Unsigned(0, "Steps from one file to the next; 0: none.")
+    exportEveryNumberOfSteps = UInt(0, "Steps from one file to the next; 0: none.")
     exportAtBegin = Bool(False, "Write once the scene is initialised.", follows="start")
     exportAtEnd = Bool(False, "Write when the scene is unloaded.")
     enable = Bool(True, "Write at all.")

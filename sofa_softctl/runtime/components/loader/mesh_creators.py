@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Counts, Int, Text, Unsigned
+from sofa_softctl.runtime.core.data.types import Counts, Int, Text, UInt
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
@@ -35,7 +35,7 @@ class MeshCreator(MeshLoader):
 class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
-    resolution = Unsigned(2, "Number of vertices; none unless it is given.", follows="start")
+    resolution = UInt(2, "Number of vertices; none unless it is given.", follows="start")
 
     def init(self) -> None:
         """Complain of no vertex."""

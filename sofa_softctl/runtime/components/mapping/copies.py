@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Unsigned
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
@@ -149,8 +149,8 @@ class SubsetMapping(CopyMapping):
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.", of="driver", follows="start")
-    first = Unsigned(NOT_GIVEN, "First driving node, when there are no indices.", follows="start")
-    last = Unsigned(NOT_GIVEN, "Last driving node, when there are no indices.", follows="start")
+    first = UInt(NOT_GIVEN, "First driving node, when there are no indices.", follows="start")
+    last = UInt(NOT_GIVEN, "Last driving node, when there are no indices.", follows="start")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
     handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")

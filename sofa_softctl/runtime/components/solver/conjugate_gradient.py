@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Unsigned
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
 from sofa_softctl.runtime.helper.strictness import replace_negative
@@ -26,7 +26,7 @@ class CGLinearSolver(LinearSolver):
 
     never_negative: ClassVar[tuple[str, ...]] = ("tolerance", "threshold")
 
-    iterations = Unsigned(25, "Most iterations.")
+    iterations = UInt(25, "Most iterations.")
     tolerance = Real(1e-5, "Residual at which to stop, relative to the right-hand side.")
     threshold = Real(1e-5, "Smallest p^T A p, in the scene's units.")
     warmStart = Bool(False, "Start from the last solution.")

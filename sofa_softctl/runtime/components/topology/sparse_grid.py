@@ -6,7 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
-from sofa_softctl.runtime.core.data.types import Bool, Counts, Int, Real, Text, Unsigned, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Counts, Int, Real, Text, UInt, Vector
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize
 
@@ -52,8 +52,8 @@ class SparseGridTopology(MadeTopology):
     onlyInsideCells = Bool(False, "Leave out the cells that the surface meets.", follows="start")
     dataResolution = Counts(3, [0, 0, 0], "Unused: files of voxels are not read.")
     voxelSize = Vector(3, [1.0, 1.0, 1.0], "Unused: files of voxels are not read.")
-    marchingCubeStep = Unsigned(1, "Unused: files of voxels are not read.")
-    convolutionSize = Unsigned(0, "Unused: files of voxels are not read.")
+    marchingCubeStep = UInt(1, "Unused: files of voxels are not read.")
+    convolutionSize = UInt(0, "Unused: files of voxels are not read.")
 
     def init(self) -> None:
         """Make the grid.

@@ -19,14 +19,7 @@ from sofa_softctl.runtime.core.data.types.rows import (
     Matrix,
     Vector,
 )
-from sofa_softctl.runtime.core.data.types.scalars import (
-    Bool,
-    Choice,
-    Int,
-    Real,
-    Text,
-    Unsigned,
-)
+from sofa_softctl.runtime.core.data.types.scalars import Bool, Choice, Int, Real, Text, UInt
 from sofa_softctl.runtime.core.data.types.tables import (
     Coords,
     Derivs,
@@ -55,7 +48,7 @@ __all__ = [
     "SparseMatrix",
     "Text",
     "Texts",
-    "Unsigned",
+    "UInt",
     "Vector",
     "Vectors",
 ]

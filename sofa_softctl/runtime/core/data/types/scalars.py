@@ -74,7 +74,7 @@ class Int(DataType):
         return "i"
 
 
-class Unsigned(Int):
+class UInt(Int):
     """One whole number from 0 on; a negative one is read as SOFA reads it: -1 is 2**32 - 1."""
 
     def convert(self, value: Any, owner: Any) -> int:
