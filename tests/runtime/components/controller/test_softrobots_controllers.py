@@ -72,6 +72,16 @@ def test_fewer_values_than_at_init_are_an_error(root):
         simulation.animate(root, 0.01)
 
 
+def test_an_input_counts_in_whole_vectors(root, tolerant, caplog):
+    limiter = root.addObject("DataVariationLimiter", input=[1.0, 2.0, 3.0, 4.0], listening=True)
+    simulation.init(root)
+    assert "takes vectors of 3 numbers in 'input', got 4 numbers" in caplog.text
+    assert (limiter.size.value, len(limiter.output.value)) == (1, 3)
+    other = root.addObject("DataVariationLimiter", name="other", output=[1.0, 2.0, 3.0])
+    other.init()
+    assert other.size.value == 0  # nothing is followed without an input
+
+
 def test_a_network_is_not_there_but_its_data_are(root, caplog):
     controller = root.addObject(
         "CommunicationController", job="sender", port=5558, nbDataField=2, data2="1 2", pattern=0
