@@ -45,7 +45,7 @@ class MathOp(Engine):
     counted_by = "nbInputs"
     inputs = ("nbInputs", "op")
 
-    nbInputs = UInt(2, "How many inputs.")
+    nbInputs = Int(2, "How many inputs.")
     op = Choice("+", "What is computed.", choices=tuple(_OPERATIONS))
     output = Values("The result.", computed=True)
 

@@ -13,6 +13,7 @@ from sofa_softctl.runtime.core.data.types import (
     Coords,
     DataType,
     Elements,
+    Int,
     Integers,
     Text,
     Texts,
@@ -99,7 +100,7 @@ class MergeVectors(Engine):
     counted_by = "nbInputs"
     inputs = ("nbInputs",)
 
-    nbInputs = UInt(2, "How many inputs.")
+    nbInputs = Int(2, "How many inputs.")
     output = Values("All values.", computed=True)
 
     def compute(self) -> None:
@@ -122,7 +123,7 @@ class MergeMeshes(Engine):
     counted_by = "nbMeshes"
     inputs = ("nbMeshes",)
 
-    nbMeshes = UInt(2, "How many meshes.")
+    nbMeshes = Int(2, "How many meshes.")
     npoints = UInt(0, "Number of vertices.", computed=True)
     position = Vectors(3, [], "All vertices.", unit="length", computed=True)
     edges = Elements(2, [], "All edges.", computed=True)

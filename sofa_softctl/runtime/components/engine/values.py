@@ -11,11 +11,11 @@ from sofa_softctl.runtime.core.data.types import (
     Bool,
     Coords,
     DataType,
+    Int,
     Integers,
     Real,
     Reals,
     Text,
-    UInt,
 )
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -162,7 +162,7 @@ class ROIValueMapper(Engine):
     counted_by = "nbROIs"
     inputs = ("nbROIs", "defaultValue")
 
-    nbROIs = UInt(0, "How many pairs of indices and value.")
+    nbROIs = Int(0, "How many pairs of indices and value.")
     outputValues = Reals([], "The list.", computed=True)
     defaultValue = Real(0.0, "Value of entries in no list of indices.")
 

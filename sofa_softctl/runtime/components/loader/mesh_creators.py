@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Counts, Int, Text, UInt
+from sofa_softctl.runtime.core.data.types import Counts, Int, Text
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
@@ -35,7 +35,7 @@ class MeshCreator(MeshLoader):
 class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
-    resolution = UInt(2, "Number of vertices; none unless it is given.", follows="start")
+    resolution = Int(2, "Number of vertices; none unless it is given.", follows="start")
 
     def init(self) -> None:
         """Complain of no vertex."""
@@ -46,7 +46,7 @@ class StringMeshCreator(MeshCreator):
 
     def read(self) -> Mesh:
         """See MeshLoader."""
-        count = self.resolution.get() if self.resolution.isSet() else 0
+        count = max(self.resolution.get(), 0) if self.resolution.isSet() else 0
         positions = np.zeros((count, 3))
         positions[:, 0] = np.arange(count) / max(count - 1, 1)
         return Mesh(positions, edges=np.stack([np.arange(count - 1), np.arange(1, count)], axis=1))

@@ -13,10 +13,10 @@ from sofa_softctl.runtime.core.data.types import (
     Coords,
     DataType,
     Elements,
+    Int,
     Integers,
     Real,
     Reals,
-    UInt,
 )
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
@@ -33,7 +33,7 @@ class ComplementaryROI(Engine):
     inputs = ("position", "nbSet")
 
     position = Coords([], "Points.", unit="length")
-    nbSet = UInt(0, "How many sets.")
+    nbSet = Int(0, "How many sets.")
     indices = Integers([], "Points in none of the sets.", computed=True)
     pointsInROI = Coords([], "Their positions.", unit="length", computed=True)
 

@@ -17,7 +17,7 @@ from sofa_softctl.runtime.components.topology.parts import (
     unique_parts,
 )
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, UInt, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Vector
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.mapping.rigid import rotated
 
@@ -165,7 +165,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "edges"
 
-    nbPointsOnEachCircle = UInt(0, "Vertices of each circle.", follows="start")
+    nbPointsOnEachCircle = Int(0, "Vertices of each circle.", follows="start")
     radius = Real(1.0, "Radius of the circles.", unit="length", follows="start")
     radiusFocal = Real(
         0.0, "Radius along the focal axis; a circle at 0.", unit="length", follows="start"
