@@ -46,7 +46,8 @@ class StringMeshCreator(MeshCreator):
 
     def read(self) -> Mesh:
         """See MeshLoader."""
-        count = max(self.resolution.get(), 0) if self.resolution.isSet() else 0
+        given = self.resolution.isSet() or self.filename.get()  # either makes SOFA begin
+        count = max(self.resolution.get(), 0) if given else 0
         positions = np.zeros((count, 3))
         positions[:, 0] = np.arange(count) / max(count - 1, 1)
         return Mesh(positions, edges=np.stack([np.arange(count - 1), np.arange(1, count)], axis=1))
