@@ -152,7 +152,7 @@ class SubsetMapping(CopyMapping):
     first = UInt(NOT_GIVEN, "First driving node, when there are no indices.", follows="start")
     last = UInt(NOT_GIVEN, "Last driving node, when there are no indices.", follows="start")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
-    handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
+    handleTopologyChange = Bool(True, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
     resizeToModel = Bool(False, "Unused.")
     topology = LinkType("Unused: the mesh does not change.")

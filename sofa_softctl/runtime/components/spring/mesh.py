@@ -14,6 +14,7 @@ from sofa_softctl.runtime.components.topology.base import (
     topology_of,
 )
 from sofa_softctl.runtime.components.topology.grid import RegularGridTopology
+from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
@@ -36,10 +37,9 @@ def for_every_kind(values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name in sorted(values):
-        if name in ("stiffness", "damping"):
+        if name in ("stiffness", "damping") and reading.words(values[name]):
             found.update({f"{kind}{name.capitalize()}": values[name] for kind in kinds})
-        else:
-            found[name] = values[name]
+        found[name] = values[name]
     return found
 
 
