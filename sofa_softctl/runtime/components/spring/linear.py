@@ -292,7 +292,8 @@ class SpringForceField(LinearSpringField):
         if self.filename.get():
             raise self.fault("does not read springs from a file: give them as 'spring'.")
         self._seen: tuple[int, ...] = ()
-        for name in ("elongationOnly", "enabled") if self.spring.isSet() else ():
+        given = self.spring.isSet() and not self._initialised
+        for name in ("elongationOnly", "enabled") if given else ():
             data, default = self._data[name], self._data[name].type.initial(self)
             if not np.isin(data.get(), default).all():
                 problem = f"has '{name}' beside 'spring', where it does nothing, in SOFA neither"
