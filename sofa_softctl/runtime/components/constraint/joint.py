@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import only_watches
-from sofa_softctl.runtime.core.data.types import Choice, Real, UInt
+from sofa_softctl.runtime.core.data.types import Choice, Int, Real
 from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
@@ -22,7 +22,7 @@ class JointModel(LagrangianConstraint):
 
     acts_on = ("Vec1",)
 
-    index = UInt(0, "Joint.", of="node")
+    index = Int(0, "Joint.", of="node")
 
     row_count = 1
 

@@ -97,6 +97,7 @@ class MeshSpringForceField(SpringForceField):
         if not self.between_two:
             self.spring.set(self._made())
             self.spring._set = True
+            self.data_changed(self.spring)  # other springs, another pattern of the system
         super().reinit()
 
     def data_changed(self, data: Data) -> None:
