@@ -23,7 +23,7 @@ endif
 endif
 endif
 
-.PHONY: demo test test-all test-rounding lint docs clean
+.PHONY: demo test test-all test-rounding test-sofa lint docs clean
 
 demo: .venv/.demo
 	$(BIN)/softctl run scenes/trunk.py --force --record out/trunk.mcap --plot out/trunk.png --movie out/trunk.gif
@@ -39,6 +39,10 @@ test-all: .venv/.dev
 # Under other BLAS kernels, processors, threads and rest shapes: about an hour on one core.
 test-rounding: .venv/.dev
 	$(BIN)/python -m tests.rounding
+
+# What runs in SOFA itself, beside a SOFA that Python can import or that SOFA_ROOT names.
+test-sofa: .venv/.dev
+	PATH="$${SOFA_ROOT:+$$SOFA_ROOT/bin:}$$PATH" $(BIN)/pytest tests/sofa -rs
 
 lint: .venv/.lint
 	$(BIN)/ruff check .

@@ -71,6 +71,9 @@ def _postponed(raises: bool) -> Iterator[None]:
         yield
         return
     before = signal.getsignal(signal.SIGINT)
+    if before is None:  # a handler of a program around Python, such as runSofa, cannot be put back
+        yield
+        return
     if isinstance(before, _Postponed):
         outside, before.raises = before.raises, raises
         try:

@@ -9,8 +9,20 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 
 AXES = ("x", "y", "z")
-_CORNERS = np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]) / np.sqrt(3.0)
+TURN = np.radians(20.0)
+"""Of the tetrahedron about z [rad]: bodies are symmetric to the axes, and a node between two
+corners would belong to either."""
+_CORNERS = np.array(
+    [
+        (np.sqrt(2.0) * np.cos(angle), np.sqrt(2.0) * np.sin(angle), z)
+        for angle, z in zip(
+            TURN + np.radians([45.0, -45.0, 135.0, 225.0]), (1, -1, -1, 1), strict=True
+        )
+    ]
+) / np.sqrt(3.0)
 """Directions of the corners of a regular tetrahedron."""
+TIE = 1e-9
+"""Difference of two scores [1] that rounding may make: their size is about 1."""
 
 
 def add_effector(node: Any, index: int = 0) -> list[Any]:
@@ -79,8 +91,12 @@ def _add_carried(
 
 
 def _parts(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Four parts of a body: nodes of each, (4, 4), and the mean of each, (4, 3)."""
-    nearest = np.argmax(_whitened(positions) @ _CORNERS.T, axis=1)
+    """Four parts of a body: nodes of each, (4, 4), and the mean of each, (4, 3).
+
+    Bodies are symmetric, so many nodes are equally far: the first of them is taken, whatever
+    rounding says, so that every backend and processor takes the same ones.
+    """
+    nearest = _first_largest(_whitened(positions) @ _CORNERS.T)
     carriers = np.empty((4, 4), dtype=int)
     centres = np.empty((4, 3))
     for part in range(4):
@@ -93,22 +109,31 @@ def _parts(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whitened(points: np.ndarray) -> np.ndarray:
-    """Points about their mean, in principal axes, scaled to unit variance."""
+    """Points about their mean, scaled to unit variance along their principal axes.
+
+    The axes themselves stay: which ones two equal variances have depends on rounding.
+    """
     offsets = points - points.mean(axis=0)
     _, size, axes = np.linalg.svd(offsets, full_matrices=False)
-    return offsets @ axes.T / np.maximum(size, 1e-9 * size[0])
+    return offsets @ (axes.T / np.maximum(size, 1e-9 * size[0])) @ axes * np.sqrt(len(points))
+
+
+def _first_largest(scores: np.ndarray) -> np.ndarray:
+    """Return the index of the largest score of each row, the first one that is nearly as large."""
+    largest = scores.max(axis=-1, keepdims=True)
+    return np.argmax(scores >= largest - TIE, axis=-1)
 
 
 def _extreme(points: np.ndarray) -> np.ndarray:
     """Four points that span a large volume: each the furthest from the mean and those before."""
     offsets = _whitened(points)
-    found = [int(np.argmax((offsets**2).sum(axis=1)))]
-    rest = offsets - offsets[found[0]]
+    nodes = [int(_first_largest((offsets**2).sum(axis=1)))]
+    rest = offsets - offsets[nodes[0]]
     for _ in range(3):
-        found.append(int(np.argmax((rest**2).sum(axis=1))))
-        direction = rest[found[-1]] / max(np.linalg.norm(rest[found[-1]]), 1e-300)
+        nodes.append(int(_first_largest((rest**2).sum(axis=1))))
+        direction = rest[nodes[-1]] / max(np.linalg.norm(rest[nodes[-1]]), 1e-300)
         rest = rest - np.outer(rest @ direction, direction)
-    return np.array(found)
+    return np.array(nodes)
 
 
 def _check(edges: np.ndarray) -> None:

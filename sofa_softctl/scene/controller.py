@@ -89,8 +89,11 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
             )
 
     def _is_made(self, name: str) -> bool:
-        """Whether it is in a node, where the name of a Data is that of the Data."""
-        return self.getContext() is not None and self.findData(name) is None
+        """Tell whether it is in a node; the name of a Data is that of the Data.
+
+        Its path says so: the `getContext()` of a component without a node ends SOFA's process.
+        """
+        return self.getPathName().startswith("/") and self.findData(name) is None
 
     def add_output(self, name: str, value: Any, help: str) -> None:
         """Add a Data: a text, numbers (one is a list of one), or points with three columns."""

@@ -35,6 +35,7 @@ sys.path += [str(HERE), str(HERE / "changed")]
 RECORD = HERE / "records" / "variants.json.gz"
 KNOWN = HERE / "records" / "variants_known.json"
 """What is not equal, by component and scene: each variant and a reason of REASONS."""
+SOFA_VERSION = "25.06.00"
 STEPS = 10
 SCENES = 2
 """In which a component is tried."""
@@ -400,9 +401,23 @@ def save(record):
         file.write(text.encode())
 
 
+def check_version():
+    """End unless the SOFA of this process's Python is the one that the records are of.
+
+    Records of two versions in one file would be compared as if they were of one.
+    """
+    from sofa_softctl.scene.sofa.installation import find_installation
+
+    installation = find_installation()
+    version = installation.version if installation else "none: set SOFA_ROOT"
+    if version != SOFA_VERSION:
+        sys.exit(f"The records are of SOFA {SOFA_VERSION}, found {version}. Nothing was written.")
+
+
 def record(kinds):
     from changed_data import classes, scenes_with
 
+    check_version()
     worker, known = Worker(), load()
     for kind in kinds or [cls.__name__ for cls in classes()]:
         scenes = scenes_with().get(kind, [])

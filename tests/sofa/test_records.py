@@ -63,10 +63,11 @@ result({{
     "sofa": record.metadata.get("sofa", ""),
 }})
 """
+# An error of a clean-up tells more than Ctrl-C, so it is the one that is raised.
 ENDS = {
     "end": ("pass", "ValueError: the port", "complete", 5),
     "error": ("raise RuntimeError('mine')", "RuntimeError: mine", "stopped: RuntimeError: mine", 2),
-    "Ctrl-C": ("os.kill(os.getpid(), signal.SIGINT)", "KeyboardInterrupt: ", "interrupted", 3),
+    "Ctrl-C": ("os.kill(os.getpid(), signal.SIGINT)", "ValueError: the port", "interrupted", 3),
 }
 
 

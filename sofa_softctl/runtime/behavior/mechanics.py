@@ -108,11 +108,7 @@ class SingleStateComponent(Component):
         return nodes
 
     def check_times(self, times: str, values: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two Data: ascending times, and as many values; of the longer one the rest is left out.
-
-        Raises:
-            SceneError: the times do not ascend.
-        """
+        """Two Data: times, which are to ascend, and as many values; the rest is left out."""
         t, given = self._data[times].get(), self._data[values].get()
         count = min(len(t), len(given))
         if len(t) != len(given) and not self._was_cut:
@@ -121,7 +117,8 @@ class SingleStateComponent(Component):
             complain(self, self.fault(problem), f" The first {count} of both count, as in SOFA.")
         t, given = t[:count], given[:count]
         if (t[1:] <= t[:-1]).any():
-            raise self.fault(f"needs ascending '{times}', got {t.tolist()}.")
+            fault = self.fault(f"needs ascending '{times}', got {t.tolist()}.")
+            complain(self, fault, " As in SOFA the first that is later than now ends an interval.")
         return t, given
 
     _was_cut = False

@@ -291,9 +291,10 @@ class Component(Base):
         return self._context
 
     def getPathName(self) -> str:
-        """Its place in the graph, such as `/trunk/dofs`."""
-        prefix = "" if self._context is None else self._context.getPathName().rstrip("/")
-        return f"{prefix}/{self.getName()}"
+        """Return its place in the graph, such as `/trunk/dofs`; its name before it is in a node."""
+        if self._context is None:
+            return self.getName()
+        return f"{self._context.getPathName().rstrip('/')}/{self.getName()}"
 
 
 def _noted(method: Callable[[Any], None], name: str) -> Callable[[Any], None]:

@@ -272,7 +272,7 @@ def _fill(node: Any, element: Element) -> None:
         for child in element.children:
             with at_line((str(child.file), child.line)):
                 if child.kind == "Node":
-                    below = node.addChild(child.name or "Node")
+                    below = node.addChild(child.name)
                     _assign(below, child)
                 else:
                     name = child.name

@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.scene.body import box_size, elements_of
 from sofa_softctl.scene.channels import own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
-from sofa_softctl.scene.plausibility.leaving import collision_models
+from sofa_softctl.scene.plausibility.leaving import collision_models, groups_of
 from sofa_softctl.scene.watch.actuators import attributes_of
 
 ALARM_RATIO_MAX = 2.0
@@ -67,7 +67,7 @@ def _may_touch(first: Any, second: Any) -> bool:
         return False
     if first.getContext().getPathName() == second.getContext().getPathName():
         return bool(first.selfCollision.value)
-    return not set(first.group.value) & set(second.group.value)
+    return not groups_of(first) & groups_of(second)
 
 
 def _loop(root: Any, parts: dict[str, Any]) -> list[StartWarning]:

@@ -53,6 +53,11 @@ def collision_models(root: Any) -> list[Any]:
     ]
 
 
+def groups_of(model: Any) -> set[int]:
+    """Return the groups of a collision model, of which SOFA makes a row of numbers."""
+    return set(np.ravel(model.group.value).tolist())
+
+
 def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
     path = body.node.getPathName()
     gravity = gravity_of(root)
@@ -155,9 +160,9 @@ def _common_groups(root: Any, body: Body) -> Iterator[str]:
     """Surfaces that a body does not touch, as a group of theirs says."""
     own = collision_models(body.node)
     paths = {model.getPathName() for model in own}
-    groups = {group for model in own for group in model.group.value}
+    groups = set().union(*map(groups_of, own))
     for model in collision_models(root):
-        common = groups & set(model.group.value)
+        common = groups & groups_of(model)
         if common and model.getPathName() not in paths:
             yield (
                 f"{at(model)} has group={min(common)}, as the body's models do, so the two do not "

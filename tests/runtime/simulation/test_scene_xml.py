@@ -47,7 +47,7 @@ def included(tmp_path):
 def test_an_xml_scene_runs(Sofa, load, suffix):
     root = load(SCENE, suffix)
     assert (root.getName(), root.dt.value) == ("world", 0.005)
-    assert root.body.Node.MechanicalObject1.position.shape == (2, 3)
+    assert root.body.children[0].MechanicalObject1.position.shape == (2, 3)
     Sofa.Simulation.initRoot(root)
     Sofa.Simulation.animate(root, root.dt.value)
     assert root.body.dofs.velocity.value[1].tolist() == pytest.approx([0.0, 0.0, -0.005])

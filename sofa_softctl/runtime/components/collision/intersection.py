@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.collision.models import (
 )
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.contact.proximity import (
     LOCAL_MIN_DISTANCE,
     MIN_PROXIMITY,
@@ -34,17 +34,14 @@ class Intersection(Component):
     lines = False
 
     def init(self) -> None:
-        """Check the distances.
-
-        Raises:
-            SceneError: a contact would be foreseen too late, or at a negative distance.
-        """
+        """Check the distances."""
         alarm, contact = self.alarmDistance.get(), self.contactDistance.get()
         if not 0.0 <= contact <= alarm:
-            raise self.fault(
+            problem = self.fault(
                 f"has contactDistance={contact:g} and alarmDistance={alarm:g}: give "
                 "0 <= contactDistance <= alarmDistance, or a contact is seen only after it pushes."
             )
+            complain(self, problem)
 
     def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
         """Whether elements of these kinds are tested (the one with more corners is first)."""

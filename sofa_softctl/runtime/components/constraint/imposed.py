@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 
 
 def only_watches(constraint: LagrangianConstraint) -> bool:
@@ -29,6 +29,10 @@ def imposed_value(constraint: LagrangianConstraint) -> float:
         problem = constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
         complain(constraint, problem, " The first one counts.")
         constraint._data["valueIndex"].set(index := 0)
-    if index == len(values):  # SOFA reads beyond its memory
-        raise constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
+    if index == len(values):
+        problem = constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
+        if not keeps_sofa_defects():
+            raise problem
+        complain(constraint, problem, " It is 0, which mostly lies behind SOFA's list.")
+        return 0.0
     return float(values[index])

@@ -6,6 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_DELTA, row_parameters
 
 
@@ -28,8 +29,13 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
         """Check the points.
 
         Raises:
-            SceneError: they are not four, or one does not exist.
+            SceneError: one does not exist.
         """
+        given = self.indices.get()
+        if len(given) != 4:
+            problem = self.fault(f"takes four points in 'indices', got {len(given)}.")
+            complain(self, problem, " What is missing is 0, and the rest is left out, as in SOFA.")
+            self.indices.set(np.append(given, [0] * 4)[:4])
         self.checked(self._points())
         self._row = np.zeros(4, dtype=np.int64)
         self._directions = np.zeros((4, 3))

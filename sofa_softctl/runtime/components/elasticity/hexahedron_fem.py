@@ -15,10 +15,11 @@ from sofa_softctl.runtime.components.topology.base import (
 from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.elasticity import corotational
 from sofa_softctl.runtime.kernels.elasticity import hexahedral as kernel
 
-_BY_REINIT = ("x0", "rest", "lame", "stiffness", "method_number")
+_BY_REINIT = ("x0", "flat", "rest", "lame", "stiffness", "method_number")
 
 
 class HexahedronFEMForceField(ForceField):
@@ -73,7 +74,7 @@ class HexahedronFEMForceField(ForceField):
         """Prepare the elements.
 
         Raises:
-            SceneError: no hexahedra, hexahedra without volume, or moduli out of range.
+            SceneError: a hexahedron with a vertex that does not exist.
         """
         self.elements = self.find_elements()
         count = len(self.elements)
@@ -106,51 +107,59 @@ class HexahedronFEMForceField(ForceField):
         return elements
 
     def reinit(self) -> None:
-        """Take over the rest position, method, youngModulus and poissonRatio.
-
-        Raises:
-            SceneError: hexahedra without volume, or moduli out of range.
-        """
+        """Take over the rest position, method, youngModulus and poissonRatio."""
         x0 = self.state._data["rest_position"].get()
         self.x0 = x0.copy()
         self.initialPoints.set(self.x0.copy())
-        self._check_volumes()
+        self.flat = self._without_volume()
         self.method_number = self.methods[self.method.get()]
         young, poisson = elastic_moduli(self, len(self.elements))
         self.lame = lame_parameters(poisson) * (young * self._filling)[:, None]
-        kernel.rotate(self.x0, self.elements, self.method_number, self.frames)
+        self._turn(self.x0)
         self.rest = np.empty((len(self.elements), 8, 3))
         kernel.local_rest(self.x0, self.elements, self.frames, self.rest)
         self.stiffness = np.empty((len(self.elements), 24, 24))
         self._set_stiffness(self.x0)
         self._rotate()
 
-    def _check_volumes(self) -> None:
+    def _without_volume(self) -> np.ndarray:
+        """Numbers of hexahedra without volume, which have no stiffness."""
         sizes = kernel.signed_sizes(self.x0, self.elements)
         spans = np.ptp(self.x0[self.elements], axis=1).max(axis=1)
         flat = np.abs(sizes) <= 1e-12 * spans**3
         if flat.any():
             first = int(np.flatnonzero(flat)[0])
-            raise self.fault(
+            problem = self.fault(
                 f"has {int(flat.sum())} of {len(flat)} hexahedra without volume, first "
                 f"hexahedra[{first}] = {self.elements[first].tolist()}. Repair the mesh: a flat "
                 "hexahedron has no stiffness."
             )
+            complain(self, problem)
+        return np.flatnonzero(flat)
 
     def _set_stiffness(self, x: np.ndarray) -> None:
         """Stiffness of the shape x in the present frames."""
         kernel.element_stiffness(x, self.elements, self.frames, self.lame, self.stiffness)
+        self.stiffness[self.flat] = 0.0
+
+    def _turn(self, x: np.ndarray) -> None:
+        """Frames of the shape x."""
+        kernel.rotate(x, self.elements, self.method_number, self.frames)
+        if len(self.flat):
+            self.frames[self.flat] = np.eye(3)
 
     def _rotate(self) -> None:
         x = self.state._data["position"].get()
-        kernel.rotate(x, self.elements, self.method_number, self.frames)
+        self._turn(x)
         if self.updateStiffnessMatrix.get():
             self._set_stiffness(x)
 
     def inverted_elements(self) -> int:
         """See ForceField."""
         now = kernel.signed_sizes(self.state._data["position"].get(), self.elements)
-        return int((now * kernel.signed_sizes(self.x0, self.elements) <= 0.0).sum())
+        inverted = now * kernel.signed_sizes(self.x0, self.elements) <= 0.0
+        inverted[self.flat] = False
+        return int(inverted.sum())
 
     def snapshot(self) -> dict[str, Any]:
         """See Component: what `reinit` changes, by making it anew."""

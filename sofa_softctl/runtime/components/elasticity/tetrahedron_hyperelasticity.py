@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.roles import HyperelasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals, Vectors
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic_derivative as derivative
 from sofa_softctl.runtime.kernels.elasticity.corotational import element_pairs, shape_gradients
@@ -106,18 +107,22 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
 
     def _per_element(self, name: str) -> np.ndarray:
         """Parameters of each tetrahedron, shape (m, k)."""
-        expected, found, count = (
+        expected, given, count = (
             self.material.parameters,
             self.ParameterSet.get(),
             len(self.elements),
         )
-        if len(found) not in (len(expected), len(expected) * count):
-            shown = f": {found.tolist()}" if len(found) < 10 else ""
-            raise self.fault(
+        if len(given) not in (len(expected), len(expected) * count):
+            shown = f": {given.tolist()}" if len(given) < 10 else ""
+            problem = self.fault(
                 f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}, "
-                f"or that many for each of its {count} tetrahedra; got {len(found)}{shown}."
+                f"or that many for each of its {count} tetrahedra; got {len(given)}{shown}."
             )
-        rows = found.reshape(-1, len(expected))
+            if len(given) < len(expected) and not keeps_sofa_defects():
+                raise problem
+            complain(self, problem, " As in SOFA the first ones count; what is missing is 0.")
+            given = np.append(given, np.zeros(len(expected)))[: len(expected)]
+        rows = given.reshape(-1, len(expected))
         return np.broadcast_to(rows, (count, len(expected))).copy()
 
     def _check_parameters(self, name: str) -> None:

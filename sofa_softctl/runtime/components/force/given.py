@@ -148,7 +148,7 @@ class LinearForceField(ForceWithoutStiffness):
         if time >= times[-1]:
             now = forces[-1]
         else:
-            k = int(np.searchsorted(times, time, side="right")) - 1
+            k = int(np.argmax(times > time)) - 1
             slope = (forces[k + 1] - forces[k]) * (1.0 / (times[k + 1] - times[k]))
             now = (slope * (time - times[k]) + forces[k]) * self.force.get()
         np.add.at(force, self.points.get(), now)

@@ -190,10 +190,11 @@ class EdgePressureForceField(ElementPressure):
         self._first_lengths = np.linalg.norm(np.subtract(*self.rest()[first.T]), axis=1)
         along_normals = len(self.p_intensity.get()) and not self.pressure.get().any()
         if along_normals and not self.binormal.get().any():
-            raise self.fault(
+            problem = self.fault(
                 "has 'p_intensity' but no 'binormal', and does not look for the edges' triangles: "
                 "give the normal of the plane in which the edges lie as 'binormal'."
             )
+            complain(self, problem, " Its forces are 0, as in SOFA.")
         if along_normals and len(first) < len(self._edges):
             given = f"{len(self._edges)} numbers in 'edgeIndices'"
             raise self.fault(f"has {given}, but there are {len(first)} edges.")
@@ -232,7 +233,8 @@ class EdgePressureForceField(ElementPressure):
         x = self.state._data["position"].get()
         tangent = x[self._edges[:, 1]] - x[self._edges[:, 0]]
         normal = np.cross(self.binormal.get(), tangent)
-        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+        length = np.linalg.norm(normal, axis=1, keepdims=True)
+        normal /= np.where(length > 0.0, length, 1.0)
         given = self.p_intensity.get()
         numbers = np.arange(len(self._edges))
         intensity = given[np.where(numbers < len(given), numbers, 0)]

@@ -6,7 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text, Vector
-from sofa_softctl.runtime.helper.strictness import replace_negative
+from sofa_softctl.runtime.helper.strictness import complain, replace_negative
 
 
 class ShapeForceField(BlockForceField):
@@ -141,17 +141,25 @@ class EllipsoidForceField(ShapeForceField):
         """Check the half axes.
 
         Raises:
-            SceneError: one of them is not positive.
+            SceneError: one of them is 0, and all is to be drawn to it.
         """
         super().init()
-        if not (self.vradius.get() > 0.0).all():
-            raise self.fault(f"needs positive half axes 'vradius', got {self.vradius.get()}.")
+        if (self.vradius.get() > 0.0).all():
+            return
+        problem = self.fault(f"needs positive half axes 'vradius', got {self.vradius.get()}.")
+        if self.vradius.get().all() or self.stiffness.get() >= 0.0:
+            complain(
+                self, problem, " Signs do not count, and with a 0 nothing is inside, as in SOFA."
+            )
+        else:
+            raise problem
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
-        inverse, k = 1.0 / self.vradius.get() ** 2, self.stiffness.get()
-        offset = self.points() - self.center.get()
-        squared = (offset * offset * inverse).sum(axis=1)
+        k, offset = self.stiffness.get(), self.points() - self.center.get()
+        with np.errstate(divide="ignore", invalid="ignore"):  # a half axis of 0
+            inverse = 1.0 / self.vradius.get() ** 2
+            squared = (offset * offset * inverse).sum(axis=1)
         nodes = np.flatnonzero((squared - 1.0) * k < 0.0)
         norm = np.sqrt(squared[nodes])[:, None]
         v, gradient, k = norm - 1.0, offset[nodes] * inverse, abs(k)
@@ -179,19 +187,16 @@ class ConicalForceField(ShapeForceField):
     color = Color([0.0, 0.0, 1.0, 1.0], "Color of the drawn cone.")
 
     def init(self) -> None:
-        """Check the cone.
-
-        Raises:
-            SceneError: it has no height.
-        """
+        """Check the cone."""
         super().init()
         if not self.coneHeight.get().any():
-            raise self.fault("needs a 'coneHeight' that is not zero.")
+            problem = self.fault("needs a 'coneHeight' that is not zero.")
+            complain(self, problem, " All nodes are drawn to its apex, as in SOFA.")
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
         height = float(np.linalg.norm(self.coneHeight.get()))
-        axis, half = self.coneHeight.get() / height, np.radians(self.coneAngle.get())
+        axis, half = self.coneHeight.get() / (height or 1.0), np.radians(self.coneAngle.get())
         offset, v = self.points() - self.coneCenter.get(), self.velocities()
         distance = np.linalg.norm(offset, axis=1)
         along = offset @ axis

@@ -15,6 +15,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 MISFIT_MAX = 0.1
 """Distance of copied nodes from the given ones, by their size, above which they are others [-]."""
@@ -218,15 +219,18 @@ class SubsetMultiMapping(CopyMapping):
         """Read the pairs.
 
         Raises:
-            SceneError: they are no pairs, or name a driver or node that does not exist.
+            SceneError: there is no pair, or one names a driver or node that does not exist.
         """
         pairs = self.indexPairs.get()
         if not len(pairs) or len(pairs) % 2:
-            raise self.fault(
+            problem = self.fault(
                 f"has {len(pairs)} numbers in 'indexPairs': give two for each node, the number of "
                 "its driver and that of the driver's node."
             )
-        pairs = pairs.reshape(-1, 2)
+            if len(pairs) < 2:
+                raise problem
+            complain(self, problem, " The last one is left out, as in SOFA.")
+        pairs = pairs[: len(pairs) // 2 * 2].reshape(-1, 2)
         counts = np.array([driver.count for driver in self.drivers])
         wrong = (pairs[:, 0] < 0) | (pairs[:, 0] >= len(counts)) | (pairs[:, 1] < 0)
         wrong[~wrong] = pairs[~wrong, 1] >= counts[pairs[~wrong, 0]]

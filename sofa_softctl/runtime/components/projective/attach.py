@@ -13,6 +13,7 @@ from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
 
 
 class AttachProjectiveConstraint(NodeConstraint):
@@ -35,8 +36,10 @@ class AttachProjectiveConstraint(NodeConstraint):
     indices2 = Integers([], "Nodes that follow, one for each.", of="node")
     twoWay = Bool(False, "Forces act on both.")
     freeRotations = Bool(False, "Bodies keep their own orientations.")
-    lastFreeRotation = Bool(False, "Not supported: only False.", follows="start")
-    restRotations = Bool(False, "Not supported: only False.", follows="start")
+    lastFreeRotation = Bool(False, "The last body keeps its own orientation.")
+    restRotations = Bool(
+        False, "Bodies keep the angle of x to their next node at rest.", follows="start"
+    )
     lastPos = Vector(
         3, [0.0, 0.0, 0.0], "Not supported: leave lastDir out.", unit="length", follows="start"
     )
@@ -73,9 +76,8 @@ class AttachProjectiveConstraint(NodeConstraint):
             SceneError: nodes do not exist or are no pairs, states are of two kinds, or something
                 is wanted that is not supported.
         """
-        for name in ("lastFreeRotation", "restRotations", "lastDir"):
-            if np.any(self._data[name].get()):
-                raise self.fault(f"does not support '{name}': leave it out.")
+        if self.lastDir.get().any():
+            raise self.fault("does not support 'lastDir': leave it out.")
         if self.first.kind.name != self.state.kind.name:
             raise self.fault(
                 f"attaches {self.state.describe()} ({self.state.getTemplateName()}) to "
@@ -86,6 +88,7 @@ class AttachProjectiveConstraint(NodeConstraint):
             problem = self.fault(f"has {len(ones)} indices1, but {len(twos)} indices2.")
             complain(self, problem, " Those without a partner are free, as in SOFA.")
         self._free = self._too_far() & False
+        self._rest = _turns_to_next(self.state) if self.restRotations.get() else None
 
     def nodes(self) -> np.ndarray:
         """The nodes that follow, after a check of both lists."""
@@ -118,9 +121,15 @@ class AttachProjectiveConstraint(NodeConstraint):
     def _held(self, nodes: np.ndarray) -> np.ndarray:
         mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
         mask[nodes] = True
-        if self.freeRotations.get():
-            mask[:, 3:] = False
+        mask[nodes[~self._turned(nodes)], 3:] = False
         return mask
+
+    def _turned(self, nodes: np.ndarray) -> np.ndarray:
+        """Which of the nodes, all of them bodies, are turned too, bool (k,)."""
+        turned = np.full(len(nodes), not self.freeRotations.get())
+        if self.lastFreeRotation.get():
+            turned &= nodes != self._numbers()[1][-1]
+        return turned
 
     def fixed(self) -> np.ndarray:
         """See ProjectiveConstraint."""
@@ -137,9 +146,9 @@ class AttachProjectiveConstraint(NodeConstraint):
             return
         ones, twos, weight = self._pairs()
         if self.state.kind.name == "Rigid3":
-            width = 3 if self.freeRotations.get() else 6
-            one[ones, :width] += two[twos, :width]
-            two[twos, :width] = one[ones, :width]
+            for columns, k in ((slice(3), slice(None)), (slice(3, 6), self._turned(twos))):
+                one[ones[k], columns] += two[twos[k], columns]
+                two[twos[k], columns] = one[ones[k], columns]
         else:
             _approach(one, two, ones, twos, weight * self.responseFactor.get())
 
@@ -149,8 +158,11 @@ class AttachProjectiveConstraint(NodeConstraint):
         ones, twos, weight = self._pairs()
         x1 = self.first._data["position"].get()
         if self.state.kind.name == "Rigid3":
-            width = 3 if self.freeRotations.get() else 7
-            position[twos, :width] = x1[ones, :width]
+            position[twos, :3], k = x1[ones, :3], self._turned(twos)
+            turn = x1[ones[k], 3:]
+            position[twos[k], 3:] = (
+                turn if self._rest is None else product(turn, self._rest[twos[k]])
+            )
         else:
             gap = position[twos] - x1[ones]
             position[twos] -= gap * (weight * self.positionFactor.get())
@@ -161,8 +173,8 @@ class AttachProjectiveConstraint(NodeConstraint):
         ones, twos, weight = self._pairs()
         v1 = self.first._data["velocity"].get()
         if self.state.kind.name == "Rigid3":
-            width = 3 if self.freeRotations.get() else 6
-            velocity[twos, :width] = v1[ones, :width]
+            velocity[twos, :3], k = v1[ones, :3], self._turned(twos)
+            velocity[twos[k], 3:] = v1[ones[k], 3:]
         else:
             _approach(v1, velocity, ones, twos, weight * self.velocityFactor.get())
         self.first._data["velocity"].touch()
@@ -184,3 +196,21 @@ def _approach(
     step = (two[twos] - one[ones]) * weight
     one[ones] += step
     two[twos] -= step
+
+
+def _turns_to_next(state: MechanicalState) -> np.ndarray:
+    """Rotation in each body's frame at rest from its next node to x, (n, 4); none for the last.
+
+    As in SOFA the quaternion is that of the axis from there to x and the angle between them.
+    """
+    turns = np.tile([0.0, 0.0, 0.0, 1.0], (state.count, 1))
+    if state.kind.name != "Rigid3":
+        return turns
+    rest = state._data["rest_position"].get()
+    way = rotated(conjugate(rest[:-1, 3:]), np.diff(rest[:, :3], axis=0))
+    way /= np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+    axis = np.cross(way, [1.0, 0.0, 0.0])
+    axis /= np.maximum(np.linalg.norm(axis, axis=1, keepdims=True), 1e-300)
+    half = np.arccos(way[:, :1]) / 2.0
+    turns[:-1] = np.concatenate([axis * np.sin(half), np.cos(half)], axis=1)
+    return turns

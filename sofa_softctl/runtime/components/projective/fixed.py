@@ -9,6 +9,7 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Real
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -29,6 +30,12 @@ class FixedProjectiveConstraint(NodeConstraint):
     def init(self) -> None:
         """Check the nodes."""
         self._seen: tuple[int, ...] = ()
+        given, count = self.indices.get(), self.state.count
+        exists = (given >= 0) & (given < count)
+        if not exists.all():
+            problem = f"has {given[~exists][0]} in 'indices', but there are {count} nodes."
+            complain(self, self.fault(problem), " What does not exist is left out, as in SOFA.")
+            self.indices.set(given[exists])
         self.fixed()
 
     def fixed(self) -> np.ndarray:

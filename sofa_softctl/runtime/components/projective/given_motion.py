@@ -177,7 +177,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         """The velocity of this moment; None where nodes are free."""
         times, given = self.check_times("keyTimes", "velocities")
         time = self.time()
-        if len(times) < 2 or time < times[0]:
+        if not len(times) or times[0] == times[-1] or time < times[0]:
             return None
         if time > times[-1]:
             if self.continueAfterEnd.get():
@@ -186,7 +186,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
             return None
         if time == times[-1]:
             return given[-1]
-        k = int(np.searchsorted(times, time, side="right")) - 1
+        k = int(np.argmax(times > time)) - 1
         part = (time - times[k]) / (times[k + 1] - times[k])
         now: np.ndarray = (given[k + 1] - given[k]) * part + given[k]
         return now

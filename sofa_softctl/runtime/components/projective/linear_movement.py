@@ -159,7 +159,7 @@ def span_at(time: float, times: np.ndarray, values: np.ndarray) -> Span | None:
     """Where a time lies; None before the first and from the last on."""
     if not len(times) or not times[0] <= time < times[-1]:
         return None
-    k = int(np.searchsorted(times, time, side="right")) - 1
+    k = int(np.argmax(times > time)) - 1
     return Span(float(times[k]), float(times[k + 1]), values[k], values[k + 1])
 
 

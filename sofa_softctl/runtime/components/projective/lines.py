@@ -9,7 +9,8 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Coords, Integers, Real, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Coord, Integers, Real, Vector
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class ProjectingConstraint(NodeConstraint):
@@ -135,7 +136,7 @@ class PointProjectiveConstraint(NodeConstraint):
     acts_on = ("Vec3", "Vec1")
     aliases = ("ProjectToPointConstraint",)
 
-    point = Coords([], "Where the nodes are kept; the origin when it is not given.", unit="length")
+    point = Coord("Where the nodes are kept; the origin when it is not given.", unit="length")
     fixAll = Bool(False, "Keep all nodes there.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
 
@@ -151,8 +152,7 @@ class PointProjectiveConstraint(NodeConstraint):
 
     def project_position(self, position: np.ndarray) -> None:
         """See ProjectiveConstraint."""
-        given = self.point.get()
-        position[self.nodes()] = given[0] if len(given) else 0.0
+        position[self.nodes()] = self.point.get()
         self.state._data["position"].touch()
 
     def project_velocity(self, velocity: np.ndarray) -> None:
@@ -187,11 +187,16 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         """Choose nodes and check the direction.
 
         Raises:
-            SceneError: the direction has not the length 1, or is oblique with a direct solver.
+            SceneError: the direction is oblique with a direct solver.
         """
         n = self.direction.get()
         if abs(float(n @ n) - 1.0) > 1e-6:
-            raise self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
+            problem = self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
+            complain(
+                self,
+                problem,
+                " It is taken as it is, as in SOFA, so that nodes leave their planes.",
+            )
         NodeConstraint.init(self)
         if (n != 0.0).sum() > 1:
             self.refuse_direct_solver()
@@ -207,17 +212,17 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
 
     def fixed(self) -> np.ndarray:
         """See ProjectiveConstraint."""
-        axes = self.direction.get() != 0.0
-        if axes.sum() > 1:
-            return self.mask(False)
+        return self._along(np.abs(self.direction.get()) == 1.0)
+
+    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
+        """See ProjectiveConstraint; whatever its length is, the direction is held."""
+        return self._along(self.direction.get() != 0.0)
+
+    def _along(self, axes: np.ndarray) -> np.ndarray:
         mask = self.mask()
         mask[:, :3] &= axes
         mask[:, 3:] = False
         return mask
-
-    def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint."""
-        return fixed
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint: it stays."""

@@ -58,6 +58,9 @@ class PositionEffector(PositionModel):
             raise self.fault(f"has {count} nodes but {len(goals)} goals in 'effectorGoal'.")
         if not np.isfinite(goals).all():
             raise self.fault("has an 'effectorGoal' that is not finite.")
+        if goals.shape[1] == 7 and not goals[:, 3:].any(axis=1).all():
+            problem = "has an 'effectorGoal' with the quaternion 0 0 0 0: give 0 0 0 1 for no turn."
+            complain(self, self.fault(problem), " Bodies are not turned to it, as in SOFA.")
 
     def goals(self) -> np.ndarray:
         """The goals of this step, limited by maxSpeed and maxShiftToTarget, (n, coord_size)."""

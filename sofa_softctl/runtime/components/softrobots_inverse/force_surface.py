@@ -63,7 +63,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
         """Check surface and spheres, once the state has nodes.
 
         Raises:
-            SceneError: no surface, one with a vertex that does not exist, or a radius of zero.
+            SceneError: no surface, or one with a vertex that does not exist.
         """
         self._start = self.centers.get().copy()
         self._along_normals = len(self.directions.get()) != len(self._start)
@@ -82,9 +82,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     def _check(self) -> None:
         self._take_surface()
-        radii = radii_for(self, self.row_count, "centers")
-        if (radii <= 0.0).any():
-            raise self.fault(f"needs positive 'radii', got {radii.min():g}.")
+        radii_for(self, self.row_count, "centers")
         self._find_nodes()
         self._set_directions()
         if not self.row_count:

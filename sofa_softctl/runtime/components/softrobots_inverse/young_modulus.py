@@ -10,7 +10,7 @@ from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianCons
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_LAMBDA, row_parameters
 
 _STRAIN = 1e-10
@@ -59,15 +59,18 @@ class YoungModulusActuator(LagrangianConstraint):
         """Check the limits.
 
         Raises:
-            SceneError: minYoung is above maxYoung, or a limit is negative.
+            SceneError: minYoung is above maxYoung, or maxYoungVariationRatio is negative.
         """
         low, high = self.minYoung.get(), self.maxYoung.get()
         ratio = self.maxYoungVariationRatio.get()
         if not 0.0 <= low <= high or not ratio >= 0.0:
-            raise self.fault(
+            problem = self.fault(
                 "needs 0 <= minYoung <= maxYoung and maxYoungVariationRatio >= 0, got minYoung "
                 f"{low:g}, maxYoung {high:g}, maxYoungVariationRatio {ratio:g}."
             )
+            if not low <= high or not ratio >= 0.0:
+                raise problem
+            complain(self, problem)
 
     def bwdInit(self) -> None:
         """Find the force field and its modulus.

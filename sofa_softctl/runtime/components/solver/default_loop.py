@@ -6,6 +6,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Int
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
 from sofa_softctl.runtime.simulation.system import place_follower
 
@@ -58,12 +59,14 @@ class MultiStepAnimationLoop(SteppingLoop):
         """See AnimationLoop."""
         searches, integrations = self.collisionSteps.get(), self.integrationSteps.get()
         if searches < 1 or integrations < 1:
-            raise self.fault(
+            problem = self.fault(
                 "takes 1 or more in 'collisionSteps' and 'integrationSteps', got "
                 f"{searches} and {integrations}."
             )
+            complain(self, problem, " As in SOFA nothing moves, and no time passes.")
+            integrations = 0
         time = self.root._data["time"]
-        start, part = time.get(), h / (searches * integrations)
+        start, part = time.get(), h / (searches * integrations or 1)
         self.begin(h)
         for _ in range(searches):
             self.collide()

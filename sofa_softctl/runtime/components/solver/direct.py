@@ -6,7 +6,7 @@ factorisation under its own name: the solutions agree to rounding.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -152,18 +152,6 @@ class SparseLDLSolver(DirectLinearSolver):
         return self._x.ravel()
 
 
-class DifferentInSofa(SparseLDLSolver):
-    """A solver that is another one in SOFA; it says so when the scene is loaded."""
-
-    differs: ClassVar[str]
-    """What it does, and what SOFA's does."""
-
-    def init(self) -> None:
-        """Say it."""
-        super().init()
-        message.warning(self, f"{describe(self._where)}: {self.describe()} {self.differs}")
-
-
 class AsyncSparseLDLSolver(SparseLDLSolver):
     """SparseLDLSolver; here it does not run beside the step, so it is never a step late.
 
@@ -202,21 +190,26 @@ class CholeskySolver(SparseLDLSolver):
     """A dense direct solver; SparseLDLSolver under another name."""
 
 
-class BTDLinearSolver(DifferentInSofa):
+class BTDLinearSolver(SparseLDLSolver):
     """A direct solver for chains; SparseLDLSolver under another name.
 
     SOFA's knows blocks beside the diagonal only and leaves the others out; this one solves the
     whole matrix, and says so.
     """
 
-    differs = (
-        "solves the whole matrix here. SOFA's leaves out what couples blocks of six rows that are "
-        "no neighbours; of chains, as of beams in their order, both are the same."
-    )
-
     showProblem = Bool(False, "Unused.")
     subpartSolve = Bool(False, "Unused.")
     verification = Bool(False, "Unused.")
+
+    def init(self) -> None:
+        """Warn that SOFA solves another system."""
+        super().init()
+        message.warning(
+            self,
+            f"{describe(self._where)}: {self.describe()} solves the whole matrix here. SOFA's "
+            "leaves out what couples blocks of six rows that are no neighbours; of chains, as of "
+            "beams in their order, both are the same.",
+        )
 
 
 class SVDLinearSolver(SparseLDLSolver):
@@ -230,15 +223,24 @@ class SVDLinearSolver(SparseLDLSolver):
     conditionNumber = Real(0.0, "Unused.")
 
 
-class PrecomputedLinearSolver(DifferentInSofa):
-    """SparseLDLSolver under another name; it keeps no inverse of the first step, and says so."""
+class PrecomputedLinearSolver(SparseLDLSolver):
+    """SparseLDLSolver that keeps the factors of its first matrix: for small motions.
 
-    differs = (
-        "solves with the matrix of each step here. SOFA's keeps the inverse of the first step's, "
-        "and reads it from a file where there is one."
-    )
+    SOFA's keeps the inverse, and reads it from a file where there is one.
+    """
 
     jmjt_twostep = Bool(True, "Unused.")
-    use_file = Bool(True, "Unused.")
+    use_file = Bool(True, "Unused: no file is read or written.")
     init_Tolerance = Real(1e-20, "Unused.")
     init_MaxIter = Int(5000, "Unused.")
+
+    def attach(self, system: MechanicalSystem) -> None:
+        """See LinearSolver."""
+        super().attach(system)
+        self._has_factors = False
+
+    def set_matrix(self, m: float, k: float, h: float) -> None:
+        """Factorise the first matrix; keep its factors for later ones."""
+        if not self._has_factors:
+            super().set_matrix(m, k, h)
+            self._has_factors = True

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text, UInt
 from sofa_softctl.runtime.helper import message, timer
+from sofa_softctl.runtime.helper.strictness import complain
 
 UNDEFINED, RUNNING = "Undefined", "Running"
 EQUILIBRIUM = "ConvergedEquilibrium"
@@ -73,18 +74,16 @@ class NewtonRaphsonSolver(Component):
     warnWhenDiverge = Bool(True, "Warn when the iterations end before a criterion is met.")
 
     def init(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            SceneError: no iteration at all, or a line search that shortens nothing.
-        """
-        if self.maxNbIterationsNewton.get() < 1:
-            raise self.fault(
-                f"needs maxNbIterationsNewton >= 1, got {self.maxNbIterationsNewton.get()}."
-            )
+        """Check the numbers."""
+        if (most := self.maxNbIterationsNewton.get()) < 1:
+            problem = self.fault(f"needs maxNbIterationsNewton >= 1, got {most}.")
+            complain(self, problem, " Nothing moves, as in SOFA.")
         coefficient = self.lineSearchCoefficient.get()
         if not 0.0 < coefficient < 1.0:
-            raise self.fault(f"needs lineSearchCoefficient between 0 and 1, got {coefficient:g}.")
+            problem = self.fault(
+                f"needs lineSearchCoefficient between 0 and 1, got {coefficient:g}."
+            )
+            complain(self, problem, " It is taken as it is, as in SOFA: no step is a shorter one.")
 
     def reset(self) -> None:
         """Forget the last solve."""

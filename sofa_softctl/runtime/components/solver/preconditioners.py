@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Real, UInt
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -116,8 +117,9 @@ class SSORPreconditioner(Preconditioner):
         """See Preconditioner."""
         w = self.omega.get()
         if not 0.0 < w < 2.0:
-            raise self.fault(f"takes an 'omega' above 0 and below 2, got {w:g}.")
-        self._scaled = matrix.diagonal() / w
+            problem = self.fault(f"takes an 'omega' above 0 and below 2, got {w:g}.")
+            complain(self, problem, " Nothing is solved with it, as in SOFA.")
+        self._scaled = matrix.diagonal() / (w or 1.0)
         lower = sparse.tril(matrix, -1) + sparse.diags_array(self._scaled)
         self._lower, self._upper = sparse.csr_array(lower), sparse.csr_array(lower.T)
 
@@ -125,7 +127,7 @@ class SSORPreconditioner(Preconditioner):
         """See Preconditioner."""
         u = sparse_linalg.spsolve_triangular(self._upper, b, lower=False)
         z = sparse_linalg.spsolve_triangular(self._lower, self._scaled * u, lower=True)
-        return (2.0 - self.omega.get()) * z
+        return (2.0 - self.omega.get()) * z if self.omega.get() else 0.0 * z
 
 
 class WarpPreconditioner(Preconditioner):

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepT
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Color, Coords, Integers, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 
 
 class RestShapeSpringsForceField(ForceField):
@@ -243,19 +243,21 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
             if not len(data.get()):
                 data.set(np.array([default]))
         degrees, coefficients = self.polynomialDegree.get(), self.polynomialStiffness.get()
-        if degrees.sum() > len(coefficients) or (degrees < 0).any():
-            raise self.fault(
-                f"has {len(coefficients)} numbers in 'polynomialStiffness', but polynomialDegree "
-                f"asks for {degrees.sum()}."
-            )
-        if degrees.sum() < len(coefficients):
-            problem = (
-                f"has {len(coefficients)} numbers in 'polynomialStiffness', of which "
-                f"polynomialDegree takes {degrees.sum()}."
-            )
-            complain(self, self.fault(problem))
+        own = len(degrees) == len(self._nodes)
+        missing = degrees.sum() - len(coefficients)
+        problem = self.fault(
+            f"has {len(coefficients)} numbers in 'polynomialStiffness', but polynomialDegree asks "
+            f"for {degrees.sum()}."
+        )
+        is_short = (degrees if own else degrees[:1]).sum() > len(coefficients)
+        if (degrees < 0).any() or (is_short and not keeps_sofa_defects()):
+            raise problem
+        if missing:
+            then = "What is left is left out" if own else "All nodes take the first polynomial"
+            then = "What is missing is 0, as mostly" if is_short else f"{then}, as"
+            complain(self, problem, f" {then} in SOFA.")
+        coefficients = np.append(coefficients, np.zeros(max(missing, 0)))
         parts = np.split(coefficients, np.cumsum(degrees))[:-1]
-        own = len(parts) == len(self._nodes)
         width = max((len(part) for part in parts), default=0)
         table = np.array([np.pad(part, (0, width - len(part))) for part in parts])
         self._table = table if own else np.tile(table[0], (len(self._nodes), 1))

@@ -179,11 +179,13 @@ class MechanicalObject(MechanicalState):
         names = ("position", "velocity", "force", "externalForce", "rest_position")
         given = [self._data[name] for name in (*names, "derivX")]
         lengths = [len(data.get()) for data in given if data.isSet() or data.hasParent()]
-        size = self._data["size"]
-        if size.isSet() and size.get() < 0:
-            raise self.fault(f"takes a 'size' of 0 nodes or more, got {size.get()}.")
-        said = size.isSet() or any(self._data[name].isSet() for name in names)
-        return max([*lengths, size.get() if size.isSet() else 0 if said else 1])
+        size, is_sized = self._data["size"].get(), self._data["size"].isSet()
+        if is_sized and size < 0:
+            problem = self.fault(f"takes a 'size' of 0 nodes or more, got {size}.")
+            complain(self, problem, " It counts as not given, as in SOFA.")
+            is_sized = False
+        said = is_sized or any(self._data[name].isSet() for name in names)
+        return max([*lengths, size if is_sized else 0 if said else 1])
 
     def _points_of_topology(self) -> np.ndarray | None:
         linked: Any = self._links["topology"].getLinkedBase()

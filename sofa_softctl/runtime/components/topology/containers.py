@@ -42,12 +42,13 @@ class TopologyContainer(Topology):
             data.setParent(None)
             data.set(np.empty((0, data.get().shape[1]), dtype=np.int64))
         super().init()
-        self.nbPoints.set(self.count)
 
     def derive(self) -> None:
-        """See Topology."""
+        """See Topology; SOFA's number of vertices knows nothing of the state."""
         super().derive()
-        self.nbPoints.set(self.count)
+        named = (self._data[kind].get() for kind in self.kinds)
+        after = [elements.max() + 1 for elements in named if len(elements)]
+        self.nbPoints.set(len(self.position.get()) or max(after, default=0))
 
 
 class PointSetTopologyContainer(TopologyContainer):

@@ -232,7 +232,7 @@ class CylinderGridTopology(GridTopology):
         places[:, :2] = _rounded(square)
         if n[2] > 1:
             places[:, 2] = steps[:, 2] * self.length.get() / (n[2] - 1)
-        return self.center.get() + places @ _frame(self.axis.get())
+        return self.center.get() + places @ _frame(self)
 
 
 class SphereGridTopology(GridTopology):
@@ -246,7 +246,7 @@ class SphereGridTopology(GridTopology):
         """See GridTopology."""
         radius = self.radius.get()
         cube = steps * 2.0 * radius / _intervals(self.n.get()) - radius
-        return self.center.get() + _rounded(cube) @ _frame(self.axis.get())
+        return self.center.get() + _rounded(cube) @ _frame(self)
 
 
 def _intervals(n: np.ndarray) -> np.ndarray:
@@ -262,8 +262,13 @@ def _rounded(places: np.ndarray) -> np.ndarray:
     return places * factors[:, None]
 
 
-def _frame(axis: np.ndarray) -> np.ndarray:
-    """Directions of a grid as rows, the third along the axis."""
+def _frame(grid: GridTopology) -> np.ndarray:
+    """Directions of a grid as rows, the third along its axis."""
+    axis = grid._data["axis"].get()
+    if not axis.any():
+        problem = grid.fault("needs an 'axis' that is not 0.")
+        complain(grid, problem, " All its vertices are at its center, as in SOFA.")
+        return np.zeros((3, 3))
     z = axis / np.linalg.norm(axis)
     x = np.array([1.0, 0.0, 0.0])
     if np.linalg.norm(z - x) < 1e-6:

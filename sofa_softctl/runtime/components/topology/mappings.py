@@ -19,6 +19,7 @@ from sofa_softctl.runtime.components.topology.parts import (
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Vector
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.mapping.rigid import rotated
 
 
@@ -40,11 +41,12 @@ class TopologicalMapping(Component):
         """Fill the output.
 
         Raises:
-            SceneError: a topology is missing, or the input has no elements of the kind needed.
+            SceneError: a topology is missing.
         """
         source, target = self.topologies()
         if self.needs and not len(source.elements(self.needs)):
-            raise self.fault(f"finds no {self.needs} in {source.describe()}.")
+            problem = self.fault(f"finds no {self.needs} in {source.describe()}.")
+            complain(self, problem, " Its output stays empty, as in SOFA.")
         for kind, elements in self.mapped(source).items():
             target._data[kind].set(np.ascontiguousarray(elements))
         target.derive()
@@ -180,15 +182,15 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         """Fill the output, and the state beside it.
 
         Raises:
-            SceneError: there is no radius, less than one vertex a circle, or no frames.
+            SceneError: there is no radius, or there are no frames.
         """
         if not (self.radius.isSet() or self.radiusFocal.isSet()) or self.radius.get() <= 0.0:
             raise self.fault(f"needs a positive 'radius', got {self.radius.get():g}.")
-        if self.nbPointsOnEachCircle.get() < 1:
-            raise self.fault(
-                "needs 'nbPointsOnEachCircle' from 1 on, got "
-                f"{self.nbPointsOnEachCircle.get()}; 10 makes round tubes."
-            )
+        if not 0 < (count := self.nbPointsOnEachCircle.get()) < 2**31:
+            needed = f"needs 'nbPointsOnEachCircle' from 1 on, got {count}; 10 makes round tubes."
+            if count:
+                raise self.fault(needed)
+            complain(self, self.fault(needed), " There is no tube, as in SOFA.")
         super().init()
         source, target = self.topologies()
         states = [] if target._context is None else target._context.of("state")
@@ -202,7 +204,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         edges = edges[chosen] if len(chosen) else edges
         j = np.arange(count)
         first, second = (edges[:, [end]] * count for end in (0, 1))
-        after = (j + 1) % count
+        after = (j + 1) % max(count, 1)
         quads = np.stack([first + j, second + j, second + after, first + after], axis=2)
         if self.flipNormals.get():
             # SOFA begins with the last vertex, but with the first where edges are chosen
@@ -219,13 +221,15 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
                 "template='Rigid3'."
             )
         poses = frames._data["position"].get()
+        if not len(source._data["position"].get()):  # its vertices are those that edges name
+            poses = poses[: source.elements("edges").max(initial=-1) + 1]
         radius, focal = self.radius.get(), self.radiusFocal.get()
         y, z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
         if focal > 0.0:
             z = self.focalAxis.get() / np.linalg.norm(self.focalAxis.get())
             y = np.cross(z, [1.0, 0.0, 0.0])
         count = self.nbPointsOnEachCircle.get()
-        angles = 2.0 * np.arange(count) * np.pi / count
+        angles = 2.0 * np.arange(count) * np.pi / max(count, 1)
         circle = radius * np.outer(np.cos(angles), y)
         circle += (focal if focal > 0.0 else radius) * np.outer(np.sin(angles), z)
         turned = rotated(np.repeat(poses[:, 3:], count, axis=0), np.tile(circle, (len(poses), 1)))

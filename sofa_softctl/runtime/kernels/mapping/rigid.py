@@ -120,7 +120,8 @@ def rotation_vector(q: np.ndarray) -> np.ndarray:
     Args:
         q: Quaternions of about length one, shape (..., 4).
     """
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    length = np.linalg.norm(q, axis=-1, keepdims=True)
+    q = q / np.where(length > 0.0, length, 1.0)
     q = np.where(q[..., 3:] < 0.0, -q, q)
     sine = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(sine, q[..., 3:])

@@ -128,3 +128,15 @@ def test_hexahedra_that_are_turned_inside_out_are_counted(field):
 def test_what_makes_no_body_is_named(values, message, field):
     with pytest.raises(SceneError, match=message):
         field(**values)
+
+
+def test_a_flat_hexahedron_has_no_stiffness_and_the_others_keep_theirs(field, caplog, tolerant):
+    """The second cell has its upper side on its lower one, or all its nodes at one place."""
+    alone = force_at(field(), CUBE * 1.01)
+    for second in (CUBE * [1.0, 1.0, 0.0], CUBE * 0.0):
+        rest = np.concatenate([CUBE, second + 5.0])
+        made = field(rest=rest, hexahedra=(range(8), range(8, 16)))
+        force = force_at(made, rest * 1.01)
+        assert force[:8] == pytest.approx(alone) and not force[8:].any()
+        assert made.inverted_elements() == 0
+    assert "1 of 2 hexahedra without volume" in caplog.text

@@ -112,7 +112,7 @@ def test_reset_and_snapshots_bring_the_motion_back(kind, values, body, root):
             {"indices1": [0], "indices2": [9]},
             "has 9 in 'indices2', but there are 4 nodes",
         ),
-        ("AttachProjectiveConstraint", {"restRotations": True}, "does not support 'restRotations'"),
+        ("AttachProjectiveConstraint", {"lastDir": [0, 0, 1]}, "does not support 'lastDir'"),
     ],
 )
 def test_what_cannot_be_done_is_an_error(kind, values, message, body):
@@ -173,3 +173,29 @@ def test_nodes_that_are_let_go_are_said_once(body, root, caplog, kind, values):
     assert "lets its nodes go" not in caplog.text
     simulation.animateNSteps(root, 5)
     assert caplog.text.count("lets its nodes go at t = 1") == 1
+
+
+@pytest.mark.parametrize("values", [{"restRotations": True}, {"lastFreeRotation": True}])
+def test_attached_bodies_turn_by_their_rest_or_the_last_one_not_at_all(values, root):
+    """The next body lies along y in the frame of each, which is a quarter of a turn from x."""
+    turn = [0.0, 0.0, np.sin(0.2), np.cos(0.2)]
+    y = np.array([-np.sin(0.4), np.cos(0.4), 0.0])
+    poses = {"one": [[k, 5, 0, 0, 0, 0, 1] for k in range(3)]}
+    poses["two"] = [[*(k * y), *turn] for k in range(3)]
+    for name, position in poses.items():
+        node = root.addChild(name)
+        node.addObject("EulerImplicitSolver")
+        node.addObject("SparseLDLSolver")
+        node.addObject("MechanicalObject", name="dofs", template="Rigid3", position=position)
+        node.addObject("UniformMass", totalMass=1.0)
+    links = {"object1": "@/one/dofs", "object2": "@/two/dofs"}
+    root.addObject(
+        "AttachProjectiveConstraint", **links, indices1=[0, 1], indices2=[1, 2], **values
+    )
+    simulation.init(root)
+    simulation.animate(root, 0.01)
+    back = [0.0, 0.0, -np.sqrt(0.5), np.sqrt(0.5)]
+    second, third = (back, [0, 0, 0, 1]) if "restRotations" in values else ([0, 0, 0, 1], turn)
+    now = root.two.dofs.position.value
+    assert now[1:, :3] == pytest.approx(np.array([[0, 5, 0], [1, 5, 0]]))
+    assert now[1:, 3:] == pytest.approx(np.array([second, third]))

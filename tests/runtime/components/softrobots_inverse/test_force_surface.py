@@ -103,7 +103,7 @@ def test_limits_hold_for_every_sphere(pressed, root, values, forces):
     [
         ({"centers": []}, "does nothing without 'centers'"),
         ({"centers": [[5, 5, 5]]}, r"does nothing at \[5.0, 5.0, 5.0\]: no node is within"),
-        ({"radii": [-1.0]}, "needs positive 'radii', got -1"),
+        ({"radii": [0.0]}, "no node is within the radius of 0"),
         ({"radii": [1.0, 2.0]}, "has 2 'radii' for 1 centers"),
         ({"triangles": [[0, 1, 4]]}, "has 'triangles' with vertex 4"),
         ({"position": [[0, 0, 0]]}, "has 1 points in 'position', but .* has 4 nodes"),

@@ -47,6 +47,14 @@ def test_less_than_one_part_is_an_error(root):
         simulation.animate(root, 0.01)
 
 
+@pytest.mark.parametrize("parts", [{"collisionSteps": -1}, {"integrationSteps": 0}])
+def test_without_a_part_nothing_moves_and_time_stands_still(parts, root, tolerant):
+    node = oscillator(root, "MultiStepAnimationLoop", **parts)
+    simulation.init(root)
+    simulation.animateNSteps(root, 2, 0.01)
+    assert root.time.value == 0.0 and not node.dofs.position.value.any()
+
+
 def test_lagrangian_constraints_do_nothing_and_it_says_so(root, caplog):
     node = oscillator(root, "MultiStepAnimationLoop")
     node.addObject("FixedLagrangianConstraint", indices=[0])

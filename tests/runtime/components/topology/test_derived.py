@@ -112,6 +112,21 @@ def test_a_tube_needs_a_radius_and_vertices(values, message, root):
         simulation.init(root)
 
 
+def test_vertices_of_a_tube_are_those_that_edges_name(root, tolerant):
+    """A container without positions knows nothing of the frames beside it, as in SOFA."""
+    container = root.addObject("EdgeSetTopologyContainer", edges=[[0, 1]])
+    root.addObject(
+        "MechanicalObject", template="Rigid3", position=[[i, 0, 0, 0, 0, 0, 1] for i in range(3)]
+    )
+    child = root.addChild("child")
+    child.addObject("QuadSetTopologyContainer")
+    tube = child.addObject("MechanicalObject")
+    child.addObject("Edge2QuadTopologicalMapping", radius=1.0, nbPointsOnEachCircle=5)
+    simulation.init(root)
+    assert container.nbPoints.value == 2
+    assert len(tube.position.value) == 10
+
+
 def test_a_tube_needs_frames(root):
     root.addObject("EdgeSetTopologyContainer", position=X, edges=[[0, 1]])
     root.addObject("MechanicalObject")

@@ -296,7 +296,7 @@ def test_a_data_knows_its_name_meaning_owner_and_path(sample):
 def test_outputs_cannot_be_set_nor_written(sample, name, value):
     data = sample.findData(name)
     assert data.isReadOnly()
-    message = f"'{name}' of /sample is computed by the component and cannot be set"
+    message = f"'{name}' of /?sample is computed by the component and cannot be set"
     with pytest.raises(SceneError, match=message):
         data.value = value
     with pytest.raises(SceneError, match=message):
@@ -382,7 +382,7 @@ def test_setting_an_attribute_sets_the_data(sample):
 
 def test_an_unknown_data_names_the_close_one_and_where_all_are_listed(root):
     message = (
-        r"test_data\.py:\d+: Sample '/s' has no Data 'stifness'\. Did you mean 'stiffness'\? "
+        r"test_data\.py:\d+: Sample '/?s' has no Data 'stifness'\. Did you mean 'stiffness'\? "
         r"'softctl components Sample' lists them\."
     )
     with pytest.raises(UnknownDataError, match=message):
@@ -474,7 +474,7 @@ def test_data_given_as_values_are_copied_and_their_paths_are_links(root):
 def test_a_copy_of_what_is_computed_later_is_refused(root):
     source = root.addObject(Sample(name="source"))
     message = (
-        r"'values' of Sample '/b' copies /source\.result, which is still empty: its component "
+        r"'values' of Sample 'b' copies /source\.result, which is still empty: its component "
         r"fills it later\. Write values='@/source\.result' to follow it"
     )
     with pytest.raises(SceneError, match=message):
