@@ -45,6 +45,13 @@ def test_every_use_of_the_variable_is_in_the_table():
         "constraint_system": "`endTime` of constraints that a solver enforces",
         "parts": "faces of tetrahedra that are wound in two ways (`MeshTopology`)",
         "system": "`endTime` of projective constraints under a direct solver",
+        "mesh_loader": "`transformation` of a loader",
+        "mechanics": "`movements`, `velocities` and `forces` that are fewer than their times",
+        "attach": "`AttachProjectiveConstraint` under a direct solver",
+        "given_motion": "a node that `LinearVelocityProjectiveConstraint` names twice",
+        "qp_solver": "actuators with a limit and a greatest variation",
+        "actuators": "`PositionEquality` with several rows",
+        "force_surface": "`ForceSurfaceActuator` with several spheres",
     }
     assert modules == rows.keys()
     assert all(row in PAGE for row in rows.values())

@@ -57,6 +57,10 @@ CHANGES = {
             'tolerance="0.001" maxIterations="1000"': 'tolerance="1e-12" maxIterations="100000"',
         },
     ),
+    "Component/Constraint/Projective/AttachProjectiveConstraintMatrix.scn": (
+        "SOFA's matrix holds those nodes of object1 that have the numbers of the attached ones",
+        {"<EigenSimplicialLDLT[^>]*>": '<CGLinearSolver iterations="1000" tolerance="1e-15"/>'},
+    ),
     "Component/SolidMechanics/Spring/RestShapeSpringsForceField2.scn": (
         "a frame of eight numbers: its quaternion is 0 in SOFA, and no rotation here",
         {r"0 0 0 1(?=\")": "0 0 1"},

@@ -586,6 +586,7 @@ REASONS = {
     "page": "It is [different on purpose](../explanation/where-we-differ.md).",
     "contacts": "1e-12 at the start gives as much here: contacts come and go at a threshold.",
     "nonsense": "A number that no scene has, such as a negative thickness, not refused.",
+    "memory": "SOFA reads beyond the end of a list: its numbers are those of some other memory.",
     "qp": "As near as a QP solver comes to its answer, 1e-9, often beside a zero.",
     "undetermined": "The QP has many solutions, or none: nothing moves the effector, say.",
     "rounding": "1e-16 of noise in each product of the iterations gives as much here.",

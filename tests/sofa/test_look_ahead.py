@@ -34,7 +34,7 @@ inverse.look_ahead_runner.options = LookAhead(horizon=12)
 inverse.look_ahead_runner._stopped = lambda gained: True
 session.step(3)
 names = [choice.candidate.name for _, choice in inverse.look_ahead_runner.choices]
-result([re.sub(r"[0-9.]+(?= in place)", "", inverse.look_ahead.value), names])
+result([inverse.look_ahead.value, names])
 """
 
 

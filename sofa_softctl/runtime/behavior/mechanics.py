@@ -23,7 +23,7 @@ from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 
 
@@ -114,12 +114,15 @@ class SingleStateComponent(Component):
         if len(t) != len(given) and not self._was_cut:
             self._was_cut = True
             problem = f"has {len(t)} '{times}' and {len(given)} '{values}': give as many."
-            complain(self, self.fault(problem), f" The first {count} of both count, as in SOFA.")
-        t, given = t[:count], given[:count]
-        if (t[1:] <= t[:-1]).any():
-            fault = self.fault(f"needs ascending '{times}', got {t.tolist()}.")
+            sofa = "as in SOFA" if len(given) > len(t) else "while SOFA reads beyond its list"
+            complain(self, self.fault(problem), f" The first {count} of both count, {sofa}.")
+        kept = t[:count]
+        if (kept[1:] <= kept[:-1]).any():
+            fault = self.fault(f"needs ascending '{times}', got {kept.tolist()}.")
             complain(self, fault, " As in SOFA the first that is later than now ends an interval.")
-        return t, given
+        if len(given) < len(t) and keeps_sofa_defects():  # mostly a 0 lies beyond its list
+            return t, np.concatenate([given, np.zeros((len(t) - count, *given.shape[1:]))])
+        return kept, given[:count]
 
     _was_cut = False
     """True once a warning said that two lists differ in length."""
@@ -201,6 +204,9 @@ class ForceField(Contribution):
     category: ClassVar[str] = "force field"
 
     rayleighStiffness = Real(0.0, "Damping proportional to this stiffness.", unit="time")
+
+    damps_in_products = True
+    """False: an iterative solver does not know of its rayleighStiffness, as in SOFA."""
 
     exact_tangent = False
     """Whether `add_matrix` gives the symmetric part of -df/dx, where a time step takes less."""

@@ -62,12 +62,12 @@ def complain(sender: Any, error: SceneError, then: str = "") -> None:
         message.warning(sender, text)
 
 
-def replace_negative(component: Any, name: str, instead: float) -> None:
-    """Replace a negative number of a component by another one, as SOFA does."""
+def not_negative(component: Any, name: str, instead: float) -> None:
+    """Replace a negative number, as SOFA does."""
     data = component._data[name]
-    if data.get() < 0:
-        wanted = f"takes a '{name}' of 0 or more, got {data.get():g}; {instead:g} is taken."
-        complain(component, component.fault(wanted))
+    if data.get() < 0.0:
+        problem = f"takes a '{name}' of 0 or more, got {data.get():g}; {instead:g} is taken."
+        complain(component, component.fault(problem))
         data.set(instead)
 
 

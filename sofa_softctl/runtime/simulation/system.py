@@ -32,7 +32,9 @@ class GraphSystem(MechanicalSystem):
         self.force_fields: list[ForceField] = self._all("force field")
         joints = [joint for field in self.force_fields if (joint := field.joint())]
         mappings += joints
-        self.geometric = [m.geometric for m in mappings if m.geometric is not None]
+        self.geometric = [
+            m.geometric for m in mappings if m.geometric is not None and m.mapForces.get()
+        ]
         self.force_fields += self.geometric
         self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
         states: list[MechanicalState] = self._all("state")
@@ -207,7 +209,8 @@ class GraphSystem(MechanicalSystem):
         for mass in self.masses:
             mass.add_product(*vectors[id(mass.state)], m + h * mass.rayleighMass.get())
         for field in self.force_fields:
-            factor = h if field.damps else k + h * field.rayleighStiffness.get()
+            beta = field.rayleighStiffness.get() if field.damps_in_products else 0.0
+            factor = h if field.damps else k + h * beta
             field.add_product(*vectors[id(field.state)], factor)
         for mapping in reversed(self.mappings):
             if mapping.mapForces.get():

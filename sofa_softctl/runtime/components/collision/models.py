@@ -79,6 +79,8 @@ class CollisionModel(SingleStateComponent):
         """Find the elements and what lies around them."""
         self.elements = np.ascontiguousarray(self.find_elements(), dtype=np.int64)
         self.reach = self.find_reach()
+        if self.reach.min(initial=0.0) < 0.0:
+            complain(self, self.fault(f"has a thickness of {self.reach.min():g}: give 0 or more."))
         self._boxes: np.ndarray | None = None
         self._joined: dict[int, np.ndarray] = {}
         self._surface = self._build()

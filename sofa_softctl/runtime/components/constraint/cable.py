@@ -272,7 +272,7 @@ class CableConstraint(CableModel):
             now = self.cableInitialLength.get() - self.cableLength.get()
             if keeps_sofa_defects():
                 now = self.displacement.get()
-            value = min(max(value, now - rate), now + rate)
+            value = max(min(value, now + rate), now - rate)
             value = max(min(value, high), low)
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return row[None, :]

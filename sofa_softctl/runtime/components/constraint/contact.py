@@ -41,6 +41,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
+        self.in_velocities = False  # `motion_violation` is asked for
         self.near = Proximities(
             *(np.empty((0, *shape)) for shape in ((2,), (2, 3), (2, 3), (3,), ()))
         )
@@ -122,17 +123,17 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         model, count = self.models[side], self.rows_each
         bodies = np.repeat(model.elements[self.near.element[:, side], 0], count)
         push = sign * self.frames[:, :count]  # (p, count, 3)
-        arm = self._arms(side)[int(keeps_sofa_defects())]
+        arm = self._arms(side)[2]
         turn = np.cross(arm[:, None], push)
         rows = np.concatenate([push, turn], axis=2).reshape(-1, 6)
         return (model.state, *model.state.kind.entries(np.arange(len(rows)), bodies, rows))
 
-    def _arms(self, side: int) -> tuple[np.ndarray, np.ndarray]:
+    def _arms(self, side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """From the centres of bodies to where their spheres are touched, shapes (p, 3).
 
-        Before and after the free motion, by which the surface moves past the touched place. In
-        SOFA the place turns with the body, so that a rolling ball is pushed up behind its centre
-        and rolls ever faster (see `keeps_sofa_defects`).
+        Before and after the free motion, by which the surface moves past the touched place, and
+        where it is pushed. In SOFA the place turns with the body, so that a rolling ball is pushed
+        up behind its centre and rolls ever faster (see `keeps_sofa_defects`).
         """
         model, data = self.models[side], self.models[side].state._data
         touched = self.near.element[:, side]
@@ -140,11 +141,11 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         before = (radius * (1.0, -1.0)[side])[:, None] * self.near.normal
         bodies = model.elements[touched, 0]
         start, free = (data[name].get()[bodies] for name in ("position", "free_position"))
-        if keeps_sofa_defects():
-            turn = rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:]))
-            return before, rigid.rotated(turn, before)
         turned = model.state.kind.difference(free, start)[:, 3:]
-        return before, before + np.cross(turned, before)
+        if not keeps_sofa_defects():
+            return before, before + np.cross(turned, before), before
+        arm = rigid.rotated(rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:])), before)
+        return before, before + np.cross(turned, arm) if self.in_velocities else arm, arm
 
     def _motion(self, side: int) -> np.ndarray:
         """Free motion of each contact point, shape (p, 3)."""
@@ -155,7 +156,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         weights = self.near.weight[:, side, : nodes.shape[1]]
         total: np.ndarray = np.einsum("pk,pkc->pc", weights, moved[..., :3])
         if model.state.kind.name == "Rigid3":
-            before, after = self._arms(side)
+            before, after, _ = self._arms(side)
             total += after - before
         return total
 
@@ -181,6 +182,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def motion_violation(self) -> np.ndarray:
         """See LagrangianConstraint; in velocities the whole tangential motion slides."""
+        self.in_velocities = True
         found = self.violation().reshape(-1, self.rows_each)
         found[:, 1:] = self.free_slide[:, : self.rows_each - 1]
         return found.ravel()

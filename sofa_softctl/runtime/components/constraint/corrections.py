@@ -45,7 +45,7 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
         """See ConstraintCorrection."""
         W = k * self.factor() * self.system.linear_solver.delassus(rows)
         term = self.regularizationTerm.get()
-        if term:
+        if term > 0.0:
             touched = np.unique(rows.row)
             W[touched, touched] += term
         return W
@@ -66,7 +66,9 @@ class GenericConstraintCorrection(LinearSolverConstraintCorrection):
 
     def factor(self) -> float:
         """See LinearSolverConstraintCorrection."""
-        return self.complianceFactor.get()
+        if not self.complianceFactor.get():
+            complain(self, self.fault("has complianceFactor=0: its constraints do not hold."))
+        return abs(self.complianceFactor.get())  # W and the motion have its sign: it cancels
 
 
 class UncoupledConstraintCorrection(ConstraintCorrection):

@@ -94,7 +94,7 @@ class GenericConstraintSolver(ConstraintSolver):
         if not count:
             return
         W = problem.W
-        if self.regularizationTerm.get():
+        if self.regularizationTerm.get() > 0.0:
             W[np.diag_indices(count)] += self.regularizationTerm.get()
         parameters = np.empty((count, PARAMETERS))
         for constraint in problem.active:
@@ -120,7 +120,7 @@ class GenericConstraintSolver(ConstraintSolver):
             parameters,
             self.sor.get(),
             tolerance,
-            most,
+            max(most, 0),
             problem.lam,
         )
         self.currentIterations.set(sweeps + 1)

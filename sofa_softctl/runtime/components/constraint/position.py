@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
 from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Integers, Real, Reals, UInt
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
@@ -46,7 +46,7 @@ class PositionModel(LagrangianConstraint):
         """
         nodes = self._nodes()
         if not len(nodes):
-            raise self.fault("needs at least one node in 'indices'.")
+            complain(self, self.fault("does nothing without a node in 'indices'."))
         self.checked(nodes)
         used = self._used_directions()
         weights = self._weights()

@@ -6,6 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Int, Real
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_LAMBDA, row_parameters
 
 
@@ -29,6 +30,8 @@ class StopperLagrangianConstraint(LagrangianConstraint):
         index = self.index.get()
         if not 0 <= index < self.state.count:
             raise self.fault(f"has index {index}, but there are {self.state.count} coordinates.")
+        if self.min.get() > self.max.get():
+            complain(self, self.fault(f"has min={self.min.get():g} above max={self.max.get():g}."))
         position.get()[index] = np.clip(position.get()[index], self.min.get(), self.max.get())
         position.touch()
 

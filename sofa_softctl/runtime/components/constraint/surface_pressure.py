@@ -228,7 +228,7 @@ class SurfacePressureConstraint(SurfacePressureModel):
     def _bent(self, now: float, variation: str, limits: tuple[float, float]) -> float:
         """`value`, not too far from the present one, then within its limits."""
         rate = self.limit(variation, math.inf)
-        value = min(max(imposed_value(self), now - rate), now + rate)
+        value = max(min(imposed_value(self), now + rate), now - rate)
         return min(max(value, limits[0]), limits[1])
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text, Vector
-from sofa_softctl.runtime.helper.strictness import complain, replace_negative
+from sofa_softctl.runtime.helper.strictness import complain, not_negative
 
 
 class ShapeForceField(BlockForceField):
@@ -71,9 +71,14 @@ class PlaneForceField(ShapeForceField):
     def init(self) -> None:
         """Check the numbers."""
         super().init()
-        replace_negative(self, "stiffness", 500.0)
-        replace_negative(self, "damping", 5.0)
-        replace_negative(self, "maxForce", 0.0)
+        not_negative(self, "stiffness", 500.0)
+        not_negative(self, "damping", 5.0)
+        not_negative(self, "maxForce", 0.0)
+        first, last = self.localRange.get()
+        if (first < 0 or last < 0 or first > last) and (first, last) != (-1, -1):
+            problem = f"has a localRange from {first:g} to {last:g}: all nodes count, as in SOFA."
+            complain(self, self.fault(problem))
+            self.localRange.set(np.full(2, -1.0))
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""

@@ -29,6 +29,7 @@ class SurfacePressureForceField(BlockForceField):
 
     one_sided = True
     skew = True
+    damps_in_products = False
 
     pressure = Real(0.0, "Force on a unit of area.", unit="pressure")
     min = Vector(3, [0.0, 0.0, 0.0], "Corner of a box in which elements count.", unit="length")

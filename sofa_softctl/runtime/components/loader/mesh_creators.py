@@ -15,9 +15,18 @@ from sofa_softctl.runtime.mesh.mesh import Mesh
 class MeshCreator(MeshLoader):
     """Makes its mesh when it is created; the transformations of loaders act on it."""
 
+    turns_faces = False
     filename = Text("", "Unused: the mesh is made.")
 
     _made = False
+
+    def load(self) -> None:
+        """See MeshLoader; made faces are not turned over, as in SOFA."""
+        if self.flipNormals.get():
+            complain(
+                self, self.fault("does not turn its faces over, as in SOFA: no 'flipNormals'.")
+            )
+        super().load()
 
     def added(self) -> None:
         """Make the mesh."""
@@ -43,6 +52,15 @@ class StringMeshCreator(MeshCreator):
         if not len(self.position.get()):
             problem = self.fault("needs a 'resolution' from 1 on.")
             complain(self, problem, " It has no vertex, as in SOFA.")
+
+    def _placing(self) -> tuple[np.ndarray, np.ndarray]:
+        """See MeshLoader; where it is made, as in SOFA, which takes its place back at init."""
+        matrix, translation = super()._placing()
+        if not (matrix - np.eye(3)).any() and not translation.any():
+            return matrix, translation
+        problem = "stays on the x axis from 0 to 1, as in SOFA: place the MechanicalObject instead."
+        complain(self, self.fault(problem))
+        return np.eye(3) if self.scale3d.get().all() else matrix, np.zeros(3)
 
     def read(self) -> Mesh:
         """See MeshLoader."""

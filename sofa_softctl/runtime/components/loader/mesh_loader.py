@@ -18,7 +18,7 @@ from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Texts, UInt, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.mesh.faces import attached, vertex_normals, with_subelements
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
@@ -56,6 +56,7 @@ class MeshLoader(Component):
 
     category: ClassVar[str] = "loader"
     kind: ClassVar[str] = ""
+    turns_faces: ClassVar[bool] = True
 
     filename = Text("", "Mesh file.", required=True, follows="start")
     position = Vectors(3, [], "Vertices.", unit="length", aliases=("vertices",), follows="start")
@@ -125,7 +126,7 @@ class MeshLoader(Component):
             raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
         mesh = self._placed(mesh)
         triangles, quads = mesh.triangles, mesh.quads
-        if self.flipNormals.get():  # before quads are split: the other order cuts them otherwise
+        if self.turns_faces and self.flipNormals.get():  # before quads are split
             triangles, quads = triangles[:, ::-1], quads[:, ::-1]
         if self.triangulate.get() and len(quads):
             halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
@@ -136,7 +137,7 @@ class MeshLoader(Component):
             mesh = with_subelements(mesh)
         if self.onlyAttachedPoints.get():
             mesh = attached(mesh)
-        self._data["position"].set(np.array(mesh.positions))
+        self._data["position"].set(np.array(self._placed_by_none(mesh).positions))
         for name in ELEMENTS:
             self._data[name].set(np.array(getattr(mesh, name)))
         self._data["normals"].set(vertex_normals(mesh.positions, mesh.triangles, mesh.quads))
@@ -174,6 +175,14 @@ class MeshLoader(Component):
         # SOFA places it when it is read, takes that back at init, and places it again. The bits
         # lost so decide which nodes lie in a region whose side is a face of the mesh.
         return placed.mapped(inverse, times(-inverse, translation)).mapped(matrix, translation)
+
+    def _placed_by_none(self, mesh: Mesh) -> Mesh:
+        """A defect of SOFA: the inverse of a 'transformation' that is none acts, once."""
+        matrix = self.transformation.get().reshape(4, 4)
+        if (matrix[3] == [0.0, 0.0, 0.0, 1.0]).all() or not keeps_sofa_defects():
+            return mesh
+        inverse = np.linalg.pinv(matrix[:3, :3])
+        return mesh.mapped(inverse, times(-inverse, matrix[:3, 3]))
 
     def _placing(self) -> tuple[np.ndarray, np.ndarray]:
         """Matrix (3, 3) and translation (3,)."""

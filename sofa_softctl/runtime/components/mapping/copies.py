@@ -166,15 +166,24 @@ class SubsetMapping(CopyMapping):
         """
         parent, child = self.parent, self.child
         numbers = self.indices.get()
-        if not len(numbers) and self.first.get() != NOT_GIVEN:
-            first = self.first.get() if self.first.get() < parent.count else 0
-            numbers = np.arange(first, min(self.last.get(), parent.count - 1) + 1)
+        first, last = self.first.get(), self.last.get()
+        if not len(numbers) and first != NOT_GIVEN:
+            first = first if first < parent.count else 0
+            last = min(last, parent.count - 1)
+            numbers = np.arange(first, last + 1)
         if not len(numbers):
             numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
         self.indices.set(numbers)  # where they are found, for who reads them
-        self.child.resize(parent._data["position"].get()[numbers])
+        positions = parent._data["position"].get()[numbers]
+        keeps_rest = self.child.count != len(numbers) and self.child._data["position"].isSet()
+        before = self.child._data["rest_position"].get()[: len(numbers)]
+        self.child.resize(positions)
+        if keeps_rest:  # as in SOFA: that of nodes that are new is zero
+            rest = np.tile(self.child.kind.identity, (len(numbers), 1)).astype(float)
+            rest[: len(before)] = before
+            self.child._data["rest_position"].set(rest)
         return [(np.arange(len(numbers)), numbers)]
 
     def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import scipy.sparse as sparse
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Integers, Text, UInt, Vectors
+from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.rows import Entries
 from sofa_softctl.runtime.kernels.mapping import rigid
 
@@ -75,6 +76,10 @@ class RigidMapping(Mapping):
         bodies, given = self.parent.count, self.rigidIndexPerPoint.get()
         number = self.index.get()
         number = bodies - 1 - number if self.indexFromEnd.get() else number
+        if self.useX0.get() and 0 < len(given) != len(self.initialPoints.get()):
+            problem = f"reads no rigidIndexPerPoint with useX0: all nodes are on body {number}."
+            complain(self, self.fault(problem), " Leave one of the two out.")
+            given = given[:0]
         body = given if len(given) == count else np.full(count, number)
         if len(body) and (body.min() < 0 or body.max() >= bodies):
             wrong = body.min() if body.min() < 0 else body.max()
@@ -96,7 +101,7 @@ class RigidMapping(Mapping):
                 child.resize(child.kind.at_points(places))
                 self.body = self._bodies(len(places))
                 self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), 1))
-        elif self.globalToLocalCoords.get():
+        elif self.globalToLocalCoords.get() and not self.useX0.get():
             frame = self.parent._data["position"].get()[self.body]
             places = rigid.rotated(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
         else:
@@ -104,7 +109,8 @@ class RigidMapping(Mapping):
             if child.kind.name == "Rigid3":
                 self.turn = x[:, 3:].copy()
         self.places = np.ascontiguousarray(places)
-        self.initialPoints.set(self.places.copy())
+        if not self.useX0.get():
+            self.initialPoints.set(self.places.copy())
 
     def reinit(self) -> None:
         """Find the places again."""

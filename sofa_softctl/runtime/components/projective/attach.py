@@ -12,7 +12,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
 
 
@@ -114,7 +114,8 @@ class AttachProjectiveConstraint(NodeConstraint):
         nodes, given = self.nodes(), self.constraintFactor.get()
         same = len(self._free) == len(nodes)  # else there are other pairs since the last step
         holds = ~self._free if same else np.ones(len(nodes), dtype=bool)
-        weight = np.ones(len(holds))
+        # SOFA reads beyond a list that is too short, where a 0 lies
+        weight = np.full(len(holds), 0.0 if len(given) and keeps_sofa_defects() else 1.0)
         weight[: len(given)] = given[: len(holds)]
         return self._numbers()[0][holds], nodes[holds], 0.5 * weight[holds, None]
 
@@ -137,7 +138,14 @@ class AttachProjectiveConstraint(NodeConstraint):
 
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         """See ProjectiveConstraint."""
-        return self.mask(False) if self.twoWay.get() else self._held(self.nodes())
+        if self.twoWay.get():
+            return self.mask(False)
+        held = self._held(self.nodes())
+        if keeps_sofa_defects():  # those without a partner too, and rotations of the second half
+            nodes = self.indices2.get()
+            held |= self._held(nodes)
+            held[nodes[len(nodes) // 2 :], 3:] = not self.lastFreeRotation.get()
+        return held
 
     def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
         """See ProjectiveConstraint."""

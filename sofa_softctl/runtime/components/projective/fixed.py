@@ -81,6 +81,8 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
         return (self.indices, self.fixAll, self.fixedDirections)
 
     def _directions(self) -> np.ndarray:
+        if self.activate_projectVelocity.get():
+            complain(self, self.fault("reads projectVelocity, not activate_projectVelocity."))
         given, width = self.fixedDirections.get(), self.state.deriv_size
         if self.fixedDirections.isSet() and len(given) != width:
             raise self.fault(
@@ -94,7 +96,7 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint."""
-        if self.projectVelocity.get() or self.activate_projectVelocity.get():
+        if self.projectVelocity.get():
             velocity[self.fixed()] = 0.0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Derivs, Integers, Matrix, Real, Reals, Vector
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -159,7 +160,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
             SceneError: a node does not exist, or there is not one velocity for each time.
         """
         super().init()
-        if not len(self.velocities.get()) and len(self.keyTimes.get()) == 1:
+        if not self.velocities.isSet():
             self.velocities.set(np.zeros((1, self.state.deriv_size)))
         self.check_times("keyTimes", "velocities")
         self.reset()
@@ -213,13 +214,15 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         assert self._context is not None
         dt, nodes = self._context._data["dt"].get(), self.nodes()
         last = self._last[nodes]
+        # SOFA moves nodes that are named twice a second time
+        times = np.bincount(nodes)[nodes] if keeps_sofa_defects() else np.ones(len(nodes))
         if len(self.coordinates.get()):
             for axis in self._axes():  # in SOFA all but the first start where forces led
-                position[nodes, axis] = last[:, axis] + now[axis] * dt
+                position[nodes, axis] = last[:, axis] + now[axis] * dt * times
                 last = position[nodes]
         else:
             moved = np.empty_like(last)
-            self.state.kind.advance(last, np.tile(now, (len(nodes), 1)), dt, moved)
+            self.state.kind.advance(last, times[:, None] * now, dt, moved)
             position[nodes] = moved
         self._last[nodes] = position[nodes]
         self.state._data["position"].touch()

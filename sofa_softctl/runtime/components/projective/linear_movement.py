@@ -37,17 +37,13 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         """
         super().init()
         self._x0: np.ndarray | None = None
-        self._pairs()
-
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        times, movements = self.keyTimes.get(), self.movements.get()
-        if not len(movements) and len(times) == 1:
-            return times, movements
-        return self.check_times("keyTimes", "movements")
+        if not self.movements.isSet():
+            self.movements.set(np.zeros((1, self.state.deriv_size)))
+        self.check_times("keyTimes", "movements")
 
     def span(self) -> Span | None:
         """Between which times it is."""
-        times, movements = self._pairs()
+        times, movements = self.check_times("keyTimes", "movements")
         span = span_at(self.time(), times, movements)
         if span is None and len(times) > 1 and self.time() >= times[-1]:
             self.warn_of_release(float(times[-1]))

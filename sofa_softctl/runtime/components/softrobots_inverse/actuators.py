@@ -10,6 +10,7 @@ from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.cable import CableModel
 from sofa_softctl.runtime.components.constraint.position import PositionModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 
 
 class CableActuator(CableModel):
@@ -100,12 +101,15 @@ class PositionEquality(PositionModel):
         """See LagrangianConstraint."""
         return self.free_motion() + self.along(self.positions())
 
-    def limits(self) -> dict[str, float]:
+    def limits(self) -> dict[str, np.ndarray]:
         """Limits and given values of this step, by the names of InverseProblem."""
         assert self._context is not None
         if self._context._data["time"].get() < self.constrainAtTime.get():
             return {}
-        return {"displacement_fixed": self.eqDelta.get()}
+        delta = np.full(self.row_count, self.eqDelta.get())
+        if keeps_sofa_defects():  # it has the first alone: the others read memory that holds 0
+            delta[1:] = 0.0
+        return {"displacement_fixed": delta}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Take over the rows' coordinates."""

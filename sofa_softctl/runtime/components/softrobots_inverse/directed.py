@@ -107,11 +107,10 @@ class ForcePointActuator(DirectedActuator):
 
     def limits(self) -> dict[str, Any]:
         """Bounds of this step, by the names of InverseProblem."""
-        least, most = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
         return {
-            "effort_min": least,
-            "effort_max": most,
-            "effort_previous": np.clip(self.force.get(), least, most),
+            "effort_min": self.limit("minForce", -math.inf),
+            "effort_max": self.limit("maxForce", math.inf),
+            "effort_previous": self.force.get(),
             "effort_rate": self.limit("maxForceVariation", math.inf),
         }
 
@@ -151,8 +150,10 @@ class SlidingActuator(DirectedActuator):
         if not len(self.indices.get()):
             self.indices.set(np.arange(self.state.count))
         self.nodes, given = self.find_nodes(), self.direction.get()
-        if not given.any():
+        if not self.direction.isSet():
             given = np.eye(len(given))[0]
+        elif not given.any():
+            complain(self, self.fault("pushes nothing: its 'direction' is zero."))
         halves = given.reshape(-1, 3)
         lengths = np.linalg.norm(halves, axis=1, keepdims=True)
         self.unit = (halves / np.where(lengths == 0.0, 1.0, lengths)).ravel()

@@ -32,12 +32,13 @@ class PositionEffector(PositionModel):
     def init(self) -> None:
         """Check the goals; without any, the nodes' own positions."""
         goals = self.effectorGoal
-        if 0 < len(goals.get()) < len(nodes := self.indices.get()):
+        has_goals = len(goals.get()) or (goals.isSet() and not goals.hasParent())
+        if has_goals and len(goals.get()) < len(nodes := self.indices.get()):
             problem = f"has {len(nodes)} nodes but {len(goals.get())} goals in 'effectorGoal'."
             complain(self, self.fault(problem), " The nodes without a goal do not count.")
             self.indices.set(nodes[: len(goals.get())])
         super().init()
-        if not len(goals.get()):
+        if not has_goals:
             origin = np.zeros((1, self.state.coord_size))
             origin[:, 6:] = 1.0  # of a body: not turned
             goals.set(origin if keeps_sofa_defects() else self.targets().copy())
@@ -72,8 +73,11 @@ class PositionEffector(PositionModel):
             change = kind.difference(goal, x)
             length = np.linalg.norm(change, axis=1, keepdims=True)
             factor = np.where(length > reach, reach / np.where(length == 0.0, 1.0, length), 1.0)
-            goal = np.empty_like(x)
-            kind.advance(x, factor * change, 1.0, goal)
+            goal = x.copy()
+            if keeps_sofa_defects():  # the turn of a body is added to its quaternion's numbers
+                goal[:, : change.shape[1]] += factor * change
+            else:
+                kind.advance(x, factor * change, 1.0, goal)
         if self.limitShiftToTarget.get():
             reach = self.maxShiftToTarget.get()
             shift = kind.difference(goal, x)
@@ -85,7 +89,7 @@ class PositionEffector(PositionModel):
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint."""
         gap = self.state.kind.difference(self.targets(), self.goals())
-        per_node = len(self.row_nodes) // len(gap)
+        per_node = len(self.row_nodes) // max(len(gap), 1)
         return self.free_motion() + self.along(np.repeat(gap, per_node, axis=0))
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
@@ -160,7 +164,8 @@ def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
         reach = data["maxShiftToTarget"].get()
     if data["maxSpeed"].isSet() and not keeps_sofa_defects():
         reach = min(reach, data["maxSpeed"].get() * effector._context._data["dt"].get())
-    return min(max(goal, now - reach), now + reach)
+    farthest = now + reach if goal > now else now - reach
+    return goal if abs(goal - now) <= reach else farthest
 
 
 class VolumeEffector(SurfacePressureModel):

@@ -10,7 +10,7 @@ from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianCons
 from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Reals, Vectors
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 
 
 class ForceSurfaceActuator(LagrangianConstraint):
@@ -86,6 +86,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
         self._find_nodes()
         self._set_directions()
         if not self.row_count:
+            self.force.set(np.empty(0))
             complain(self, self.fault("does nothing without 'centers' of its spheres."))
         for sphere in np.flatnonzero(~self._inside.any(axis=1)):
             problem = (
@@ -173,16 +174,20 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     def limits(self) -> dict[str, float | np.ndarray]:
         """Bounds of this step, by the names of InverseProblem."""
-        least, most = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
-        return {
-            "effort_min": least,
-            "effort_max": most,
-            # from outside its limits lambda comes back at once, as the limits are never exceeded
-            "effort_previous": np.clip(self._last_force(), least, most),
+        bounds: dict[str, float | np.ndarray] = {
+            "effort_min": self.limit("minForce", -math.inf),
+            "effort_max": self.limit("maxForce", math.inf),
+            "effort_previous": self._last_force(),
             "effort_rate": self.limit("maxForceVariation", math.inf),
             "displacement_min": self.limit("minDisplacement", -math.inf),
             "displacement_max": self.limit("maxDisplacement", math.inf),
         }
+        if self.row_count > 1 and keeps_sofa_defects():  # the others read memory that holds 0
+            first = np.arange(self.row_count) == 0
+            for name, bound in bounds.items():
+                if np.isfinite(bound).all():
+                    bounds[name] = np.where(first, bound, 0.0)
+        return bounds
 
     def _last_force(self) -> np.ndarray:
         last = self.force.get()

@@ -54,12 +54,10 @@ class JointActuator(JointModel):
 
     def limits(self) -> dict[str, float]:
         """Bounds of this step, by the names of InverseProblem."""
-        least = self.limit("minEffort", -math.inf)
-        most = self.limit("maxEffort", math.inf)
         return {
-            "effort_min": least,
-            "effort_max": most,
-            "effort_previous": min(max(self.effort.get(), least), most),
+            "effort_min": self.limit("minEffort", -math.inf),
+            "effort_max": self.limit("maxEffort", math.inf),
+            "effort_previous": self.effort.get(),
             "effort_rate": self.limit("maxEffortVariation", math.inf),
             "displacement_min": self.limit("minAngle", -math.inf),
             "displacement_max": self.limit("maxAngle", math.inf),

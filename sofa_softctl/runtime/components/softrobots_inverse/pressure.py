@@ -44,8 +44,7 @@ class SurfacePressureActuator(SurfacePressureModel):
             "displacement_max": growth[1],
         }
         if self.maxPressureVariation.isSet() and not keeps_sofa_defects():  # SOFA does not read it
-            # from outside its limits lambda comes back at once, as the limits are never exceeded
-            found["effort_previous"] = min(max(self.pressure.get(), pressure[0]), pressure[1])
+            found["effort_previous"] = self.pressure.get()
             found["effort_rate"] = self.maxPressureVariation.get()
         if self.maxVolumeGrowthVariation.isSet():
             found["displacement_previous"] = self.volumeGrowth.get()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -12,7 +12,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
-from sofa_softctl.runtime.helper.strictness import replace_negative
+from sofa_softctl.runtime.helper.strictness import not_negative
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
@@ -23,8 +23,6 @@ class CGLinearSolver(LinearSolver):
     the first iteration of the very first solve). With its defaults it is not converged; a scene
     that uses them gets what SOFA gives.
     """
-
-    never_negative: ClassVar[tuple[str, ...]] = ("tolerance", "threshold")
 
     iterations = UInt(25, "Most iterations.")
     tolerance = Real(1e-5, "Residual at which to stop, relative to the right-hand side.")
@@ -42,10 +40,10 @@ class CGLinearSolver(LinearSolver):
         self.solve_count, self.load_sum, self.residual_sum = 0, 0.0, 0.0
 
     def init(self) -> None:
-        """Replace negative limits."""
-        super().init()
-        for name in self.never_negative:
-            replace_negative(self, name, 1e-5)
+        """Replace negative tolerances; as in SOFA not those of the solvers derived from it."""
+        if self.getClassName() in ("CGLinearSolver", "ParallelCGLinearSolver"):
+            not_negative(self, "tolerance", 1e-5)
+            not_negative(self, "threshold", 1e-5)
 
     def attach(self, system: MechanicalSystem) -> None:
         """See LinearSolver."""

@@ -21,8 +21,6 @@ class MinResLinearSolver(CGLinearSolver):
     stopping rules as in SOFA.
     """
 
-    never_negative = ()
-
     def solve(self, b: np.ndarray) -> np.ndarray:
         """See LinearSolver."""
         self._b = b

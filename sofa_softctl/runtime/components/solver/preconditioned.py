@@ -23,7 +23,6 @@ class PCGLinearSolver(CGLinearSolver):
     one that is added after this solver is not used; a warning says so.
     """
 
-    never_negative = ()
     aliases = ("ShewchukPCGLinearSolver",)
 
     preconditioner = LinkType("Linear solver that preconditions; none by default.")

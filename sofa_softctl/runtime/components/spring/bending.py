@@ -35,10 +35,9 @@ class BendingSprings(LinearSpringField):
         Raises:
             SceneError: there is no topology, or no surface in it.
         """
-        for name, instead in (("stiffness", 100000.0), ("damping", 1.0)):
-            if self._data[name].get() < 0.0:
-                complain(self, self.fault(f"takes a '{name}' of 0 or more; {instead:g} is taken."))
-                self._data[name].set(instead)
+        for name in ("stiffness", "damping"):
+            if (given := self._data[name].get()) < 0.0:
+                complain(self, self.fault(f"has a '{name}' of {given:g}: give 0 or more."))
         topology = linked_topology(
             self, f"needs a topology with {self.elements_kind}, added before it."
         )

@@ -418,7 +418,10 @@ class SpringForceField(LinearSpringField):
             lists = (self.stiffness, self.damping, self.lengths)
             values = [_stretched(data.get(), len(ones), 0.0) for data in lists]
         pulls = _stretched(self.elongationOnly.get(), len(ones), 0).astype(bool)
-        enabled = _stretched(self.enabled.get(), len(ones), 1).astype(bool)
+        whole = self.spring.isSet()
+        if not len(self.enabled.get()) and len(ones) and not whole:
+            complain(self, self.fault("has an empty list 'enabled': its springs do nothing."))
+        enabled = _stretched(self.enabled.get(), len(ones), whole).astype(bool)
         k, d, length = values
         return Springs(ones, twos, k, d, length, pulls, enabled)
 

@@ -84,7 +84,7 @@ class RestShapeSpringsForceField(ForceField):
     def bwdInit(self) -> None:
         """Find the nodes again: a mapping may have brought others."""
         super().bwdInit()
-        if len(self.nodes) and self.nodes.max() >= self.state.count:
+        if not len(self.points.get()) or self.nodes.max() >= self.state.count:
             self.init()
 
     def count_of(self, per: str) -> tuple[int, str]:

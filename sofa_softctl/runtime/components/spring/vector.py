@@ -75,7 +75,7 @@ class VectorSpringForceField(LinearSpringField):
         f = (x[two] - x[one] - self._rest) * k + (v[two] - v[one]) * self.viscosity.get()
         np.add.at(force, one, f)
         np.subtract.at(force, two, f)
-        self.keep(one, two, np.tile(k * np.eye(3), (len(one), 1, 1)))
+        self.keep(one, two, k * np.eye(3) * (one != two)[:, None, None])
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """See Contribution; as in SOFA the matrix does not know of it."""

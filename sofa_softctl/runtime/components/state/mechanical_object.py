@@ -102,6 +102,17 @@ class MechanicalObject(MechanicalState):
             if any(key in values for key in keys):
                 values[name] = [reading.attribute(values.pop(key, 0.0)) for key in keys]
         super().__init__(*args, **spelt_out(values))
+        if "size" in values:
+            self._cut(int(self._data["size"].get()))
+
+    def _cut(self, size: int) -> None:
+        """Keep the first rows of what is given at creation, as in SOFA."""
+        for name in ("position", "velocity", "force", "rest_position"):
+            data = self._data[name]
+            if 0 < size < len(data.get()) and not data.hasParent():
+                problem = f"has a 'size' of {size} nodes, but {len(data.get())} in '{name}'."
+                complain(self, self.fault(problem), f" The first {size} count, as in SOFA.")
+                data.set(data.get()[:size].copy())
 
     def init(self) -> None:
         """Take positions from the topology, transform them, fill what was not given.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.grid import with_limits
 from sofa_softctl.runtime.components.topology.mesh_topology import MeshTopology
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Vector
@@ -28,6 +29,8 @@ class CubeTopology(MeshTopology):
     splitNormals = Bool(False, "Each side has vertices of its own.", follows="start")
     min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length", follows="start")
     max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length", follows="start")
+
+    nodes = Topology.nodes  # those that no element uses, too
 
     def assign(self, values: Mapping[str, Any]) -> None:
         """See Base; the corners may be given as xmin, ymin, ... zmax."""

@@ -197,6 +197,8 @@ class RegularGridTopology(GridTopology):
             self.p0.set(np.where(middle, 0.5 * (low + high), low))
         if self.cellWidth.get():
             self.n.set(np.ceil((high - low) / self.cellWidth.get()).astype(np.int64) + 1)
+            if self.n.get().min() < 1:  # the 2 2 2 that are used then span the box
+                self._size = high - low
         super().make()
 
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -92,7 +92,7 @@ def test_limits_hold(values, u, position_constraint, root, run):
     [
         ({}, r"uses 3 directions; SOFA's solver crashes with more than one"),
         ({"useDirections": [1, 1, 0]}, r"uses 2 directions"),
-        ({"indices": [], **ALONG_X}, "needs at least one node in 'indices'"),
+        ({"indices": [], **ALONG_X}, "does nothing without a node in 'indices'"),
         ({"indices": [3], **ALONG_X}, "has 3 in 'indices', but there are 3 nodes"),
         ({"directions": [[1, 0, 0]], **ALONG_X}, "needs three directions, got 1"),
         ({"directions": np.zeros((3, 3)).tolist(), **ALONG_X}, "has a direction of length zero"),

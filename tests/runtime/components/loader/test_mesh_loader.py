@@ -176,10 +176,30 @@ def test_a_sphere_without_a_place_is_an_error(loader):
 
 def test_a_string_has_the_vertices_that_it_is_told(root):
     """(also tests/parity/test_topologies.py)"""
-    string = root.addObject("StringMeshCreator", resolution="3", scale3d=[4, 1, 1])
-    assert string.position.array()[:, 0].tolist() == [0, 2, 4]
+    string = root.addObject("StringMeshCreator", resolution="3")
+    assert string.position.array()[:, 0].tolist() == [0, 0.5, 1]
     string.resolution.value = 2
     assert string.edges.array().tolist() == [[0, 1]]
+
+
+def test_sofas_number_for_no_transformation_is_its_inverse(loader, tolerant, monkeypatch):
+    """Where its defects are asked for; a transformation is applied as ever."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", "1")
+    plain = loader().position.array()
+    matrix = np.diag([2.0, 4.0, 1.0, 3.0]).tolist()
+    assert loader(transformation=matrix).position.array() == pytest.approx(plain / [2, 4, 1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        ("StringMeshCreator", {"translation": [1, 0, 0]}, "stays on the x axis from 0 to 1"),
+        ("GridMeshCreator", {"flipNormals": True}, "does not turn its faces over"),
+    ],
+)
+def test_what_does_nothing_to_a_made_mesh_is_said(kind, values, message, root):
+    with pytest.raises(SceneError, match=message):
+        root.addObject(kind, **values)
 
 
 @pytest.mark.parametrize(

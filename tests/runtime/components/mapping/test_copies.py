@@ -64,6 +64,13 @@ def test_without_indices_a_subset_finds_its_nodes_by_their_places(follower):
     assert (child.position.array() == POINTS[[4, 2]]).all()
 
 
+def test_nodes_that_a_subset_adds_rest_at_zero(follower):
+    """As in SOFA: the rest position of the others is what the scene gives."""
+    _, child, _ = follower("SubsetMapping", position=[[7.0, 8.0, 9.0]], indices=[2, 0])
+    assert child.rest_position.value.tolist() == [[7, 8, 9], [0, 0, 0]]
+    assert (child.position.array() == POINTS[[2, 0]]).all()
+
+
 def test_a_place_without_a_node_is_an_error(follower):
     with pytest.raises(SceneError, match="no driving node within 1e-05 of 1 nodes, first node 1"):
         follower("SubsetMapping", position=POINTS[[4, 2]] + [[0, 0, 0], [0, 0.1, 0]])

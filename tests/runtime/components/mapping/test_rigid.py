@@ -56,6 +56,13 @@ def test_points_are_placed_in_the_axes_of_their_bodies(carried, values, bodies):
     assert child.dofs.position.value == pytest.approx(expected(bodies), abs=1e-14)
 
 
+def test_with_x0_all_points_are_on_one_body_as_in_sofa(carried, tolerant):
+    _, child = carried(useX0=True, rigidIndexPerPoint=BODIES, index=2, globalToLocalCoords=True)
+    assert child.dofs.position.value == pytest.approx(expected([2] * 5), abs=1e-14)
+    said = child.mapping.getLoggedMessagesAsString()
+    assert "reads no rigidIndexPerPoint with useX0: all nodes are on body 2." in said
+
+
 def test_points_given_in_the_world_stay_where_they_are(carried):
     node, child = carried(globalToLocalCoords=True, rigidIndexPerPoint=BODIES)
     assert child.dofs.position.value == pytest.approx(POINTS, abs=1e-14)

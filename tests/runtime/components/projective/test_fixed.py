@@ -68,7 +68,6 @@ def test_a_held_node_drifts_with_its_velocity_as_in_sofa(held, root, run):
     ("kind", "option"),
     [
         ("FixedProjectiveConstraint", "activate_projectVelocity"),
-        (PARTIAL, "activate_projectVelocity"),
         (PARTIAL, "projectVelocity"),
     ],
 )

@@ -142,15 +142,20 @@ def test_an_external_shape_that_is_nowhere_is_an_error_where_it_is_strict(spring
 
 
 def test_springs_hold_the_nodes_that_a_mapping_brings(root, integrated, run):
-    """The state has three nodes when the springs are initialised, and two from then on."""
+    """The states have three nodes and one when springs are initialised, then two and three."""
     node = integrated(root, "body", [[0, 0, 0], [1, 0, 0], [2, 0, 0]])
     node.addObject("UniformMass", totalMass=1.0)
     child = node.addChild("part")
     child.addObject("MechanicalObject", name="dofs", position=[[0, 0, 0], [1, 0, 0], [2, 0, 0]])
     field = child.addObject("RestShapeSpringsForceField")
     child.addObject("SubsetMapping", indices=[0, 2])
+    more = node.addChild("more")
+    more.addObject("MechanicalObject", name="dofs", position=[[0, 0, 0]])
+    grown = more.addObject("RestShapeSpringsForceField")
+    more.addObject("SubsetMapping", indices=[0, 1, 2])
     run(root)
     assert field.nodes.tolist() == [0, 1]
+    assert grown.nodes.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,12 @@ def test_a_negative_size_is_an_error(dofs):
         dofs(size=-2)
 
 
+def test_size_cuts_what_is_given_with_it(dofs, tolerant):
+    state = dofs(size=1, position=[[1, 2, 3], [4, 5, 6]])
+    assert state.position.value.tolist() == [[1, 2, 3]]
+    assert "has a 'size' of 1 nodes, but 2 in 'position'" in state.getLoggedMessagesAsString()
+
+
 def test_size_leaves_the_topology_aside(dofs):
     assert dofs(topology=POINTS, size=2).position.value.tolist() == [[0.0] * 3] * 2
 
