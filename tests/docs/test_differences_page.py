@@ -43,6 +43,7 @@ def test_every_use_of_the_variable_is_in_the_table():
         "pipeline": "`numberOfContacts` of a collision model",
         "read_state": "`CompareState`",
         "constraint_system": "`endTime` of constraints that a solver enforces",
+        "parts": "faces of tetrahedra that are wound in two ways (`MeshTopology`)",
         "system": "`endTime` of projective constraints under a direct solver",
         "mesh_loader": "`transformation` of a loader",
         "mechanics": "`movements`, `velocities` and `forces` that are fewer than their times",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core.data.types import Int, UInt
 
 with gzip.open(Path(__file__).parent / "records" / "defaults.json.gz", "rt") as record:
     SOFA = json.load(record)
@@ -100,6 +101,22 @@ def test_defaults_are_those_of_sofa(kind):
         if not same:
             different.append(f"{name}: SOFA {theirs}, here {ours}")
     assert not different
+
+
+WITH_SIGN = {
+    "nbInputs", "nbMeshes", "nbROIs", "nbSet", "resolution", "nbPointsOnEachCircle", "index",
+}  # fmt: skip
+"""Numbers of what is made or moved: with large ones SOFA ends, or does not."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_numbers_without_a_sign_have_none_here(kind):
+    """So that a negative one is the same large number."""
+    types, aliases = declared(kind)
+    found = {name: types.get(aliases.get(name, name)) for name in SOFA[kind]}
+    whole = {name: data for name, data in found.items() if isinstance(data, Int)}
+    unsigned = {name for name, data in whole.items() if isinstance(data, UInt)}
+    assert unsigned == {name for name in whole if SOFA[kind][name][0] == "I"} - WITH_SIGN
 
 
 def test_enough_is_compared():

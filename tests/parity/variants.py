@@ -46,7 +46,9 @@ SECONDS = 60
 DIRECTIONS = 3
 """Of a digest. Two arrays that differ have the same products with probability zero."""
 OF_ALL = frozenset("name tags printLog listening src template bbox componentState".split())
-DRAWN = re.compile("^(show|draw|color|display|is[A-Z].*Visible)|[cC]olor$|^(scale|handleDynamic)$")
+DRAWN = re.compile(
+    "^(show|draw|color|display|is[A-Z].*Visible)|[cC]olors?$|^(scale|handleDynamic)$"
+)
 """Data that only pictures show."""
 EXCLUDE = (
     ("totalMass", "massDensity", "vertexMass"),
@@ -468,14 +470,22 @@ def embedded(kind, scene, values):
 
 def difference(theirs, ours, scales, key):
     """Of two digests, relative; infinite where their sizes or texts differ."""
+    if isinstance(theirs, str) and isinstance(ours, str):
+        return 0.0 if as_printed(theirs) == as_printed(ours) else np.inf
     if not isinstance(theirs, list) or not isinstance(ours, list):
         return 0.0 if theirs == ours else np.inf
     if theirs[0] != ours[0]:
         return np.inf
     if theirs[0] == 0:
         return 0.0
-    scale = max(theirs[1], ours[1], scales.get(key.rsplit(".")[-1], 0.0)) or 1.0
+    scale = max(theirs[1], ours[1], scales.get(key.rsplit(".")[-1], 0.0))
+    scale = scale if scale > np.finfo(float).tiny else 1.0
     return float(np.abs(np.subtract(theirs[1:], ours[1:])).max()) / scale
+
+
+def as_printed(text):
+    """A text without blanks at its end, and with the six digits that SOFA gives a number."""
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):g}", text.rstrip())
 
 
 def scales_of(answer):

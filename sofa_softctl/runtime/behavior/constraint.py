@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import SingleStateComponent
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.data.types import Int, Real
+from sofa_softctl.runtime.core.data.types import Int, Real, UInt
 from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
 
 StateRows = tuple[MechanicalState, np.ndarray, np.ndarray, np.ndarray]
@@ -40,7 +40,7 @@ class LagrangianConstraint(SingleStateComponent):
     by_velocity: ClassVar[bool] = False
     """Whether its violation / dt is the velocity that it lacks, to be where it shall be next."""
 
-    constraintIndex = Int(0, "First row of the constraint in this step.", read_only=True)
+    constraintIndex = UInt(0, "First row of the constraint in this step.", read_only=True)
     group = Int(0, "Unused: all constraints are solved together.")
     endTime = Real(-1.0, "Time from which on it no longer acts; negative: never.", unit="time")
 

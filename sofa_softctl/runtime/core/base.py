@@ -78,8 +78,12 @@ class Base:
         self.assign(values)
 
     def assign(self, values: Mapping[str, Any]) -> None:
-        """Take over what a scene gave for Data and links; an unknown name is complained of."""
-        for name, value in sorted(values.items(), key=lambda entry: entry[0] != "name"):
+        """Take over what a scene gave for Data and links; an unknown name is complained of.
+
+        In the order of the names, as in SOFA: of several for one Data the last one counts.
+        """
+        for name in sorted(values, key=lambda name: (name != "name", name)):
+            value = values[name]
             target = self.data_names.get(name)
             if target is None:
                 error = UnknownDataError(self.unknown_data(name, scene_line()))

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.components.collision.surface import (
     neighbours,
 )
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.core.data.types import Bool, Color, Int, Integers, Real, Reals, Text
+from sofa_softctl.runtime.core.data.types import Bool, Color, Integers, Real, Reals, Text, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.strictness import complain
@@ -51,7 +51,7 @@ class CollisionModel(SingleStateComponent):
     contactResponse = Text("", "Kind of contact, instead of that of the CollisionResponse.")
     color = Color([1.0, 0.0, 0.0, 1.0], "Color.")
     group = Integers([], "Models of a common group do not touch.")
-    numberOfContacts = Int(0, "Other models that it touches in this step.", read_only=True)
+    numberOfContacts = UInt(0, "Other models that it touches in this step.", read_only=True)
     topology = LinkType("Topology that holds the elements; the node's own by default.")
 
     @property

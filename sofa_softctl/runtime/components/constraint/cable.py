@@ -9,15 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
 from sofa_softctl.runtime.components.topology.base import topology_of
-from sofa_softctl.runtime.core.data.types import (
-    Bool,
-    Choice,
-    Color,
-    Int,
-    Real,
-    Reals,
-    Vectors,
-)
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals, UInt, Vectors
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
@@ -264,7 +256,7 @@ class CableConstraint(CableModel):
     """
 
     value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
-    valueIndex = Int(0, "Which value.")
+    valueIndex = UInt(0, "Which value.")
     valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
 
     def resolution(self) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
-from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Int, Integers, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Integers, Real, Reals, UInt
 from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
@@ -153,7 +153,7 @@ class PositionConstraint(PositionModel):
     follows_otherwise = {"indices": "reinit"}
 
     value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
-    valueIndex = Int(0, "Which value.")
+    valueIndex = UInt(0, "Which value.")
     valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
     minForce = Real(0.0, "Least lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")

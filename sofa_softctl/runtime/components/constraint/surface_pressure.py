@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.roles import Cavity
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Real, Reals, UInt
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -197,7 +197,7 @@ class SurfacePressureConstraint(SurfacePressureModel):
     """
 
     value = Reals([0.0], "Multipliers (lambda) or growths, of which valueIndex chooses one.")
-    valueIndex = Int(0, "Which value.")
+    valueIndex = UInt(0, "Which value.")
     valueType = Choice("pressure", "What 'value' is.", choices=("pressure", "volumeGrowth"))
 
     def init(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.playback.files import FileComponent
 from sofa_softctl.runtime.core.data import reading
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
+from sofa_softctl.runtime.core.data.types import Bool, Real, Text, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
@@ -27,7 +27,7 @@ class AnimationEditor(FileComponent):
     Source: SoftRobots' AnimationEditor.
     """
 
-    maxKeyFrame = Int(150, "Last frame to which it plays.")
+    maxKeyFrame = UInt(150, "Last frame to which it plays.")
     filename = Text("animation.txt", "File of the frames.", follows="start")
     loop = Bool(False, "Begin anew after the last key frame.")
     load = Bool(True, "Read the file at init.", follows="start")
@@ -36,7 +36,7 @@ class AnimationEditor(FileComponent):
     drawTimeline = Bool(True, "Unused.")
     drawSize = Real(0.1, "Unused.")
     drawTrajectory = Bool(False, "Unused.")
-    cursor = Int(0, "Frame.")
+    cursor = UInt(0, "Frame.")
 
     def init(self) -> None:
         """Read the file."""

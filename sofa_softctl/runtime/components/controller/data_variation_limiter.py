@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 
 class DataVariationLimiter(Component):
@@ -25,9 +26,9 @@ class DataVariationLimiter(Component):
     listening = Bool(False, "Follow the input in every step.")
     input = Reals([], "Values.")
     output = Reals([], "Values without jumps.")
-    size = Int(0, "Number of values.", read_only=True)
+    size = UInt(0, "Number of values.", read_only=True)
     maxJump = Real(0.1, "Largest change that is handed on at once.")
-    nbStep = Int(50, "Steps in which a jump is made up.")
+    nbStep = UInt(50, "Steps in which a jump is made up.")
     initOutput = Bool(True, "Start with the input.", follows="start")
 
     @property
@@ -39,10 +40,16 @@ class DataVariationLimiter(Component):
         """Start with the input, or with the output that is given."""
         self.maxJump.set(max(0.0, self.maxJump.get()))
         self.nbStep.set(max(1, self.nbStep.get()))
+        width, given = self._width, self.input.get()
+        if rest := len(given) % width:
+            problem = f"takes vectors of {width} numbers in 'input', got {len(given)} numbers."
+            complain(self, self.fault(problem), f" The last {rest} do not count.")
+            self.input.set(given[:-rest])
         if self.initOutput.get():
             self.output.set(self.input.get().copy())
-        self.size.set(len(self.output.get()) // self._width)
-        self.output.set(self.output.get()[: self.size.get() * self._width])
+        count = len(self.output.get()) // width
+        self.size.set(count if self.input.isSet() else 0)
+        self.output.set(self.output.get()[: count * width])
         self._first = self.output.get().copy()
         self.reset()
         if not self.listening.get():
@@ -74,7 +81,9 @@ class DataVariationLimiter(Component):
         width, count = self._width, self.size.get()
         wanted, now = self.input.get(), self.output.get()
         if len(wanted) < count * width:
-            raise self.fault(f"had {count} values in 'input' at init; now it has {len(wanted)}.")
+            problem = self.fault(f"had {count} values in 'input'; now it has {len(wanted)}.")
+            complain(self, problem, " The output stays, as in SOFA.")
+            return
         rows, out = (values[: count * width].reshape(-1, width) for values in (wanted, now))
         for k, row in enumerate(rows):
             gap = row - out[k]

@@ -15,7 +15,7 @@ from sofa_softctl.errors import DeviceError, DeviceTimeoutError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Text
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Text, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 
@@ -93,7 +93,7 @@ class SerialPortBridgeGeneric(Component):
     category: ClassVar[str] = "controller"
 
     port = Text("", "Serial port, such as /dev/ttyACM0.", follows="start")
-    baudRate = Int(0, "Rate of the line, in bit/s.", follows="start")
+    baudRate = UInt(0, "Rate of the line, in bit/s.", follows="start")
     packetOut = Values(
         [],
         "Values to send, as many as `size`; up to 255, or with `precise` 65535, and smaller than "
@@ -102,10 +102,10 @@ class SerialPortBridgeGeneric(Component):
     )
     packetIn = Bytes([], "The byte that was received last; 0 if none came.", read_only=True)
     header = Bytes(HEADER, "Byte before the values; with splitPacket also the one between them.")
-    size = Int(0, "How many values packetOut must have; with others nothing is sent any more.")
+    size = UInt(0, "How many values packetOut must have; with others nothing is sent any more.")
     precise = Bool(False, "Send each value in two bytes, the higher one first.")
     splitPacket = Bool(False, "With precise: send the second header in the middle of the bytes.")
-    redundancy = Int(1, "How often each packet is sent.")
+    redundancy = UInt(1, "How often each packet is sent.")
     receive = Bool(False, "Read a byte at the start of each step; waits for up to 20 ms.")
     componentState = Text("Undefined", "Valid, or Invalid: nothing is sent.", read_only=True)
 

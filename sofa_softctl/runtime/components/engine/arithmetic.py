@@ -17,6 +17,7 @@ from sofa_softctl.runtime.core.data.types import (
     Int,
     Integers,
     Reals,
+    UInt,
 )
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.strictness import complain
@@ -140,7 +141,7 @@ class AverageCoord(Engine):
     inputs = ("indices", "vecId")
 
     indices = Integers([], "Which nodes; all by default.", of="node")
-    vecId = Int(1, "Which positions: 1 present, 2 at rest, 3 free, 4 at the start.")
+    vecId = UInt(1, "Which positions: 1 present, 2 at rest, 3 free, 4 at the start.")
     average = Coord("Their average.", computed=True)
 
     @property

@@ -9,6 +9,7 @@ from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass, RigidMass
 from sofa_softctl.runtime.core.data.types import Elements, Real, Vector, Vectors
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.runtime.helper.strictness import complain
 
 _CLOSED = 1e-6  # sum of the area vectors of a closed surface, relative to its area
 
@@ -30,7 +31,11 @@ class GenerateRigidMass(Engine):
     mass = Real(0.0, "Mass.", unit="mass", computed=True)
     volume = Real(0.0, "Volume.", unit="length^3", computed=True)
     inertiaMatrix = Vectors(
-        3, [], "Inertia about the centre, divided by the mass.", unit="length^2", computed=True
+        3,
+        np.zeros((3, 3)),
+        "Inertia about the centre, divided by the mass.",
+        unit="length^2",
+        computed=True,
     )
     massCenter = Vector(3, [0.0, 0.0, 0.0], "Centre of mass.", unit="length", computed=True)
     centerToOrigin = Vector(
@@ -51,12 +56,21 @@ class GenerateRigidMass(Engine):
         """
         if not self._ready:
             return
-        volume, centre, inertia = solid_of(self.position.get()[self._surface()])
+        corners = self._corners()
+        start = corners.reshape(-1, 3).mean(axis=0)
+        if not is_closed(corners):
+            where = f"{describe(self._where)}: {self.describe()}"
+            message.warning(self, f"{where} has a surface with holes.")
+            start = np.zeros(3)
+        volume, centre, inertia = solid_of(corners, start)
         if not volume > 0.0:
-            raise self.fault(
+            problem = (
                 f"finds the volume {volume:g}: the triangles must enclose something and be wound "
                 "counter-clockwise as seen from outside."
             )
+            complain(self, self.fault(problem))
+        if not volume:
+            return
         mass = volume * self.density.get()
         self.rigidMass.set(str(RigidMass(mass, volume, tuple(inertia.ravel()))))
         self.mass.set(mass)
@@ -65,39 +79,49 @@ class GenerateRigidMass(Engine):
         self.massCenter.set(centre)
         self.centerToOrigin.set(-centre)
 
-    def _surface(self) -> np.ndarray:
-        """Triangles, those of the quads included, shape (t, 3)."""
+    def _corners(self) -> np.ndarray:
+        """Corners of the triangles, those of the quads included, shape (t, 3, 3)."""
         quads = self.quads.get()
         found = np.concatenate([self.triangles.get(), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-        points = self.position.get()
         if not len(found):
             raise self.fault("needs 'triangles' or 'quads' that enclose a body.")
         self.check_own_numbers()
-        a, b, c = np.moveaxis(points[found], 1, 0)
-        areas = np.cross(b - a, c - a)
-        if np.linalg.norm(areas.sum(axis=0)) > _CLOSED * np.linalg.norm(areas, axis=1).sum():
-            message.warning(
-                self, f"{describe(self._where)}: {self.describe()} has a surface with holes."
-            )
-        return found
+        corners: np.ndarray = self.position.get()[found]
+        return corners
 
 
-def solid_of(corners: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+def is_closed(corners: np.ndarray) -> bool:
+    """Return True if the area vectors of triangles (t, 3, 3) cancel."""
+    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sizes = np.linalg.norm(areas, axis=1).sum()
+    return bool(np.linalg.norm(areas.sum(axis=0)) <= _CLOSED * sizes)
+
+
+def solid_of(corners: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Volume, centre (3,), and inertia about the centre divided by the mass (3, 3).
+
+    By the divergence theorem: with the normal n, the volume is that of n_x x over the surface. Of a
+    surface with holes the result is SOFA's, and depends on the axes and the start.
 
     Args:
         corners: Of the triangles that enclose the solid, shape (t, 3, 3).
+        start: Where coordinates begin; near the body little cancels.
 
-    Source: sums over the tetrahedra from one point to the triangles, with the exact integrals of
-    x and x x^T over a tetrahedron.
+    Source: Eberly, "Polyhedral Mass Properties (Revisited)", exact integrals over triangles.
     """
-    start = corners.reshape(-1, 3).mean(axis=0)
-    p = corners - start  # near the body, where little cancels
-    six = np.einsum("ti,ti->t", p[:, 0], np.cross(p[:, 1], p[:, 2]))  # 6 volume of each
-    total = p.sum(axis=1)
-    volume = six.sum() / 6.0
-    centre = six @ total / 24.0 / volume if volume else np.zeros(3)
-    second = np.einsum("t,tki,tkj->ij", six, p, p) + np.einsum("t,ti,tj->ij", six, total, total)
-    second = second / 120.0 / volume - np.outer(centre, centre) if volume else np.zeros((3, 3))
-    inertia = np.trace(second) * np.eye(3) - second
-    return float(volume), start + centre, (inertia + inertia.T) / 2.0
+    p = np.moveaxis(corners - start, 1, 0)
+    a, b, c = p
+    n = np.cross(b - a, c - a)
+    sums = a + b + c
+    squares = a * a + b * (a + b) + c * sums
+    cubes = a**3 + b * (a * a + b * (a + b)) + c * squares
+    volume = (n * sums)[:, 0].sum() / 6.0
+    if volume == 0.0:
+        return 0.0, start, np.zeros((3, 3))
+    centre = (n * squares).sum(axis=0) / 24.0 / volume
+    following = [1, 2, 0]
+    mixed = (p[:, :, following] * (squares + p * (sums + p))).sum(axis=0)
+    second = np.diag((n * cubes).sum(axis=0) / 60.0)
+    second[range(3), following] = second[following, range(3)] = (n * mixed).sum(axis=0) / 120.0
+    second = second / volume - np.outer(centre, centre)
+    return float(volume), start + centre, np.trace(second) * np.eye(3) - second

@@ -17,6 +17,7 @@ from sofa_softctl.runtime.core.data.types import (
     Integers,
     Text,
     Texts,
+    UInt,
     Vectors,
 )
 from sofa_softctl.runtime.helper.strictness import complain
@@ -123,7 +124,7 @@ class MergeMeshes(Engine):
     inputs = ("nbMeshes",)
 
     nbMeshes = Int(2, "How many meshes.")
-    npoints = Int(0, "Number of vertices.", computed=True)
+    npoints = UInt(0, "Number of vertices.", computed=True)
     position = Vectors(3, [], "All vertices.", unit="length", computed=True)
     edges = Elements(2, [], "All edges.", computed=True)
     triangles = Elements(3, [], "All triangles.", computed=True)

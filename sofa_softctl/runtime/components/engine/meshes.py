@@ -6,7 +6,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.components.topology.mappings import six_tetrahedra
-from sofa_softctl.runtime.core.data.types import Bool, Elements, Integers, Vector, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Counts, Elements, Integers, Vector, Vectors
 from sofa_softctl.runtime.mesh.faces import vertex_normals
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
 
@@ -25,17 +25,17 @@ class GenerateGrid(Engine):
     hexahedra = Elements(8, [], "Hexahedra.", computed=True)
     min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length")
     max = Vector(3, [0.0, 0.0, 0.0], "The opposite corner.", unit="length")
-    resolution = Integers([3, 3, 3], "Cells along x, y and z.")
+    resolution = Counts(3, [3, 3, 3], "Cells along x, y and z.")
 
     def compute(self) -> None:
         """See Engine.
 
         Raises:
-            SceneError: the resolution is not three numbers from 0 on.
+            SceneError: the resolution is negative.
         """
         cells = self.resolution.get()
-        if cells.shape != (3,) or cells.min() < 0:
-            raise self.fault(f"needs a 'resolution' of three numbers, got {cells.tolist()}.")
+        if cells.min() < 0:
+            raise self.fault(f"needs a 'resolution' from 0 on, got {cells.tolist()}.")
         cells = np.maximum(cells, [1, 1, 0])
         size = (self.max.get() - self.min.get()) / np.maximum(cells, 1)
         steps = np.indices((cells[::-1] + 1).tolist()).reshape(3, -1).T[:, ::-1]  # x runs first

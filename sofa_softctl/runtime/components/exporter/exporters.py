@@ -10,7 +10,16 @@ import numpy as np
 
 from sofa_softctl.runtime.components.exporter import formats
 from sofa_softctl.runtime.components.playback.files import FileComponent
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Elements, Int, Text, Texts, Vectors
+from sofa_softctl.runtime.core.data.types import (
+    Bool,
+    Choice,
+    Elements,
+    Int,
+    Text,
+    Texts,
+    UInt,
+    Vectors,
+)
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
@@ -23,7 +32,7 @@ class Exporter(FileComponent):
     """Writes a mesh file at the end of steps, or at the begin or end of the simulation."""
 
     filename = Text("", "File; the name of the component by default.")
-    exportEveryNumberOfSteps = Int(0, "Steps from one file to the next; 0: none.")
+    exportEveryNumberOfSteps = UInt(0, "Steps from one file to the next; 0: none.")
     exportAtBegin = Bool(False, "Write once the scene is initialised.", follows="start")
     exportAtEnd = Bool(False, "Write when the scene is unloaded.")
     enable = Bool(True, "Write at all.")
@@ -247,6 +256,18 @@ class STLExporter(Exporter):
     triangle = Elements(3, [], "Triangles.", aliases=("triangles",))
     quad = Elements(4, [], "Quadrilaterals, if there are no triangles.", aliases=("quads",))
 
+    def init(self) -> None:
+        """See Exporter; without points of its own it follows what it finds."""
+        super().init()
+        if self.position.isSet():
+            return
+        source: Any = self.beside("visual") or self.beside("topology")
+        if source is None:
+            raise self.fault("needs an OglModel or a topology.")
+        self.position.setParent(source._data["position"])
+        self.triangle.setParent(source._data["triangles"])
+        self.quad.setParent(source._data["quads"])
+
     def handle(self, event: Event) -> None:
         """See Exporter; a GUI may ask for a file as well."""
         if event["type"] == "GUIEvent" and event.get("valueName") == "STLExport":
@@ -256,13 +277,6 @@ class STLExporter(Exporter):
     def write(self) -> None:
         """See Exporter."""
         points, triangles, quads = self.position.get(), self.triangle.get(), self.quad.get()
-        if not self.position.isSet():
-            source: Any = self.beside("visual") or self.beside("topology")
-            if source is None:
-                raise self.fault("needs an OglModel or a topology.")
-            points = source._data["position"].get()
-            triangles = source._data["triangles"].get()
-            quads = source._data["quads"].get()
         if not len(triangles) and len(quads):
             triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
         corners = triangles.reshape(-1, 3)

@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Int, Integers, Text
+from sofa_softctl.runtime.core.data.types import Counts, Int, Text
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
@@ -17,6 +17,8 @@ class MeshCreator(MeshLoader):
 
     turns_faces = False
     filename = Text("", "Unused: the mesh is made.")
+
+    _made = False
 
     def load(self) -> None:
         """See MeshLoader; made faces are not turned over, as in SOFA."""
@@ -28,11 +30,12 @@ class MeshCreator(MeshLoader):
 
     def added(self) -> None:
         """Make the mesh."""
+        self._made = True
         self.load()
 
     def data_changed(self, data: Data) -> None:
         """Make the mesh again for another resolution, once in a node."""
-        if data.type.name in ("resolution", "trianglePattern") and len(self.position.get()):
+        if data.type.name in ("resolution", "trianglePattern") and self._made:
             self.load()
         else:
             super().data_changed(data)
@@ -41,7 +44,14 @@ class MeshCreator(MeshLoader):
 class StringMeshCreator(MeshCreator):
     """Vertices on the x axis from 0 to 1, with the edges between them."""
 
-    resolution = Int(2, "Number of vertices.", follows="start")
+    resolution = Int(2, "Number of vertices; none unless it is given.", follows="start")
+
+    def init(self) -> None:
+        """Complain of no vertex."""
+        super().init()
+        if not len(self.position.get()):
+            problem = self.fault("needs a 'resolution' from 1 on.")
+            complain(self, problem, " It has no vertex, as in SOFA.")
 
     def _placing(self) -> tuple[np.ndarray, np.ndarray]:
         """See MeshLoader; where it is made, as in SOFA, which takes its place back at init."""
@@ -53,14 +63,9 @@ class StringMeshCreator(MeshCreator):
         return np.eye(3) if self.scale3d.get().all() else matrix, np.zeros(3)
 
     def read(self) -> Mesh:
-        """See MeshLoader.
-
-        Raises:
-            SceneError: there is less than one vertex.
-        """
-        count = self.resolution.get()
-        if count < 1:
-            raise self.fault(f"needs a 'resolution' from 1 on, got {count}.")
+        """See MeshLoader."""
+        given = self.resolution.isSet() or self.filename.get()  # either makes SOFA begin
+        count = max(self.resolution.get(), 0) if given else 0
         positions = np.zeros((count, 3))
         positions[:, 0] = np.arange(count) / max(count - 1, 1)
         return Mesh(positions, edges=np.stack([np.arange(count - 1), np.arange(1, count)], axis=1))
@@ -69,7 +74,7 @@ class StringMeshCreator(MeshCreator):
 class GridMeshCreator(MeshCreator):
     """The unit square in the xy plane, of triangles or quads, in SOFA's order."""
 
-    resolution = Integers([2, 2], "Vertices along x and y.", follows="start")
+    resolution = Counts(2, [2, 2], "Vertices along x and y.", follows="start")
     trianglePattern = Int(
         2,
         "Diagonals of the quads: 1 alternating, 2 upward, 3 downward; 0 leaves the quads.",
@@ -83,7 +88,7 @@ class GridMeshCreator(MeshCreator):
             SceneError: the resolution is not two numbers from 2 on.
         """
         n = self.resolution.get()
-        if n.shape != (2,) or n.min() < 2:
+        if n.min() < 2:
             raise self.fault(f"needs a 'resolution' of two numbers from 2 on, got {n.tolist()}.")
         y, x = np.indices(n[::-1].tolist()).reshape(2, -1)
         positions = np.stack([x / (n[0] - 1), y / (n[1] - 1), np.zeros(len(x))], axis=1)
@@ -91,7 +96,11 @@ class GridMeshCreator(MeshCreator):
         corners = [number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]]
         quads = np.stack([corner.ravel() for corner in corners], axis=1)
         pattern = self.trianglePattern.get()
-        if pattern == 0:
+        if pattern not in (1, 2, 3):
+            quads = quads[: 0 if pattern else None]
+            if pattern:
+                problem = f"has trianglePattern {pattern}, where 0 to 3 is expected."
+                complain(self, self.fault(problem), " It has no faces, as in SOFA.")
             return Mesh(positions, quads=quads, edges=_edges(quads))
         up, down = quads[:, [(0, 1, 2), (0, 2, 3)]], quads[:, [(0, 1, 3), (1, 2, 3)]]
         falls = np.full(len(quads), pattern == 3)

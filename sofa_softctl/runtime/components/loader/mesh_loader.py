@@ -15,7 +15,7 @@ from sofa_softctl.errors import MeshError, SceneError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.reading import attribute
-from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Text, Texts, Vector, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Texts, UInt, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
@@ -311,7 +311,7 @@ class MeshSTLLoader(MeshLoader):
     kind = "stl"
 
     mergePositionUsingMap = Bool(True, "Unused: vertices at the same place are always merged.")
-    headerSize = Int(80, "Unused.")
+    headerSize = UInt(80, "Unused.")
     forceBinary = Bool(False, "Unused: the file says what it is.")
 
 

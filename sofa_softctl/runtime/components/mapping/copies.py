@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real
+from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
@@ -19,6 +19,8 @@ from sofa_softctl.runtime.helper.strictness import complain
 
 MISFIT_MAX = 0.1
 """Distance of copied nodes from the given ones, by their size, above which they are others [-]."""
+NOT_GIVEN = 2**32 - 1
+"""A number of a node that is none, as SOFA shows it."""
 _AFFINE = 8  # points, from which on an affine map does not fit any by chance
 
 
@@ -148,10 +150,10 @@ class SubsetMapping(CopyMapping):
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.", of="driver", follows="start")
-    first = Int(2**32 - 1, "First driving node, when there are no indices.", follows="start")
-    last = Int(2**32 - 1, "Last driving node, when there are no indices.", follows="start")
+    first = UInt(NOT_GIVEN, "First driving node, when there are no indices.", follows="start")
+    last = UInt(NOT_GIVEN, "Last driving node, when there are no indices.", follows="start")
     radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
-    handleTopologyChange = Bool(False, "Unused: the mesh does not change.")
+    handleTopologyChange = Bool(True, "Unused: the mesh does not change.")
     ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
     resizeToModel = Bool(False, "Unused.")
     topology = LinkType("Unused: the mesh does not change.")
@@ -164,10 +166,8 @@ class SubsetMapping(CopyMapping):
         """
         parent, child = self.parent, self.child
         numbers = self.indices.get()
-        for data in (self.first, self.last):  # SOFA's numbers of nodes are unsigned
-            data.set(data.get() % 2**32)
         first, last = self.first.get(), self.last.get()
-        if not len(numbers) and first != 2**32 - 1:
+        if not len(numbers) and first != NOT_GIVEN:
             first = first if first < parent.count else 0
             last = min(last, parent.count - 1)
             numbers = np.arange(first, last + 1)
@@ -175,6 +175,7 @@ class SubsetMapping(CopyMapping):
             numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
+        self.indices.set(numbers)  # where they are found, for who reads them
         positions = parent._data["position"].get()[numbers]
         keeps_rest = self.child.count != len(numbers) and self.child._data["position"].isSet()
         before = self.child._data["rest_position"].get()[: len(numbers)]

@@ -7,7 +7,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Integers, Text, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Integers, Text, UInt, Vectors
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.constraint.rows import Entries
 from sofa_softctl.runtime.kernels.mapping import rigid
@@ -27,7 +27,7 @@ class RigidMapping(Mapping):
     initialPoints = Vectors(
         3, [], "Places of the nodes in the axes of their bodies.", unit="length", follows="reinit"
     )
-    index = Int(0, "Body that carries all nodes.", follows="reinit")
+    index = UInt(0, "Body that carries all nodes.", follows="reinit")
     indexFromEnd = Bool(False, "Count `index` from the last body.", follows="reinit")
     rigidIndexPerPoint = Integers(
         [], "Body that carries each node.", per="node", shared=False, follows="reinit"

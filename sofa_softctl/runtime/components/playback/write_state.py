@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.components.playback.files import FileComponent, spelt, spelt_all
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Text
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.strictness import complain, not_negative
 
 _VECTORS = {
     "writeX": ("X", "position"),
@@ -43,6 +43,7 @@ class WriteState(FileComponent):
 
     def init(self) -> None:
         """Empty the file and settle the times."""
+        not_negative(self, "stopAt", 0.0)
         self._path = ""
         self._state: Any = self._context.find_upward("state") if self._context else None
         self._periodic = self.period.isSet() or not self.time.isSet()

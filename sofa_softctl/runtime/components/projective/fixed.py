@@ -89,7 +89,10 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
                 f"has {len(given)} 'fixedDirections', but a node of {self.state.describe()} "
                 f"({self.state.getTemplateName()}) moves in {width}."
             )
-        return given if len(given) == width else np.ones(width, dtype=bool)
+        if len(given) != width:
+            self.fixedDirections.set(np.ones(width, dtype=bool))
+        directions: np.ndarray = self.fixedDirections.get()
+        return directions
 
     def project_velocity(self, velocity: np.ndarray) -> None:
         """See ProjectiveConstraint."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
-from sofa_softctl.runtime.core.data.types import Bool, Bools, Derivs, Int, Real, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Bools, Derivs, Real, Reals, UInt
 from sofa_softctl.runtime.kernels.mapping import rigid
 from sofa_softctl.runtime.mesh.rotation import quaternion_zyx
 
@@ -112,9 +112,9 @@ class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstrai
 
     movedDirections = Bools((3, 6, 1), [1, 1, 1], "Directions in which nodes are moved.")
     linearMovementBetweenNodesInIndices = Bool(False, "Not supported: only False.", follows="start")
-    mainIndice = Int(0, "Unused.")
-    minDepIndice = Int(0, "Unused.")
-    maxDepIndice = Int(0, "Unused.")
+    mainIndice = UInt(0, "Unused.")
+    minDepIndice = UInt(0, "Unused.")
+    maxDepIndice = UInt(0, "Unused.")
     imposedDisplacmentOnMacroNodes = Reals([], "Unused.")
     X0 = Real(0.0, "Unused.")
     Y0 = Real(0.0, "Unused.")

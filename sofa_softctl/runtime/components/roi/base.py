@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Int, Integers, Real
+from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Integers, Real, UInt
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.source_line import describe
 
@@ -72,7 +72,7 @@ class RegionOfInterest(Engine):
     quadsInROI = Elements(4, [], "Quads inside.", computed=True)
     tetrahedraInROI = Elements(4, [], "Tetrahedra inside.", computed=True)
     hexahedraInROI = Elements(8, [], "Hexahedra inside.", computed=True)
-    nbIndices = Int(0, "Number of nodes inside.", computed=True)
+    nbIndices = UInt(0, "Number of nodes inside.", computed=True)
     indicesOut = Integers([], "Nodes outside.", computed=True)
     edgeOutIndices = Integers([], "Edges outside.", computed=True)
     triangleOutIndices = Integers([], "Triangles outside.", computed=True)

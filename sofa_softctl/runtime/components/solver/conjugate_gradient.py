@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
+from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
 from sofa_softctl.runtime.helper.strictness import not_negative
@@ -24,7 +24,7 @@ class CGLinearSolver(LinearSolver):
     that uses them gets what SOFA gives.
     """
 
-    iterations = Int(25, "Most iterations.")
+    iterations = UInt(25, "Most iterations.")
     tolerance = Real(1e-5, "Residual at which to stop, relative to the right-hand side.")
     threshold = Real(1e-5, "Smallest p^T A p, in the scene's units.")
     warmStart = Bool(False, "Start from the last solution.")

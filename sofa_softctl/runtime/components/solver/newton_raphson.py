@@ -6,7 +6,7 @@ import math
 from typing import ClassVar, Protocol
 
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
+from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text, UInt
 from sofa_softctl.runtime.helper import message, timer
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -49,7 +49,7 @@ class NewtonRaphsonSolver(Component):
 
     category: ClassVar[str] = "newton solver"
 
-    maxNbIterationsNewton = Int(1, "Most iterations.")
+    maxNbIterationsNewton = UInt(1, "Most iterations.")
     relativeSuccessiveStoppingThreshold = Real(1e-5, "Residual at which to stop, by the last one.")
     relativeInitialStoppingThreshold = Real(1e-5, "Residual at which to stop, by the first one.")
     absoluteResidualStoppingThreshold = Real(
@@ -59,7 +59,7 @@ class NewtonRaphsonSolver(Component):
         0.0, "Step at which to stop, by the norm of all positions."
     )
     absoluteEstimateDifferenceThreshold = Real(0.0, "Step at which to stop.", unit="length")
-    maxNbIterationsLineSearch = Int(1, "Most lengths of a step that are tried.")
+    maxNbIterationsLineSearch = UInt(1, "Most lengths of a step that are tried.")
     lineSearchCoefficient = Real(0.5, "Each length by the one before.")
     updateStateWhenDiverged = Bool(True, "Unused, as in SOFA.")
     status = Text(

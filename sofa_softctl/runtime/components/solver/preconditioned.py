@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.components.solver.conjugate_gradient import CGLinearSolver
-from sofa_softctl.runtime.core.data.types import Bool, Int
+from sofa_softctl.runtime.core.data.types import Bool, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 
@@ -28,7 +28,7 @@ class PCGLinearSolver(CGLinearSolver):
     preconditioner = LinkType("Linear solver that preconditions; none by default.")
     preconditioners = LinkType("Older name of `preconditioner`.")
     use_precond = Bool(True, "Use the preconditioner.")
-    update_step = Int(1, "Steps from one matrix of the preconditioner to the next.")
+    update_step = UInt(1, "Steps from one matrix of the preconditioner to the next.")
     build_precond = Bool(True, "Give the preconditioner new matrices, not only the first.")
 
     def added(self) -> None:

@@ -10,7 +10,7 @@ import scipy.sparse.linalg as sparse_linalg
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
-from sofa_softctl.runtime.core.data.types import Bool, Int, Real
+from sofa_softctl.runtime.core.data.types import Bool, Real, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
@@ -139,8 +139,8 @@ class WarpPreconditioner(Preconditioner):
 
     linearSolver = LinkType("Linear solver whose factors are used; that of the node by default.")
     solverName = LinkType("Older name of `linearSolver`.")
-    useRotationFinder = Int(0, "Unused.")
-    update_step = Int(1, "Unused: the matrix is always of the present step.")
+    useRotationFinder = UInt(0, "Unused.")
+    update_step = UInt(1, "Unused: the matrix is always of the present step.")
 
     def attach(self, system: MechanicalSystem) -> None:
         """See LinearSolver.

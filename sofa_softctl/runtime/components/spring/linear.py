@@ -245,13 +245,15 @@ class LinearSpringField(PairForceField):
 
 _PAIRS = ("spring", "springsIndices1", "springsIndices2")
 """Data that say which nodes are joined."""
+_LISTS = (*_PAIRS[1:], "stiffness", "damping", "lengths", "elongationOnly", "enabled")
+"""Data of the entries of Springs, in their order."""
 
 
 class SpringForceField(LinearSpringField):
     """Springs, given whole as `spring`, or by indices1 and indices2 with lists beside them.
 
     A list beside them may be shorter than they are: its last entry goes on. Without lengths they
-    are 0.
+    are 0. As in SOFA the lists are then as long as there are springs, and those of `spring`.
     """
 
     acts_on = ("Vec3", "Rigid3", "Vec1")
@@ -290,8 +292,23 @@ class SpringForceField(LinearSpringField):
         if self.filename.get():
             raise self.fault("does not read springs from a file: give them as 'spring'.")
         self._seen: tuple[int, ...] = ()
-        self._found = self._read()
+        given = self.spring.isSet() and not self._initialised
+        for name in ("elongationOnly", "enabled") if given else ():
+            data, default = self._data[name], self._data[name].type.initial(self)
+            if not np.isin(data.get(), default).all():
+                problem = f"has '{name}' beside 'spring', where it does nothing, in SOFA neither"
+                complain(self, self.fault(f"{problem}: give 'indices1' and 'indices2' instead."))
+            data.set(default)
+        self._fill()
         self._ready = False
+
+    def _fill(self) -> None:
+        """Have an entry for each spring in each list, without those that are made of a grid."""
+        self._found = self._read()
+        count = len(SpringForceField._read(self).ones)
+        for name, values in zip(_LISTS, self._found, strict=True):
+            if count or self.spring.isSet():
+                self._data[name].set(values[:count].astype(self._data[name].get().dtype))
 
     def data_changed(self, data: Data) -> None:
         """Springs between other nodes change the pattern of the system, which is found again."""
@@ -306,6 +323,7 @@ class SpringForceField(LinearSpringField):
 
     def reinit(self) -> None:
         """Take over stiffness, damping, and what switches springs."""
+        self._fill()
         self._ready = False
 
     def snapshot(self) -> dict[str, Any]:

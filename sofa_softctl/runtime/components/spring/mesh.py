@@ -14,6 +14,7 @@ from sofa_softctl.runtime.components.topology.base import (
     topology_of,
 )
 from sofa_softctl.runtime.components.topology.grid import RegularGridTopology
+from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
@@ -36,12 +37,9 @@ def for_every_kind(values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name in sorted(values):
-        if name in ("stiffness", "damping"):
-            if isinstance(values[name], list) and not values[name]:
-                continue  # SOFA reads no number in it, and goes on
+        if name in ("stiffness", "damping") and reading.words(values[name]):
             found.update({f"{kind}{name.capitalize()}": values[name] for kind in kinds})
-        else:
-            found[name] = values[name]
+        found[name] = values[name]
     return found
 
 
@@ -99,6 +97,7 @@ class MeshSpringForceField(SpringForceField):
         if not self.between_two:
             self.spring.set(self._made())
             self.spring._set = True
+            self.data_changed(self.spring)  # other springs, another pattern of the system
         super().reinit()
 
     def data_changed(self, data: Data) -> None:

@@ -69,6 +69,8 @@ class RestShapeSpringsForceField(ForceField):
         self.nodes = given if len(given) else np.arange(count)
         self.checked(self.nodes, "points")
         self.external = external_state(self)
+        if not len(self.stiffness.get()):
+            self.stiffness.set(np.array([100.0]))
         others = self.external_points.get()
         self.targets = others if len(others) else np.arange(len(self.nodes))
         if len(self.targets) != len(self.nodes):
@@ -233,10 +235,14 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
                     f"has {len(self._nodes)} points but {len(self._targets)} external points."
                 )
             self._targets = self._targets[: len(self._nodes)]
-        degrees = self.polynomialDegree.get()
-        degrees = degrees if len(degrees) else np.array([1])
-        coefficients = self.polynomialStiffness.get()
-        coefficients = coefficients if len(coefficients) else np.array([100.0])
+        for data, default in (
+            (self.polynomialStiffness, 100.0),
+            (self.polynomialDegree, 1),
+            (self.initialLength, 1.0),
+        ):
+            if not len(data.get()):
+                data.set(np.array([default]))
+        degrees, coefficients = self.polynomialDegree.get(), self.polynomialStiffness.get()
         own = len(degrees) == len(self._nodes)
         missing = degrees.sum() - len(coefficients)
         problem = self.fault(

@@ -112,7 +112,7 @@ class Topology(TopologyQueries):
                 if len(elements := self._data[owner].get())
             ]
             if parts:
-                return first_of_each(np.concatenate(parts))[0]
+                return parts[0] if len(parts) == 1 else first_of_each(np.concatenate(parts))[0]
         return given
 
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

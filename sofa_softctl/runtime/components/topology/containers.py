@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.core.data.types import Bool, Int
+from sofa_softctl.runtime.core.data.types import Bool, UInt
 from sofa_softctl.runtime.helper.strictness import complain
 
 
@@ -22,7 +22,7 @@ class TopologyContainer(Topology):
 
     checkConnexity = Bool(False, "Unused.")
     checkTopology = Bool(False, "Unused: elements are always checked.")
-    nbPoints = Int(0, "Number of vertices.")
+    nbPoints = UInt(0, "Number of vertices.")
 
     def init(self) -> None:
         """Let go of elements of other kinds, then see Topology."""

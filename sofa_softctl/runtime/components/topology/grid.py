@@ -9,15 +9,9 @@ import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
-from sofa_softctl.runtime.components.topology.parts import (
-    EDGES_OF_HEXAHEDRON,
-    EDGES_OF_TRIANGLE,
-    unique_parts,
-)
-from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.components.topology.parts import EDGES_OF_TRIANGLE, unique_parts
 from sofa_softctl.runtime.core.data.reading import attribute
-from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Counts, Real, Vector
 from sofa_softctl.runtime.helper.strictness import complain
 
 
@@ -25,10 +19,11 @@ class GridTopology(MadeTopology):
     """Vertices, edges, triangles, quads and hexahedra of a grid, in SOFA's order.
 
     Vertex (i, j, k) has the number i + n_x (j + n_y k). Quads, each of two triangles, are those of
-    every cell, inside the grid as well. Scenes give n, or nx, ny and nz.
+    every cell, inside the grid as well; of the elements that a scene gives only quads count, as in
+    SOFA. Scenes give n, or nx, ny and nz.
     """
 
-    n = Integers([2, 2, 2], "Vertices along each direction.", follows="start")
+    n = Counts(3, [2, 2, 2], "Vertices along each direction.", follows="start")
     computeHexaList = Bool(True, "Make hexahedra.", follows="start")
     computeQuadList = Bool(True, "Make quads.", follows="start")
     computeTriangleList = Bool(True, "Make triangles, and quads with them.", follows="start")
@@ -37,7 +32,7 @@ class GridTopology(MadeTopology):
         "Make edges: of the triangles, or else along the directions; False: of the hexahedra.",
         follows="start",
     )
-    computePointList = Bool(True, "Unused: the vertices are always given.")
+    computePointList = Bool(True, "Show the vertices in `position`; a state gets them anyway.")
     createTexCoords = Bool(False, "Unused: for drawing.")
 
     def assign(self, values: Mapping[str, Any]) -> None:
@@ -58,17 +53,27 @@ class GridTopology(MadeTopology):
         n = self.resolution()
         position = self._data["position"]
         position.get()  # what it links to, such as a state that gets its nodes from here
-        position.set(self.points(_steps(n)))
+        self._nodes = self.points(_steps(n))
+        position.set(self._nodes if self.computePointList.get() else self._nodes[:0])
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))
 
     def resolution(self) -> np.ndarray:
         """Vertices along each direction, shape (3,); where that makes no sense 2, as in SOFA."""
-        return three_counts(self, self.n, least=1)
+        n = self.n.get()
+        if n.min() < 1:
+            wanted = f"needs n of three positive numbers, got {n.tolist()}"
+            complain(self, self.fault(f"{wanted}: 2 2 2 is used."))
+            self.n.set(np.array([2, 2, 2]))
+        return self.n.get()
 
     def points(self, steps: np.ndarray) -> np.ndarray:
         """Vertices at these steps (i, j, k), shape (v, 3) each."""
         del steps
         return self._data["position"].get()
+
+    def nodes(self) -> np.ndarray:
+        """See Topology."""
+        return self._nodes if hasattr(self, "_nodes") else super().nodes()
 
     @property
     def count(self) -> int:
@@ -88,32 +93,15 @@ class GridTopology(MadeTopology):
             edges = unique_parts(triangles, EDGES_OF_TRIANGLE)
         else:
             edges = np.concatenate([_cells(number, [(0, 0, 0), u]) for u in _AXES])
-        self._data["quads"].set(quads)
-        self._data["triangles"].set(triangles)
         hexahedra = _cells(number, _HEXAHEDRON)
-        hexahedra = hexahedra if self.computeHexaList.get() else hexahedra[:0]
-        if not self.computeEdgeList.get():
-            edges = unique_parts(hexahedra, EDGES_OF_HEXAHEDRON)
-        self._data["edges"].set(edges)
-        self._data["hexahedra"].set(hexahedra)
-
-
-def three_counts(component: Component, data: Data, least: float = -np.inf) -> np.ndarray:
-    """Three numbers of a Data, shape (3,); 2 stands in for those that are missing, as in SOFA.
-
-    Args:
-        component: Whose Data it is, for the warning.
-        data: The Data, which holds the result afterwards.
-        least: Smallest number that is taken; if one is below it, all are 2.
-    """
-    given = data.get()
-    counts = np.concatenate([given, [2, 2, 2][len(given) :]])[:3].astype(np.int64)
-    counts = counts if counts.min() >= least else np.array([2, 2, 2])
-    if not np.array_equal(counts, given):
-        wanted = f"needs {data.getName()} of three positive numbers, got {given.tolist()}"
-        complain(component, component.fault(f"{wanted}: {' '.join(map(str, counts))} is used."))
-        data.set(counts)
-    return counts
+        self._data["hexahedra"].set(hexahedra if self.computeHexaList.get() else hexahedra[:0])
+        self._data["triangles"].set(triangles)
+        if not self._data["quads"].isSet():
+            self._data["quads"].set(quads)
+        elif not len(self._data["quads"].get()):
+            self._data["quads"].set(Topology.elements(self, "quads"))
+        self._data["edges"].set(edges if self.computeEdgeList.get() else edges[:0])
+        self._data["edges"].set(Topology.elements(self, "edges"))
 
 
 def cells_across(topology: Topology) -> tuple[int, int]:
@@ -202,7 +190,7 @@ class RegularGridTopology(GridTopology):
     def make(self) -> None:
         """See GridTopology."""
         low, high = self.min.get(), self.max.get()
-        n = self.n.get() if self.n.get().shape == (3,) else self.resolution()
+        n = self.n.get()
         self._size = (high - low) / np.maximum(n - 1, 1)
         if not self.p0.isSet():
             middle = (n <= 1) & [True, True, False]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+
 EDGES_OF_TETRAHEDRON: list[tuple[int, ...]] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
 """In SOFA's order, normals pointing out of a tetrahedron of positive volume."""
@@ -54,6 +56,17 @@ def faces_of_tetrahedra(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return first_of_each(smallest_first(tetrahedra[:, FACES_OF_TETRAHEDRON].reshape(-1, 3)))
 
 
+def _listed_faces(tetrahedra: np.ndarray) -> np.ndarray:
+    """The faces (n, 3), each once; in SOFA again if a further tetrahedron turns one so, too."""
+    if not keeps_sofa_defects():
+        return faces_of_tetrahedra(tetrahedra)[0]
+    faces = smallest_first(tetrahedra[:, FACES_OF_TETRAHEDRON].reshape(-1, 3))
+    _, first, kinds = np.unique(
+        np.sort(faces, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    return faces[(faces == faces[first[kinds.ravel()]]).all(axis=1)]
+
+
 def faces_of_hexahedra(hexahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The faces, each once, likewise: quads (n, 4), and how many hexahedra each belongs to (n,)."""
     return first_of_each(smallest_first(hexahedra[:, QUADS_OF_HEXAHEDRON].reshape(-1, 4)))
@@ -71,7 +84,7 @@ def _sorted_edges(parts: Sequence[tuple[int, ...]]) -> Callable[[np.ndarray], np
 
 OWNERS: dict[str, list[dict[str, Callable[[np.ndarray], np.ndarray]]]] = {
     "quads": [{"hexahedra": lambda elements: faces_of_hexahedra(elements)[0]}],
-    "triangles": [{"tetrahedra": lambda elements: faces_of_tetrahedra(elements)[0]}],
+    "triangles": [{"tetrahedra": _listed_faces}],
     "edges": [
         {
             "tetrahedra": _sorted_edges(EDGES_OF_TETRAHEDRON),

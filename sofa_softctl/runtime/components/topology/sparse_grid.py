@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.components.loader.by_ending import loaded
-from sofa_softctl.runtime.components.topology.grid import three_counts
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
-from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Text, Vector
+from sofa_softctl.runtime.core.data.types import Bool, Counts, Int, Real, Text, UInt, Vector
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize
 
@@ -32,7 +31,7 @@ class SparseGridTopology(MadeTopology):
         aliases=("fileTopology",),
         follows="start",
     )
-    n = Integers([2, 2, 2], "Vertices along each direction, from 2 on.", follows="start")
+    n = Counts(3, [2, 2, 2], "Vertices along each direction, from 2 on.", follows="start")
     min = Vector(
         3,
         [0.0, 0.0, 0.0],
@@ -51,10 +50,10 @@ class SparseGridTopology(MadeTopology):
         True, "Cells that the surface meets have half the stiffness.", follows="start"
     )
     onlyInsideCells = Bool(False, "Leave out the cells that the surface meets.", follows="start")
-    dataResolution = Integers([0, 0, 0], "Unused: files of voxels are not read.")
+    dataResolution = Counts(3, [0, 0, 0], "Unused: files of voxels are not read.")
     voxelSize = Vector(3, [1.0, 1.0, 1.0], "Unused: files of voxels are not read.")
-    marchingCubeStep = Int(1, "Unused: files of voxels are not read.")
-    convolutionSize = Int(0, "Unused: files of voxels are not read.")
+    marchingCubeStep = UInt(1, "Unused: files of voxels are not read.")
+    convolutionSize = UInt(0, "Unused: files of voxels are not read.")
 
     def init(self) -> None:
         """Make the grid.
@@ -175,7 +174,7 @@ class SparseGridTopology(MadeTopology):
                     f"would have {n.max():.3g} cells in a row: give a larger cellWidth."
                 )
             self.n.set(n.astype(np.int64))
-        self.n.set(np.maximum(three_counts(self, self.n), 2))
+        self.n.set(np.maximum(self.n.get(), 2))
         return self.n.get(), low.copy(), high.copy()
 
     def _levels(self) -> int:

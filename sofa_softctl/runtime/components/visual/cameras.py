@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.runtime.components.visual.inert import Inert
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Vector, Vectors
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, UInt, Vector, Vectors
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -25,8 +25,8 @@ class BaseCamera(Inert):
     computeZClip = Bool(True, "Unused: take these distances from what is drawn.")
     minBBox = Vector(3, [0.0, 0.0, 0.0], "Smallest corner of what is drawn.", unit="length")
     maxBBox = Vector(3, [1.0, 1.0, 1.0], "Largest corner of what is drawn.", unit="length")
-    widthViewport = Int(800, "Width of the picture in pixels.", aliases=("viewportWidth",))
-    heightViewport = Int(600, "Height of the picture in pixels.", aliases=("viewportHeight",))
+    widthViewport = UInt(800, "Width of the picture in pixels.", aliases=("viewportWidth",))
+    heightViewport = UInt(600, "Height of the picture in pixels.", aliases=("viewportHeight",))
     projectionType = Choice(
         "Perspective", "Projection.", choices=("Perspective", "Orthographic"), aliases=("type",)
     )

@@ -86,7 +86,7 @@ def _turning(entry: Any, node: Any) -> Iterator[StartWarning]:
     state = _state_of(entry, node)
     if state is None or np.shape(state.position.value)[1] != 7 or entry.angularStiffness.isSet():
         return
-    stiffness = float(np.max(entry.stiffness.value, initial=0.0))
+    stiffness = np.max(entry.stiffness.value, initial=0.0) if entry.stiffness.isSet() else 0.0
     size = body_size(node)
     if 100.0 < TURN_RATIO_MIN * stiffness * size**2:
         yield StartWarning(

@@ -68,8 +68,18 @@ def test_fewer_values_than_at_init_are_an_error(root):
     limiter = root.addObject("DataVariationLimiter", input=[1.0, 2.0], **ONE)
     simulation.init(root)
     limiter.input.value = [1.0]
-    with pytest.raises(SceneError, match="had 2 values in 'input' at init; now it has 1"):
+    with pytest.raises(SceneError, match="had 2 values in 'input'; now it has 1"):
         simulation.animate(root, 0.01)
+
+
+def test_an_input_counts_in_whole_vectors(root, tolerant, caplog):
+    limiter = root.addObject("DataVariationLimiter", input=[1.0, 2.0, 3.0, 4.0], listening=True)
+    simulation.init(root)
+    assert "takes vectors of 3 numbers in 'input', got 4 numbers" in caplog.text
+    assert (limiter.size.value, len(limiter.output.value)) == (1, 3)
+    other = root.addObject("DataVariationLimiter", name="other", output=[1.0, 2.0, 3.0])
+    other.init()
+    assert other.size.value == 0  # nothing is followed without an input
 
 
 def test_a_network_is_not_there_but_its_data_are(root, caplog):

@@ -6,6 +6,7 @@ import pytest
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.engine.generate_rigid_mass import solid_of
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.strictness import strict
 from sofa_softctl.runtime.simulation import simulation
 
 SIDES = np.array([2.0, 3.0, 5.0])
@@ -71,8 +72,8 @@ def test_inertia_turns_with_the_body():
     ]
     turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
     turn *= np.sign(np.linalg.det(turn))
-    volume, centre, inertia = solid_of(corners)
-    volume_turned, centre_turned, inertia_turned = solid_of(corners @ turn.T)
+    volume, centre, inertia = solid_of(corners, np.zeros(3))
+    volume_turned, centre_turned, inertia_turned = solid_of(corners @ turn.T, np.zeros(3))
     assert volume_turned == pytest.approx(volume, rel=1e-13)
     assert centre_turned == pytest.approx(turn @ centre, abs=1e-13)
     assert inertia_turned == pytest.approx(turn @ inertia @ turn.T, abs=1e-12)
@@ -112,3 +113,12 @@ def test_a_surface_with_holes_is_warned_of(root, monkeypatch):
     add(root, quads=QUADS[:-1])
     assert len(said) == 1
     assert "has a surface with holes" in said[0]
+    # SOFA integrates n_x x, and no side along x is missing
+    assert root.mass.volume.value == pytest.approx(30.0)
+
+
+def test_a_surface_of_no_volume_is_said_and_computes_nothing(root, caplog):
+    with strict(False):
+        engine = add(root, quads=np.concatenate([QUADS, QUADS[:, ::-1]]))
+    assert "finds the volume 0" in caplog.text
+    assert engine.mass.value == 0.0

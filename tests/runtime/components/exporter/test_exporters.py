@@ -138,3 +138,10 @@ def test_a_field_without_numbers_is_empty_in_the_file(root, body, tmp_path, xml)
     )
     run(root, 0)
     assert "externalForce" in (tmp_path / "out.vtu").read_text()
+
+
+def test_an_stl_exporter_shows_the_surface_that_it_follows(root, body, tmp_path):
+    exporter = body.addObject("STLExporter", filename=str(tmp_path / "out"))
+    run(root, 1)
+    assert exporter.position.value == pytest.approx(X)
+    assert len(exporter.triangle.value) == 7

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.strictness import complaints, strict
 
 SQUARE = "v 0 0 0\nv 9 9 9\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 3 4 5\n"
 """A quad, and a second point that belongs to nothing."""
@@ -205,13 +205,30 @@ def test_what_does_nothing_to_a_made_mesh_is_said(kind, values, message, root):
 @pytest.mark.parametrize(
     ("kind", "resolution", "message"),
     [
-        ("StringMeshCreator", 0, "needs a 'resolution' from 1 on, got 0"),
+        ("StringMeshCreator", 0, "needs a 'resolution' from 1 on"),
         ("GridMeshCreator", [1, 2], r"needs a 'resolution' of two numbers from 2 on, got \[1, 2\]"),
     ],
 )
 def test_a_mesh_of_no_cells_is_an_error(kind, resolution, message, root):
     with pytest.raises(SceneError, match=message):
-        root.addObject(kind, resolution=resolution)
+        root.addObject(kind, resolution=resolution).init()
+
+
+def test_a_string_is_made_once_its_resolution_is_known(root, caplog):
+    with strict(False):
+        string = root.addObject("StringMeshCreator")
+        string.init()
+    assert "needs a 'resolution' from 1 on. It has no vertex" in caplog.text
+    string.resolution.value = 2
+    assert len(string.position.value) == 2
+
+
+@pytest.mark.parametrize("pattern", [-1, 4])
+def test_a_pattern_that_there_is_not_makes_no_faces(pattern, root, caplog):
+    with strict(False):
+        grid = root.addObject("GridMeshCreator", resolution=[3, 3], trianglePattern=pattern)
+    assert f"has trianglePattern {pattern}, where 0 to 3 is expected" in caplog.text
+    assert len(grid.triangles.value) == len(grid.quads.value) == len(grid.edges.value) == 0
 
 
 def test_the_message_says_where_sofa_keeps_its_meshes(root, monkeypatch, tmp_path):

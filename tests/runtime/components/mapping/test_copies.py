@@ -106,3 +106,15 @@ def test_the_rest_position_is_mapped_when_asked_for(asked, root, integrated):
     simulation.init(root)
     assert (child.dofs.position.array() == POINTS[[3, 1]]).all()
     assert (child.dofs.rest_position.array() == (3.0 if asked else 1.0) * POINTS[[3, 1]]).all()
+
+
+def test_indices_that_are_found_are_shown(follower):
+    """Of a range, and by their places."""
+    _, _, mapping = follower("SubsetMapping", first=1, last=9)
+    assert mapping.indices.value.tolist() == [1, 2, 3, 4]
+
+
+def test_a_negative_first_node_is_beyond_the_last_one_and_so_is_node_0(follower, tolerant, caplog):
+    _, _, mapping = follower("SubsetMapping", first=-2, last=2)
+    assert "'first' of SubsetMapping" in caplog.text
+    assert mapping.indices.value.tolist() == [0, 1, 2]

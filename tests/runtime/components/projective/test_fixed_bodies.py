@@ -71,3 +71,8 @@ def test_directions_that_do_not_fit_are_an_error(held, template, directions, wid
     problem = f"has 3 'fixedDirections', but a node .* moves in {width}"
     with pytest.raises(SceneError, match=problem):
         held("PartialFixedProjectiveConstraint", template, fixedDirections=directions)
+
+
+def test_directions_that_are_held_by_default_are_shown(held, root):
+    held("PartialFixedProjectiveConstraint", indices=[0], name="clamp")
+    assert root.body.clamp.fixedDirections.value.tolist() == [True] * 6

@@ -321,4 +321,4 @@ def test_a_cable_without_points_or_value_pulls_at_the_first(root, caplog):
     assert cable.valueIndex.value == 0
     assert dofs.position.value[0, 1] == pytest.approx(0.2, abs=1e-6)
     assert "needs at least one point in 'indices'. It is point 0." in caplog.text
-    assert "has valueIndex -1, but 1 values. The first one counts." in caplog.text
+    assert "has valueIndex 4294967295, but 1 values. The first one counts." in caplog.text

@@ -173,3 +173,11 @@ def test_a_matrix_of_zeros_moves_nothing(root, run):
     root.addObject("ConstantForceField", forces=[[1, 0, 0]])
     run(root, 2)
     assert root.dofs.position.value.tolist() == [[1.0, 2.0, 3.0]]
+
+
+@pytest.mark.parametrize("name", ["tolerance", "threshold"])
+def test_a_negative_limit_is_said_and_the_default_counts(name, root, tolerant, caplog):
+    solver = root.addObject("CGLinearSolver", iterations=5, **{"tolerance": 1e-3, name: -1.0})
+    simulation.init(root)
+    assert f"takes a '{name}' of 0 or more, got -1; 1e-05 is taken" in caplog.text
+    assert solver.findData(name).value == 1e-5

@@ -260,3 +260,24 @@ def test_elements_of_nodes_that_are_not_there_are_an_error(root, integrated, run
     node.addObject("MeshSpringForceField", stiffness=1.0, topology="@/mesh/net")
     with pytest.raises(SceneError, match="has 2 in 'edges of /mesh/net', but there are 2 nodes"):
         run(root)
+
+
+def test_lists_hold_an_entry_for_each_spring(joined, tolerant):
+    """The last one goes on, entries too many are left out, and lengths that are not given are 0."""
+    springs = joined(indices1=[0, 2], indices2=[1, 0], stiffness=[30], damping=[1, 2, 3])
+    assert springs.stiffness.value.tolist() == [30.0, 30.0]
+    assert springs.damping.value.tolist() == [1.0, 2.0]
+    assert springs.lengths.value.tolist() == [0.0, 0.0]
+    assert springs.enabled.value.tolist() == [1, 1]
+
+
+def test_flags_beside_whole_springs_do_nothing_and_that_is_said(joined, tolerant, caplog):
+    """As in SOFA, whose springs in one list have no flags."""
+    springs = joined(spring=[[0, 1, 30, 0, 1], [2, 0, 50, 0, 0.5]], enabled=[0])
+    assert "has 'enabled' beside 'spring', where it does nothing" in caplog.text
+    assert springs.enabled.value.tolist() == [1, 1]
+    assert springs.indices1.value.tolist() == [0, 2]
+    assert springs.stiffness.value.tolist() == [30.0, 50.0]
+    force = np.zeros((5, 3))
+    springs.add_force(force)
+    assert force.any()

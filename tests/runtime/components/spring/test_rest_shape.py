@@ -156,3 +156,20 @@ def test_springs_hold_the_nodes_that_a_mapping_brings(root, integrated, run):
     run(root)
     assert field.nodes.tolist() == [0, 1]
     assert grown.nodes.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        ("RestShapeSpringsForceField", {"stiffness": 100.0}),
+        (
+            "PolynomialRestShapeSpringsForceField",
+            {"polynomialStiffness": 100.0, "polynomialDegree": 1, "initialLength": 1.0},
+        ),
+    ],
+)
+def test_numbers_that_count_when_none_are_given_are_shown(kind, shown, springs):
+    field = springs(kind=kind)
+    assert {name: field.findData(name).value.tolist() for name in shown} == {
+        name: [value] for name, value in shown.items()
+    }

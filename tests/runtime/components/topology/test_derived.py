@@ -154,3 +154,14 @@ def test_triangles_that_shall_be_wound_anew_are_a_fault(root):
     root.addObject("TriangleSetGeometryAlgorithms", recomputeTrianglesOrientation=True)
     with pytest.raises(SceneError, match="triangles keep their winding"):
         simulation.init(root)
+
+
+@pytest.mark.parametrize(("defects", "count"), [("0", 7), ("1", 8)])
+def test_a_face_that_two_tetrahedra_turn_the_same_way_is_there_once(
+    root, monkeypatch, defects, count
+):
+    """SOFA lists it twice: it takes faces to be shared only if they are turned opposite ways."""
+    monkeypatch.setenv("SOFTCTL_SOFA_DEFECTS", defects)
+    mesh = root.addObject("MeshTopology", position=X, tetrahedra=[[0, 1, 2, 3], [0, 1, 2, 4]])
+    simulation.init(root)
+    assert len(mesh.triangles.value) == count

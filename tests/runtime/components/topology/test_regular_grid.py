@@ -83,7 +83,7 @@ def test_hexahedra_may_be_left_out(lattice):
     assert len(lattice([2, 2, 2], computeHexaList=False).hexahedra.value) == 0
 
 
-@pytest.mark.parametrize("n", [[2, 2], [2, 0, 2]])
+@pytest.mark.parametrize("n", [[2, -2, 2], [2, 0, 2]])
 def test_a_grid_of_no_vertices_is_complained_of(n, lattice):
     with pytest.raises(SceneError, match="needs n of three positive numbers, got"):
         lattice(n)
@@ -101,3 +101,23 @@ def test_lists_that_are_not_computed_at_the_start_are_made_when_read(lattice, ro
     grid = lattice([2, 2, 2], computePointList=False, computeEdgeList=False)
     assert len(root.dofs.position.value) == 8
     assert len(grid.edges.value) == 12
+
+
+def test_of_the_elements_that_are_given_quads_count(lattice):
+    """As in SOFA; none are those of the hexahedra, in their order."""
+    given = lattice([2, 2, 2], name="given", quads=[[0, 1, 3, 2]], edges=[[0, 7]])
+    assert given.quads.value.tolist() == [[0, 1, 3, 2]]
+    assert len(given.edges.value) == 18
+    assert lattice([2, 2, 2], name="none", quads=[]).quads.value[0].tolist() == [0, 2, 3, 1]
+
+
+def test_edges_that_are_derived_begin_with_the_lower_number(lattice):
+    edges = lattice([2, 3, 2], computeEdgeList=False).edges.value
+    assert len(edges) == 20
+    assert (edges[:, 0] < edges[:, 1]).all()
+
+
+def test_vertices_that_are_not_shown_are_there(lattice, root):
+    grid = lattice([2, 2, 2], computePointList=False)
+    assert len(grid.position.value) == 0
+    assert root.dofs.position.value[-1].tolist() == [1.0, 1.0, 1.0]

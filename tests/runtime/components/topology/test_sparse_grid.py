@@ -101,7 +101,7 @@ def test_what_it_carries_keeps_its_place_in_the_cells(sparse, root):
     ("values", "message"),
     [
         ({}, "needs a surface: a fileTopology, or position and triangles"),
-        ({**CUBE, "n": [4, 4]}, r"needs n of three positive numbers, got \[4, 4\]"),
+        ({**CUBE, "n": [4, 4]}, r"'n' of SparseGridTopology '/grid' takes 3 numbers, got \[4, 4\]"),
         ({**CUBE, "n": [10**5] * 3}, r"would have 1e\+15 cells, with n = "),
         ({**CUBE, "cellWidth": 1e-12}, "give a larger cellWidth"),
         ({**CUBE, "cellWidth": -1.0}, "needs a cellWidth above 0, got -1"),

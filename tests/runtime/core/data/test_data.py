@@ -17,12 +17,14 @@ class Sample(Component):
 
     flag = data_types.Bool(False, "A switch.")
     count = data_types.Int(3, "A number of things.")
+    steps = data_types.UInt(3, "A number from 0 on.")
     stiffness = data_types.Real(2.5, "A number.", unit="force/length", aliases=("k", "rigidity"))
     label = data_types.Text("none", "A text.")
     mode = data_types.Choice("fast", "A choice.", choices=("fast", "exact"))
     words = data_types.Texts([], "Words.")
     values = data_types.Reals([1.0], "Numbers.")
     indices = data_types.Integers([0], "Whole numbers.")
+    cells = data_types.Counts(3, [2, 2, 2], "Whole numbers along three axes.")
     axis = data_types.Vector(3, [0, 0, 1], "A direction.")
     turn = data_types.Matrix(4, [1, 0, 0, 1], "A matrix.")
     fixed = data_types.Bools(3, [1, 1, 0], "Switches.")
@@ -1040,3 +1042,35 @@ def test_a_link_without_its_sign_is_said_to_lack_it(root, caplog, tolerant, text
 def test_numbers_that_cannot_be_read_are_no_link(root, caplog, tolerant):
     root.addObject("FixedProjectiveConstraint", name="fix", indices="1 2 x 0.5")
     assert "A link begins" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"), [(-1, 2**32 - 1), ("-9", 2**32 - 9), (-2.5, 2**32 - 2)]
+)
+def test_a_negative_number_of_things_is_as_large_as_in_sofa_and_said(given, taken, sample):
+    with pytest.raises(
+        SceneError, match="'steps' of Sample '/sample' takes one whole number from 0 on"
+    ):
+        sample.steps.value = given
+    with strict(False), complaints() as found:
+        sample.steps.value = given
+    assert sample.steps.value == taken
+    assert f"got {given!r}" in str(found[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [([4, 5], [4, 5, 2]), ([], [2, 2, 2]), ([3, 4, 5, 6], [3, 4, 5]), ("3 x 5", [3, 0, 2])],
+)
+def test_too_few_whole_numbers_leave_the_others(given, taken, sample):
+    with strict(False), complaints() as found:
+        sample.cells.value = given
+    assert sample.cells.value.tolist() == taken
+    assert "'cells' of Sample '/sample' takes 3 numbers" in str(found[0])
+
+
+@pytest.mark.parametrize("names", [("k", "rigidity"), ("rigidity", "stiffness")])
+def test_of_two_names_of_a_data_the_last_in_the_alphabet_counts(root, names):
+    for first, last in (names, names[::-1]):
+        values = {name: float(names.index(name)) for name in (first, last)}
+        assert root.addObject(Sample(**values)).stiffness.value == 1.0

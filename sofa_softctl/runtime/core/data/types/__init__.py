@@ -10,8 +10,16 @@ Texts are parsed as SOFA parses them. What SOFA reads in part, or replaces by ze
 
 from sofa_softctl.runtime.core.data.declaration import DataType
 from sofa_softctl.runtime.core.data.types.lists import Integers, Reals, Texts
-from sofa_softctl.runtime.core.data.types.rows import Bools, Color, Coord, Deriv, Matrix, Vector
-from sofa_softctl.runtime.core.data.types.scalars import Bool, Choice, Int, Real, Text
+from sofa_softctl.runtime.core.data.types.rows import (
+    Bools,
+    Color,
+    Coord,
+    Counts,
+    Deriv,
+    Matrix,
+    Vector,
+)
+from sofa_softctl.runtime.core.data.types.scalars import Bool, Choice, Int, Real, Text, UInt
 from sofa_softctl.runtime.core.data.types.tables import (
     Coords,
     Derivs,
@@ -27,6 +35,7 @@ __all__ = [
     "Color",
     "Coord",
     "Coords",
+    "Counts",
     "DataType",
     "Deriv",
     "Derivs",
@@ -39,6 +48,7 @@ __all__ = [
     "SparseMatrix",
     "Text",
     "Texts",
+    "UInt",
     "Vector",
     "Vectors",
 ]

@@ -16,6 +16,7 @@ class Vector(DataType):
     """A fixed number of numbers, such as a direction; shape (width,)."""
 
     data_class = DataContainer
+    first_numbers = staticmethod(reading.first_numbers)
 
     def __init__(self, width: int, default: Any, help: str, **options: Any) -> None:
         self.width = width
@@ -35,7 +36,7 @@ class Vector(DataType):
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
         """The first numbers, then 0 where one cannot be read; what is missing stays as it was."""
         array = np.array(present)
-        first = reading.first_numbers(value)[: array.size]
+        first = self.first_numbers(value)[: array.size]
         array[: len(first)] = first
         if len(first) < array.size and not reading.is_numbers(value):
             array[len(first)] = 0.0
@@ -52,6 +53,20 @@ class Vector(DataType):
     def sofa_name(self, owner: Any) -> str:
         """See DataType."""
         return f"Vec{self.size(owner)}d"
+
+
+class Counts(Vector):
+    """A fixed number of whole numbers, such as cells along x, y and z; shape (width,)."""
+
+    first_numbers = staticmethod(reading.first_whole_numbers)
+
+    def convert(self, value: Any, owner: Any) -> np.ndarray:
+        """See DataType."""
+        return super().convert(reading.whole_numbers(value), owner).astype(np.int64)
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return f"Vec{self.width}i"
 
 
 class Matrix(Vector):

@@ -74,6 +74,29 @@ class Int(DataType):
         return "i"
 
 
+class UInt(Int):
+    """One whole number from 0 to 2**32 - 1, as which SOFA reads -1 and what is larger."""
+
+    def convert(self, value: Any, owner: Any) -> int:
+        """See DataType."""
+        number = super().convert(value, owner)
+        if not 0 <= number < 2**32:
+            raise ValueError("negative" if number < 0 else "too large")
+        return number
+
+    def salvage(self, value: Any, owner: Any, present: Any) -> int:
+        """See Int."""
+        return min(super().salvage(value, owner, present), 2**32 - 1) % 2**32
+
+    def expectation(self, owner: Any) -> str:
+        """See DataType."""
+        return "takes one whole number from 0 on"
+
+    def sofa_name(self, owner: Any) -> str:
+        """See DataType."""
+        return "I"
+
+
 class Real(DataType):
     """One number."""
 
