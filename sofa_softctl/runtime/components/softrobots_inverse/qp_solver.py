@@ -19,6 +19,7 @@ from sofa_softctl.runtime.behavior.constraint import (
 )
 from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
+from sofa_softctl.runtime.components.softrobots_inverse import sofa_defects
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
@@ -127,7 +128,9 @@ class QPInverseProblemSolver(ConstraintSolver):
         )
         self._tell(solution)
         problem.lam[:] = 0.0
-        problem.lam[a] = _idle(inverse, solution.effort)
+        problem.lam[a] = solution.effort
+        if keeps_sofa_defects():
+            problem.lam[a] = sofa_defects.push_idle_actuators(inverse, solution.effort)
         problem.lam[c] = solution.contact_force
         delta = problem.W @ problem.lam + problem.delta_free
         self.objective.set(0.5 * float(delta[e] @ delta[e]))
@@ -167,7 +170,7 @@ class QPInverseProblemSolver(ConstraintSolver):
                 energy[start:stop] = constraint.inverse_role is InverseRole.ACTUATOR
             start = stop
         if keeps_sofa_defects():
-            _drop_far_limits(limits)
+            sofa_defects.drop_far_limits(limits)
         elif "effort_rate" in limits:  # from outside its limits lambda comes back at once
             low, high = limits["effort_min"], limits["effort_max"]
             limits["effort_previous"] = np.clip(limits["effort_previous"], low, high)
@@ -234,32 +237,6 @@ class QPInverseProblemSolver(ConstraintSolver):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """See Component."""
         self.solution = snapshot["solution"]
-
-
-def _idle(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
-    """A defect of SOFA: efforts that move no effector are the least ones, or 1 below a greatest."""
-    p = problem
-    if not keeps_sofa_defects():
-        return effort
-    moves = p.W_ea.any(axis=0) | (p.W_ea.any() & p.W_aa.any(axis=0))
-    given = ~np.isnan(p.effort_fixed) | ~np.isnan(p.displacement_fixed)
-    below = np.isfinite(p.effort_max) & np.isinf(p.displacement_max).all()
-    least = np.where(below, np.minimum(1.0, p.effort_max), effort)
-    least = np.where(np.isfinite(p.effort_min), p.effort_min, least)
-    return np.where(moves | given, effort, least)
-
-
-def _drop_far_limits(limits: dict[str, np.ndarray]) -> None:
-    """A defect of SOFA: the greatest change takes the place of limits that are farther than it."""
-    for quantity in ("effort", "displacement"):
-        rate = limits.pop(f"{quantity}_rate", None)
-        if rate is None:
-            continue
-        previous = limits.pop(f"{quantity}_previous")
-        for end, sign in (("min", -1.0), ("max", 1.0)):
-            bound = limits[f"{quantity}_{end}"]
-            is_far = np.isfinite(rate) & (np.abs(bound - previous) >= rate)
-            limits[f"{quantity}_{end}"] = np.where(is_far, previous + sign * rate, bound)
 
 
 def _in_roles(problem: ConstraintSystem, *roles: InverseRole) -> list[LagrangianConstraint]:
