@@ -63,13 +63,13 @@ def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
     gravity = gravity_of(root)
     yield from pushed_without_mass(body)
     for entry in body.entries:
-        kind, node = entry.getClassName(), entry.getContext()
+        kind = entry.getClassName()  # SOFA's topology modifiers have no getContext()
         first_order = entry.findData("firstOrder")
         if kind == "PlaneForceField" and not entry.bilateral.value:
             yield from _behind_plane(entry, body.size)
-        elif kind == "ReadState" and node.getPathName() == path and body.masses:
+        elif kind == "ReadState" and entry.getContext().getPathName() == path and body.masses:
             yield from _replayed(entry, body)
-        elif _fixes(kind) and node.getMechanicalMapping() is not None:
+        elif _fixes(kind) and entry.getContext().getMechanicalMapping() is not None:
             yield StartWarning(
                 entry,
                 f"{at(entry)} holds nodes that a mapping moves, so it has no effect: put it, and "

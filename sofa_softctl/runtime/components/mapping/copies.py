@@ -176,14 +176,7 @@ class SubsetMapping(CopyMapping):
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
         self.indices.set(numbers)  # where they are found, for who reads them
-        positions = parent._data["position"].get()[numbers]
-        keeps_rest = self.child.count != len(numbers) and self.child._data["position"].isSet()
-        before = self.child._data["rest_position"].get()[: len(numbers)]
-        self.child.resize(positions)
-        if keeps_rest:  # as in SOFA: that of nodes that are new is zero
-            rest = np.tile(self.child.kind.identity, (len(numbers), 1)).astype(float)
-            rest[: len(before)] = before
-            self.child._data["rest_position"].set(rest)
+        self.child.resize(parent._data["position"].get()[numbers])
         return [(np.arange(len(numbers)), numbers)]
 
     def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:

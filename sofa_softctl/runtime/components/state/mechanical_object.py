@@ -177,11 +177,15 @@ class MechanicalObject(MechanicalState):
         self.remember_reset()
 
     def resize(self, position: np.ndarray) -> None:
-        """Start anew with these positions, unless it has as many already: a mapping says so."""
+        """Start anew with these positions, unless it has as many already: a mapping says so.
+
+        As in SOFA the rest positions of nodes that are new are zero.
+        """
         if self.count != len(position):
             count = len(position)
             self._data["position"].set(position[:, : self.coord_size].copy())
-            self._data["rest_position"].set(self._data["position"].get().copy())
+            rest = self._data["rest_position"]
+            rest.set(_filled(rest.get()[:count], count, self.kind.identity))
             self._data["velocity"].set(np.zeros((count, self.deriv_size)))
             self._start()
 
