@@ -657,6 +657,16 @@ FAULTS = {
         0,
     ),
     # Numbers that are read in another way
+    "springs of a mapped state without positions": (
+        "block",
+        lambda scene: (
+            scene.add("body/ends", "MechanicalObject", name="dofs"),
+            scene.add("body/ends", "SubsetMapping", indices=[1, 2]),
+            scene.add("body/ends", "RestShapeSpringsForceField", stiffness=1.0),
+        ),
+        "works with the rest positions of '/body/ends/dofs', which are all 0",
+        0,
+    ),
     "friction of a penalty": (
         "block",
         lambda scene: (

@@ -21,11 +21,19 @@ BULK_RATIO_MIN = 0.01
 """Second modulus of a hyperelastic material by the first, below which it is Poisson's ratio [-]."""
 SPHERE_RATIO_MAX = 10.0
 """Half size of a body by the radius of its one sphere, from which on the radius is no body's."""
+USE_REST = (
+    "SpringForceField",
+    "RestShapeSpringsForceField",
+    "BendingSprings",
+    "TrianglePressureForceField",
+    "DiagonalMass",
+)
+"""Ends of the names of classes whose forces or masses come from the rest positions of a state."""
 
 
 def misread_warnings(root: Any, units: Units | None) -> list[StartWarning]:
-    """Warn of angles in another unit, default moduli and radii, Poisson's ratios, friction."""
-    checks = (_angles, _turns, _poisson, _hyperelastic, _sphere, _friction)
+    """Warn of angles in another unit, defaults, Poisson's ratios, friction, rest positions."""
+    checks = (_angles, _turns, _poisson, _hyperelastic, _sphere, _friction, _rest)
     entries = [entry for node in nodes_of(root) for entry in node.objects]
     warnings = [
         StartWarning(entry, f"{at(entry)} {text}")
@@ -131,6 +139,24 @@ def _sphere(entry: Any) -> Iterator[str]:
         yield (
             f"has no radius and takes the default, {radius:g}, and the body is {2.0 * half:.3g} "
             f"long: give its radius, such as {half:.3g}."
+        )
+
+
+def _rest(entry: Any) -> Iterator[str]:
+    """Rest positions of a mapped state that has no positions of its own."""
+    if not entry.getClassName().endswith(USE_REST):
+        return
+    shape, state = entry.findLink("external_rest_shape"), own_state(entry.getContext())
+    if state is None or (shape is not None and shape.getSize()):
+        return
+    rest, position = (
+        np.asarray(data.value, dtype=float)[:, :3] for data in (state.rest_position, state.position)
+    )
+    if len(rest) > 1 and not rest.any() and position.any():
+        yield (
+            f"works with the rest positions of '{state.getPathName()}', which are all 0, as those "
+            "of a mapped state without positions are in SOFA: give the state its 'position', "
+            "such as '@mesh.position'."
         )
 
 
