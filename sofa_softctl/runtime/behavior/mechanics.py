@@ -88,7 +88,12 @@ class SingleStateComponent(Component):
         )
 
     def checked(
-        self, nodes: np.ndarray, name: str = "indices", state: MechanicalState | None = None
+        self,
+        nodes: np.ndarray,
+        name: str = "indices",
+        state: MechanicalState | None = None,
+        *,
+        ahead: bool = False,
     ) -> np.ndarray:
         """The nodes that a Data names, all of which exist.
 
@@ -96,11 +101,16 @@ class SingleStateComponent(Component):
             nodes: Their numbers.
             name: Of the Data.
             state: That they are of; its own by default.
+            ahead: Whether nodes count that a mapping gives the state later: for what reads no
+                positions until then.
 
         Raises:
             SceneError: one does not exist.
         """
-        count = (state or self.state).count
+        owner = state or self.state
+        if ahead and len(nodes) and nodes.max() >= owner.count:
+            owner.take_mapped_nodes()
+        count = owner.count
         if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
             wrong = nodes.min() if nodes.min() < 0 else nodes.max()
             place = "there are" if state is None else f"{state.describe()} has"

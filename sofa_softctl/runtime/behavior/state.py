@@ -110,6 +110,17 @@ class MechanicalState(Component):
         """Number of nodes."""
         return len(self._data["position"].get())
 
+    def take_mapped_nodes(self) -> None:
+        """Take the nodes that a mapping gives it, though the mapping is initialised only later.
+
+        For what stands before the mapping and names nodes of it: SOFA asks for them in a step.
+        """
+        for mapping in () if self._context is None else self._context.of("mapping"):
+            if not mapping._initialised and mapping.child is self:
+                for data in mapping._data.values():
+                    data.follow_link(must=True)
+                mapping.init()
+
     def getSize(self) -> int:
         """Number of nodes."""
         return self.count

@@ -7,7 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
-from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
+from sofa_softctl.runtime.components.elasticity.moduli import (
+    elastic_moduli,
+    lame_parameters,
+    rest_shape,
+)
 from sofa_softctl.runtime.components.topology.base import (
     linked_topology,
     say_without_elements,
@@ -64,7 +68,7 @@ class HexahedronFEMForceField(ForceField):
         follows="reinit",
     )
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
-    initialPoints = Vectors(3, [], "Rest shape.", unit="length")
+    initialPoints = Vectors(3, [], "Rest shape; only a link counts.", unit="length")
     gatherPt = Int(0, "Unused.")
     gatherBsize = Int(0, "Unused.")
     drawing = Bool(True, "Draw the elements.")
@@ -108,9 +112,7 @@ class HexahedronFEMForceField(ForceField):
 
     def reinit(self) -> None:
         """Take over the rest position, method, youngModulus and poissonRatio."""
-        x0 = self.state._data["rest_position"].get()
-        self.x0 = x0.copy()
-        self.initialPoints.set(self.x0.copy())
+        self.x0 = rest_shape(self)
         self.flat = self._without_volume()
         self.method_number = self.methods[self.method.get()]
         young, poisson = elastic_moduli(self, len(self.elements))

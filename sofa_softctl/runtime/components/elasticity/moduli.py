@@ -1,4 +1,4 @@
-"""Young's modulus and Poisson's ratio of each element."""
+"""Rest shape, Young's modulus and Poisson's ratio of elements."""
 
 from __future__ import annotations
 
@@ -23,6 +23,23 @@ def elastic_moduli(field: ForceField, count: int) -> tuple[np.ndarray, np.ndarra
     is_outside = ~((poisson >= 0.0) & (poisson < 0.5))
     _replace(field, "poissonRatio", "from 0 to below 0.5", poisson, is_outside)
     return young, poisson
+
+
+def rest_shape(field: ForceField) -> np.ndarray:
+    """Places of the nodes at rest: those that `initialPoints` follows, or else the state's.
+
+    As in SOFA values that are given there do not count, only a link. They show what counts.
+
+    Raises:
+        SceneError: the link leads to fewer points than there are nodes.
+    """
+    shown, count = field._data["initialPoints"], field.state.count
+    if not shown.hasParent():
+        shown.set(field.state._data["rest_position"].get().copy())
+    points: np.ndarray = shown.get().copy()
+    if len(points) < count:
+        raise field.fault(f"follows {len(points)} points in 'initialPoints' for {count} nodes.")
+    return points
 
 
 def _replace(

@@ -9,7 +9,11 @@ import numpy as np
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.roles import ElasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
-from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli, lame_parameters
+from sofa_softctl.runtime.components.elasticity.moduli import (
+    elastic_moduli,
+    lame_parameters,
+    rest_shape,
+)
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.components.elasticity.von_mises_outputs import VonMisesOutputs
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
@@ -67,7 +71,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         [], "Factors of Young's modulus, spread over the elements.", follows="reinit"
     )
     updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
-    initialPoints = Vectors(3, [], "Rest shape.", unit="length")
+    initialPoints = Vectors(3, [], "Rest shape; only a link counts.", unit="length")
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
     updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
     plasticMaxThreshold = Real(
@@ -90,8 +94,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
             SceneError: no tetrahedra, flat tetrahedra, or moduli out of range.
         """
         self.elements = self.find_elements()
-        self.x0 = self.state._data["rest_position"].get().copy()
-        self.initialPoints.set(self.x0.copy())
+        self.x0 = rest_shape(self)
         self.method_number = self.methods[self.method.get()]
         self.gradients, volumes = kernel.shape_gradients(self.x0, self.elements)
         self.volumes = np.abs(volumes)

@@ -9,6 +9,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepTerm
+from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import (
     Bool,
@@ -78,7 +79,8 @@ class ConstantForceField(ForceWithoutStiffness):
         sources = (self.indices, self.forces, self.totalForce)
         if tuple(data.getCounter() for data in sources) == self._seen:
             return
-        self._nodes = self.checked(self.indices.get())
+        # Without a topology SOFA knows of no more nodes than there are now.
+        self._nodes = self.checked(self.indices.get(), ahead=topology_of(self._context) is not None)
         if self.indexFromEnd.get():
             self._nodes = self.state.count - 1 - self._nodes
         count, given = len(self._nodes), self.forces.get()
@@ -135,7 +137,7 @@ class LinearForceField(ForceWithoutStiffness):
         Raises:
             SceneError: a node does not exist, or there is not one force for each time.
         """
-        self.checked(self.points.get(), "points")
+        self.checked(self.points.get(), "points", ahead=True)
         self.check_times("times", "forces")
 
     def add_force(self, force: np.ndarray) -> None:

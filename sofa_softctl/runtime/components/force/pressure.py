@@ -42,7 +42,7 @@ class ElementPressure(ForceWithoutStiffness):
         if not len(found):
             problem = self.fault(f"names none of the {kind} of {topology.describe()} in '{name}'.")
             complain(self, problem, " It has no effect, as in SOFA.")
-        return found
+        return self.checked(found, f"{kind} of {topology.getPathName()}")
 
     def reinit(self) -> None:
         """Find the elements again."""

@@ -64,24 +64,25 @@ class TopologicalMass(Mass):
         points = state["rest_position" if self.computeMassOnRest.get() else "position"].get()
         sizes = element_sizes(points, found, kind)
         density, total = self.massDensity, self.totalMass
-        by_density = given_by(self, *_GIVE) == "massDensity"
-        if by_density:
-            rho = density.get()[0]
-        else:
-            rho = total.get() / sizes.sum()
-        if not rho > 0.0:
-            problem = self.fault(f"needs a positive mass, got {rho * sizes.sum():g}.")
-            if rho == 0.0:
+        self._given = density if given_by(self, *_GIVE) == "massDensity" else total
+        rho = self.densities(len(found)) if self._given is density else None
+        if rho is None:
+            self._given, rho = total, np.array([total.get() / sizes.sum()])
+        if not (rho >= 0.0).all() or not rho.any():
+            problem = self.fault(f"needs a positive mass, got {rho.min() * sizes.sum():g}.")
+            if not rho.any():
                 complain(self, problem, " As in SOFA its nodes have no inertia.")
             else:
                 complain(self, problem, " As in SOFA a totalMass of 1 is taken.")
-                rho = 1.0 / sizes.sum()
-        total.set(float(rho * sizes.sum()))
-        density.set(np.array([rho]))
-        self._size = float(sizes.sum())
-        self._given = density if by_density else total
-        self._amount = float(np.ravel(self._given.get())[0])
+                rho = np.array([1.0 / sizes.sum()])
+        self._sizes = sizes
+        self._set_shown(rho)
+        self._amount = np.array(self._given.get(), dtype=float, ndmin=1)
         return found, rho * sizes, kind
+
+    def densities(self, count: int) -> np.ndarray | None:
+        """The given density, one or one for each of the elements; None if that does not fit."""
+        return self.massDensity.get()[:1]
 
     def find_topology(self) -> Topology:
         """The linked topology, or that of the node."""
@@ -92,7 +93,7 @@ class TopologicalMass(Mass):
         )
 
     def count_of(self, per: str) -> tuple[int, str] | None:
-        """See Component; as in SOFA the first density is that of all elements."""
+        """See Component; as in SOFA there is a single density."""
         return (1, "body") if per == "body" else super().count_of(per)
 
     def reinit(self) -> None:
@@ -114,15 +115,20 @@ class TopologicalMass(Mass):
         amount = float(next(iter(np.ravel(data.get())), 0.0))
         if not amount > 0.0:
             raise self.fault(f"needs a positive mass, got {data.type.name} {amount:g}.")
-        self.scale(amount / self._amount)
-        self._amount = amount
+        self.scale(amount / self._amount[0])
+        self._amount = np.array([amount])
         self._show()
 
     def _show(self) -> None:
         """Let totalMass and massDensity say what counts."""
-        rho = self._amount if self._given is self.massDensity else self._amount / self._size
-        self.massDensity.set(np.array([rho]))
-        self.totalMass.set(rho * self._size)
+        is_density = self._given is self.massDensity
+        self._set_shown(self._amount if is_density else self._amount / self._sizes.sum())
+
+    def _set_shown(self, rho: np.ndarray) -> None:
+        self.massDensity.set(rho.copy())
+        self.totalMass.set(
+            float(rho[0] * self._sizes.sum() if len(rho) == 1 else rho @ self._sizes)
+        )
 
 
 _GIVE = ("totalMass", "massDensity", "vertexMass")
@@ -203,6 +209,27 @@ class MeshMatrixMass(TopologicalMass):
         lower = sparse.tril(self.matrix, format="coo")
         self._pairs = (lower.row.astype(np.int64), lower.col.astype(np.int64))
         self._entries = lower.data
+
+    def count_of(self, per: str) -> tuple[int, str] | None:
+        """See Component: of densities there may be one or one for each element."""
+        return None if per == "body" else super().count_of(per)
+
+    def densities(self, count: int) -> np.ndarray | None:
+        """See TopologicalMass."""
+        rho = self.massDensity.get()
+        if len(rho) in (1, count):
+            return rho
+        problem = f"has {len(rho)} 'massDensity' for {count} elements: give one, or one for each."
+        complain(self, self.fault(problem), " totalMass counts instead, as in SOFA.")
+        return None
+
+    def data_changed(self, data: Data) -> None:
+        """See TopologicalMass; where densities differ, the matrix is assembled again."""
+        if data is self.massDensity is vars(self).get("_given") and self._initialised:
+            if len(self._amount) > 1 or len(data.get()) > 1:
+                self.init()
+                return
+        super().data_changed(data)
 
     def snapshot(self) -> dict[str, Any]:
         """See Component."""

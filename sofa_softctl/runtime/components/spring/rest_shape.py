@@ -57,43 +57,29 @@ class RestShapeSpringsForceField(ForceField):
     springColor = Color([0.0, 1.0, 0.0, 1.0], "Color of the drawn springs.")
 
     def init(self) -> None:
-        """Find the nodes.
-
-        Raises:
-            SceneError: a node does not exist, or the external points do not fit.
-        """
-        count = self.state.count
+        """Find the external state, whose nodes may come later."""
         if len(self.pivot_points.get()):
             raise self.fault("does not support 'pivot_points': put the springs on mapped points.")
-        given = self.points.get()
-        self.nodes = given if len(given) else np.arange(count)
-        self.checked(self.nodes, "points")
         self.external = external_state(self)
-        if not len(self.stiffness.get()):
-            self.stiffness.set(np.array([100.0]))
-        others = self.external_points.get()
-        self.targets = others if len(others) else np.arange(len(self.nodes))
-        if len(self.targets) != len(self.nodes):
-            raise self.fault(
-                f"has {len(self.nodes)} points but {len(self.targets)} external_points."
-            )
-        if self.external is None:
-            self.targets = self.nodes
-        self._points_seen = self.points.getCounter()
 
     def bwdInit(self) -> None:
-        """Find the nodes again: a mapping may have brought others."""
-        super().bwdInit()
-        if not len(self.points.get()) or self.nodes.max() >= self.state.count:
-            self.init()
+        """Find the nodes, of which a mapping may have brought others.
+
+        Raises:
+            SceneError: a node does not exist.
+        """
+        self.nodes, self.targets = pulled_nodes(self, self.external)
+        if not len(self.stiffness.get()):
+            self.stiffness.set(np.array([100.0]))
+        self._points_seen = self.points.getCounter()
 
     def count_of(self, per: str) -> tuple[int, str]:
         """See Component."""
-        return len(self.nodes), "points"
+        return len(self.points.get()) or self.state.count, "points"
 
     def reinit(self) -> None:
         """Find the nodes again."""
-        self.init()
+        self.bwdInit()
 
     def _springs(self, places: np.ndarray) -> np.ndarray:
         """Stiffness at each place of the lists along each direction, shape (k, deriv_size)."""
@@ -121,7 +107,7 @@ class RestShapeSpringsForceField(ForceField):
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField."""
         if self.points.getCounter() != self._points_seen:
-            self.init()
+            self.bwdInit()
         k = self._springs(np.arange(len(self.nodes))) * self._active()
         np.subtract.at(force, self.nodes, k * self._stretch())
 
@@ -170,6 +156,37 @@ def external_state(field: ForceField) -> MechanicalState | None:
         link.assign("", link.where)
         found = None
     return found
+
+
+def pulled_nodes(
+    field: ForceField, external: MechanicalState | None, *, takes_first: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes that springs hold, and those of the external state to which they are pulled.
+
+    None, with a warning, where there are not as many of both, as in SOFA.
+
+    Args:
+        field: Has the Data points and external_points.
+        external: The external state; without it, the nodes are pulled to their own places.
+        takes_first: Whether of more external nodes than points the first ones count.
+
+    Raises:
+        SceneError: a node does not exist.
+    """
+    given, others = field._data["points"].get(), field._data["external_points"].get()
+    nodes = field.checked(given if len(given) else np.arange(field.state.count), "points")
+    own = nodes if external is None else np.arange(external.count)
+    targets = field.checked(others, "external_points", external) if len(others) else own
+    if takes_first:
+        targets = targets[: len(nodes)]
+    if len(targets) != len(nodes):
+        problem = field.fault(
+            f"holds {len(nodes)} points, but pulls to {len(targets)} nodes of "
+            f"{(external or field.state).describe()}: give as many 'external_points' as 'points'."
+        )
+        complain(field, problem, " It has no effect, as in SOFA.")
+        nodes = targets = nodes[:0]
+    return nodes, nodes if external is None else targets
 
 
 class PolynomialRestShapeSpringsForceField(BlockForceField):
@@ -222,19 +239,9 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         Raises:
             SceneError: a node does not exist, points do not fit, or coefficients are missing.
         """
-        given, count = self.points.get(), self.state.count
-        self._nodes = given if len(given) else np.arange(count)
-        self.checked(self._nodes, "points")
+        count = self.state.count
+        self._nodes, self._targets = pulled_nodes(self, self._external, takes_first=True)
         self._points_seen = self.points.getCounter()
-        others = self.external_points.get()
-        self._targets = self._nodes
-        if self._external is not None:
-            self._targets = others if len(others) else np.arange(self._external.count)
-            if len(self._targets) < len(self._nodes):
-                raise self.fault(
-                    f"has {len(self._nodes)} points but {len(self._targets)} external points."
-                )
-            self._targets = self._targets[: len(self._nodes)]
         for data, default in (
             (self.polynomialStiffness, 100.0),
             (self.polynomialDegree, 1),

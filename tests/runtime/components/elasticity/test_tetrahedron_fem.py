@@ -178,3 +178,29 @@ def test_a_surface_alone_is_an_error(root, integrated, run):
     node.addObject("TetrahedronFEMForceField")
     with pytest.raises(SceneError, match="finds no tetrahedra in .*A surface mesh is not enough"):
         run(root)
+
+
+@pytest.mark.parametrize("kind", ["TetrahedronFEMForceField", "HexahedronFEMForceField"])
+def test_a_linked_rest_shape_counts_and_one_of_numbers_does_not_as_in_sofa(
+    root, integrated, run, kind
+):
+    """At the shape that is linked there is no force, whatever the state's rest position."""
+    node = integrated(root, "body", [[0, 0, 0], [1, 1, 1]])
+    node.removeObject(node.dofs)
+    grid = node.addObject("RegularGridTopology", name="grid", n=[2, 2, 2], max=[1, 1, 1])
+    node.addObject("MeshTopology", hexahedra=[[0, 1, 3, 2, 4, 5, 7, 6]], tetrahedra=[[0, 1, 2, 4]])
+    node.addObject("MechanicalObject", name="dofs", scale3d=[1.1, 1, 1])
+    node.addObject("UniformMass", totalMass=1.0)
+    linked = node.addObject(kind, name="linked", initialPoints="@grid.position")
+    typed = node.addObject(kind, name="typed", initialPoints=np.zeros((8, 3)))
+    run(root)
+    typed_force, linked_force = force_of(typed), force_of(linked)
+    assert np.abs(typed_force).max() < 1e-9 < 1.0 < np.abs(linked_force).max()
+    node.dofs.position.value = grid.position.value
+    assert np.abs(force_of(linked)).max() < 1e-9 < 1.0 < np.abs(force_of(typed)).max()
+
+
+def test_a_linked_rest_shape_of_too_few_points_is_an_error(elastic, root):
+    root.addObject("MechanicalObject", name="few", position=np.eye(3))
+    with pytest.raises(SceneError, match="follows 3 points in 'initialPoints' for 4 nodes"):
+        elastic(TETRAHEDRON, [[0, 1, 2, 3]], initialPoints="@/few.position")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.helper.strictness import complaints
 from sofa_softctl.runtime.simulation import snapshot
 
 GRAVITY = np.array([1.0, -9.81, 0.5])
@@ -163,3 +164,41 @@ def test_a_snapshot_brings_back_the_mass_of_then(root, kind, massive):
     force = np.zeros((len(positions), 3))
     mass.add_gravity(force, GRAVITY)
     assert force.sum(axis=0) == pytest.approx(4.0 * GRAVITY)
+
+
+TWO = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -3]], dtype=float)
+BOTH = [[0, 1, 2, 3], [0, 2, 1, 4]]
+"""Two tetrahedra of volumes 1/6 and 1/2."""
+
+
+def test_a_matrix_has_a_density_for_each_element(massive):
+    mass = massive("MeshMatrixMass", TWO, "tetrahedra", BOTH, massDensity=[6.0, 4.0])
+    assert mass.totalMass.value == pytest.approx(3.0)
+    assert mass.row_sums[3:, 0] == pytest.approx([0.25, 0.5])
+    mass.massDensity.value = [12.0, 2.0]
+    assert mass.row_sums[3:, 0] == pytest.approx([0.5, 0.25])
+    mass.massDensity.value = [2.0]
+    assert mass.totalMass.value == pytest.approx(4.0 / 3.0)
+    assert mass.row_sums[4, 0] == pytest.approx(0.25)
+
+
+def test_a_total_beside_densities_does_not_count(massive, tolerant):
+    mass = massive("MeshMatrixMass", TWO, "tetrahedra", BOTH, massDensity=[6.0, 4.0])
+    mass.totalMass.value = 50.0
+    assert mass.totalMass.value == pytest.approx(3.0)
+    assert mass.massDensity.value.tolist() == [6.0, 4.0]
+
+
+def test_densities_that_do_not_fit_leave_the_total_as_in_sofa(massive, tolerant):
+    with complaints() as found:
+        mass = massive("MeshMatrixMass", TWO, "tetrahedra", BOTH, massDensity=[6.0, 4.0, 1.0])
+    assert "has 3 'massDensity' for 2 elements: give one, or one for each" in str(found[0])
+    assert mass.totalMass.value == pytest.approx(1.0)
+    assert mass.massDensity.value == pytest.approx([1.5])
+
+
+def test_a_lumped_mass_has_one_density(massive, tolerant):
+    with complaints() as found:
+        mass = massive("DiagonalMass", TWO, "tetrahedra", BOTH, massDensity=[6.0, 4.0])
+    assert "2 entries for 1 body" in str(found[0])
+    assert mass.totalMass.value == pytest.approx(4.0)

@@ -114,14 +114,46 @@ def test_a_point_that_does_not_exist_is_an_error(springs):
         springs(points=[1, 5])
 
 
-def test_as_many_external_points_as_points_are_needed(springs):
-    with pytest.raises(SceneError, match="has 3 points but 1 external_points"):
-        springs(external=np.zeros((5, 3)), points=[0, 1, 2], external_points=[1])
+KINDS = ["RestShapeSpringsForceField", "PolynomialRestShapeSpringsForceField"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "kind", ["RestShapeSpringsForceField", "PolynomialRestShapeSpringsForceField"]
+    ("given", "count"),
+    [({"external_points": [1]}, 1), ({}, 2)],
 )
+def test_springs_without_as_many_external_nodes_are_left_out_as_in_sofa(
+    springs, tolerant, dense, kind, given, count
+):
+    external = np.zeros((2, 3))
+    with complaints() as found:
+        field = springs(external=external, kind=kind, points=[0, 1, 2], **given)
+    assert f"holds 3 points, but pulls to {count} nodes of MechanicalObject" in str(found[0])
+    assert not force_of(field).any()
+    assert not dense(field).any()
+
+
+def test_springs_to_more_external_nodes_than_points_are_left_out_as_in_sofa(springs, tolerant):
+    with complaints() as found:
+        field = springs(external=np.zeros((5, 3)), points=[0, 1])
+    assert "holds 2 points, but pulls to 5 nodes" in str(found[0])
+    assert not force_of(field).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_external_state_that_gets_its_nodes_later_is_waited_for(root, integrated, run, kind):
+    node = integrated(root, "body", np.eye(3))
+    node.addObject("UniformMass", totalMass=1.0)
+    field = node.addObject(kind, external_rest_shape="@../late/dofs")
+    late = root.addChild("late")
+    late.addObject("MechanicalObject", name="dofs", position=np.zeros((3, 3)))
+    run(root)
+    force = np.zeros((3, 3))
+    field.add_force(force)
+    assert np.flatnonzero(force.diagonal()).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_external_shape_that_is_nowhere_is_told_of(springs, tolerant, kind):
     """As in SOFA, which goes on with the nodes' own rest positions, whatever external_points."""
     with complaints() as found:
