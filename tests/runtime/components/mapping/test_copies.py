@@ -96,7 +96,7 @@ def test_a_mapping_without_a_state_above_is_an_error(root):
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_the_rest_position_is_mapped_when_asked_for(asked, root, integrated):
-    """Otherwise the rest positions of a state that has no positions of its own are 0, as in SOFA."""
+    """Otherwise those of a state that has no positions of its own are 0, as in SOFA."""
     node = integrated(root, "body", POINTS)
     node.dofs.rest_position.value = 3.0 * POINTS
     node.addObject("UniformMass", totalMass=1.0)
