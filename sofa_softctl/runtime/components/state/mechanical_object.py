@@ -212,14 +212,6 @@ class MechanicalObject(MechanicalState):
             points: np.ndarray = topology.nodes()
             if len(points):
                 return points
-        for topology in topologies:
-            if vertices := len(topology._data["position"].get()):
-                problem = self.fault(
-                    f"takes the vertices of {topology.describe()}, which has {vertices}, but no "
-                    "elements, so that none counts: give 'position' here."
-                )
-                complain(self, problem, " As in SOFA it has no nodes.")
-                return np.empty((0, 3))
         return None
 
     def _transform(self, scale: str, rotation: str, translation: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
@@ -28,9 +26,6 @@ class MeshTopology(Topology):
     drawTetrahedra = Bool(False, "Draw the tetrahedra.")
     drawHexahedra = Bool(False, "Draw the hexahedra.")
 
-    makes_points: ClassVar[bool] = False
-    """Whether vertices count without elements."""
-
     def init(self) -> None:
         """Read the file, if there is one; then see Topology.
 
@@ -48,19 +43,16 @@ class MeshTopology(Topology):
     def nodes(self) -> np.ndarray:
         """See Topology; without the vertices after the last one that an element uses, as in SOFA.
 
-        Without elements that is none. Those of its own file count all.
+        Those of its own file count all.
         """
         points = super().nodes()
         elements = [self._data[kind].get() for kind in ELEMENTS]
-        alone = len(points) if self.makes_points else 0
-        used = max((int(entry.max()) + 1 for entry in elements if len(entry)), default=alone)
+        used = max((int(entry.max()) + 1 for entry in elements if len(entry)), default=len(points))
         return points if self.filename.get() else points[:used]
 
 
 class MadeTopology(MeshTopology):
     """Makes vertices and elements once, when somebody first needs them, and derives no others."""
-
-    makes_points = True
 
     _made = False
 

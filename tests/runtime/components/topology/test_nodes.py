@@ -2,8 +2,6 @@
 
 import pytest
 
-from sofa_softctl.runtime.helper.strictness import complaints
-
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [5, 5, 5]]
 
 
@@ -12,26 +10,16 @@ POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [5, 5, 5]]
     [
         ("MeshTopology", {"triangles": [[0, 1, 2]]}, 3),
         ("MeshTopology", {"tetrahedra": [[0, 1, 2, 3]], "edges": [[0, 4]]}, 5),
-        ("RegularGridTopology", {"n": [2, 2, 1]}, 4),
+        ("MeshTopology", {}, 5),
         ("TriangleSetTopologyContainer", {"triangles": [[0, 1, 2]]}, 5),
     ],
 )
 def test_a_mesh_topology_gives_no_node_after_the_last_used_vertex(root, kind, elements, count):
     """As in SOFA: its mesh/liver.obj has 181 vertices, and the state beside it 139 nodes."""
-    given = {} if "n" in elements else {"position": POINTS}
-    root.addObject(kind, **given, **elements)
+    root.addObject(kind, position=POINTS, **elements)
     state = root.addObject("MechanicalObject")
     root.init()
     assert len(state.position) == count
-
-
-def test_a_mesh_topology_without_elements_gives_no_nodes_as_in_sofa(root, tolerant):
-    root.addObject("MeshTopology", name="mesh", position=POINTS)
-    state = root.addObject("MechanicalObject")
-    with complaints() as found:
-        root.init()
-    assert len(state.position) == state.size.value == 0
-    assert "takes the vertices of MeshTopology '/mesh', which has 5, but no " in str(found[0])
 
 
 def test_a_state_with_the_positions_of_a_loader_has_all_of_them(root, tmp_path):
