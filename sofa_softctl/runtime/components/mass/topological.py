@@ -126,7 +126,9 @@ class TopologicalMass(Mass):
 
     def _set_shown(self, rho: np.ndarray) -> None:
         self.massDensity.set(rho.copy())
-        self.totalMass.set(float(rho[0] * self._sizes.sum() if len(rho) == 1 else rho @ self._sizes))
+        self.totalMass.set(
+            float(rho[0] * self._sizes.sum() if len(rho) == 1 else rho @ self._sizes)
+        )
 
 
 _GIVE = ("totalMass", "massDensity", "vertexMass")
