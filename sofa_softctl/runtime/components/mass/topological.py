@@ -225,7 +225,7 @@ class MeshMatrixMass(TopologicalMass):
 
     def data_changed(self, data: Data) -> None:
         """See TopologicalMass; where densities differ, the matrix is assembled again."""
-        if data is self.massDensity is vars(self).get("_given") and self._initialised:
+        if self._initialised and data is self.massDensity is vars(self).get("_given"):
             if len(self._amount) > 1 or len(data.get()) > 1:
                 self.init()
                 return

@@ -56,6 +56,9 @@ class RestShapeSpringsForceField(ForceField):
     drawSpring = Bool(False, "Draw the springs.")
     springColor = Color([0.0, 1.0, 0.0, 1.0], "Color of the drawn springs.")
 
+    _points_seen = -1
+    """Counter of `points` when its nodes were found; -1 before, also where it is added in a run."""
+
     def init(self) -> None:
         """Find the external state, whose nodes may come later."""
         if len(self.pivot_points.get()):
@@ -220,6 +223,9 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     drawSpring = Bool(False, "Draw the springs.")
     springColor = Color([0.0, 1.0, 0.0, 1.0], "Color of the drawn springs.")
     showIndicesScale = Real(0.02, "Size of the drawn numbers.")
+
+    _points_seen = -1
+    """Counter of `points` when its nodes were found; -1 before, also where it is added in a run."""
 
     def init(self) -> None:
         """Find the external state, whose nodes may come later."""
