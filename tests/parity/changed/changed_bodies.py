@@ -109,7 +109,8 @@ def pressed_along(kind):
         triangles = [[8, 9, 11], [8, 11, 10]] if kind.startswith("Edge") else []
         quads = [[8, 9, 11, 10], [12, 13, 15, 14]]
         child.addObject("MeshTopology", quads=quads, triangles=triangles)
-        child.addObject("MechanicalObject", name="dofs")
+        points, _ = mechanics.grid()
+        child.addObject("MechanicalObject", name="dofs", position=points.tolist())
         child.addObject("IdentityMapping")
         child.addObject(kind, pressure=[0.0, 0.0, 3.0], normal=[0, 0, 1], dmin=-1, dmax=40)
 
