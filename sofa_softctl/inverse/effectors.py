@@ -10,8 +10,11 @@ from sofa_softctl.errors import SceneError
 
 AXES = ("x", "y", "z")
 TURN = np.radians(20.0)
-"""Of the tetrahedron about z [rad]: bodies are symmetric to the axes, and a node between two
-corners would belong to either."""
+"""Angle by which the tetrahedron is turned about z [rad].
+
+Many bodies are symmetric to the axes; without it a node in a plane of symmetry would be as near to
+one corner as to another.
+"""
 _CORNERS = np.array(
     [
         (np.sqrt(2.0) * np.cos(angle), np.sqrt(2.0) * np.sin(angle), z)

@@ -1,6 +1,6 @@
-"""What SoftRobots.Inverse makes of limits and of idle actuators: only where its defects are wanted.
+"""Defects of SoftRobots.Inverse in limits and idle actuators, for `keeps_sofa_defects`.
 
-See `keeps_sofa_defects`; the rules were read off its results.
+The rules were read off its results, not derived from its code.
 """
 
 from __future__ import annotations
