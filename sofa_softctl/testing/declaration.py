@@ -35,7 +35,7 @@ def check_declaration(cls: type[Component]) -> None:
     """
     check_data(cls)
     for entry in cls.data_types.values():
-        inherited = entry, cls.__init__, cls.data_changed
+        inherited = entry, cls.__init__, cls.added, cls.data_changed
         if inherited in _CHECKED:
             continue
         for value in STRANGE:

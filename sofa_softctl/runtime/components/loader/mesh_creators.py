@@ -58,7 +58,12 @@ class StringMeshCreator(MeshCreator):
         matrix, translation = super()._placing()
         if not (matrix - np.eye(3)).any() and not translation.any():
             return matrix, translation
-        problem = "stays on the x axis from 0 to 1, as in SOFA: place the MechanicalObject instead."
+        placing = ("translation", "rotation", "scale3d", "transformation")
+        given = [name for name in placing if self.getData(name).isSet()]
+        problem = (
+            f"stays on the x axis from 0 to 1, as in SOFA, whatever {', '.join(given)} is: place "
+            "the MechanicalObject instead."
+        )
         complain(self, self.fault(problem))
         return np.eye(3) if self.scale3d.get().all() else matrix, np.zeros(3)
 
