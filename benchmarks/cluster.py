@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command import command_app
-from sofa_softctl._internal.executors.cluster import ClusterExecutor
-from sofa_softctl._internal.executors.cluster_client import connected
+from sofa_softctl.base.executors.cluster import ClusterExecutor
+from sofa_softctl.base.executors.cluster_client import connected
 from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.study import Study

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from sofa_softctl._internal.executors import cluster_worker
-from sofa_softctl._internal.executors.packing import packed_back, unpacked
-from sofa_softctl._internal.executors.worker import answer_of, packed_answer
+from sofa_softctl.base.executors import cluster_worker
+from sofa_softctl.base.executors.packing import packed_back, unpacked
+from sofa_softctl.base.executors.worker import answer_of, packed_answer
 from sofa_softctl.batch.execution.run_one import Task
 from sofa_softctl.batch.row import OK, Row
 from sofa_softctl.status import Verdict

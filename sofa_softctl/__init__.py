@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from sofa_softctl._internal.registry import Registry
+from sofa_softctl.base.registry import Registry
 from sofa_softctl.runtime.bindings import modules as _modules
 
 _modules.install()

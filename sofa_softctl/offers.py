@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any
 
-from sofa_softctl._internal.registry import Registry
+from sofa_softctl.base.registry import Registry
 from sofa_softctl.errors import PluginError, SceneError
 
 BUILT_IN = "built-in"

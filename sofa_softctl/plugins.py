@@ -20,10 +20,10 @@ from typing import Any
 import pluggy
 
 from sofa_softctl import hooks
-from sofa_softctl._internal.interrupt import Terminated
-from sofa_softctl._internal.processes import call_first_in_workers
-from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.interrupt import Terminated
+from sofa_softctl.base.processes import call_first_in_workers
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.errors import PluginError
 from sofa_softctl.offers import BUILT_IN, CONTROLLERS, HOOKS, Offers
 from sofa_softctl.scene.backend import find_backend

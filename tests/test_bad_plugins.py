@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import plugins as plugins_module
-from sofa_softctl._internal import processes
+from sofa_softctl.base import processes
 from sofa_softctl.cli.app import main
 from sofa_softctl.offers import REGISTRIES, registry_of
 from sofa_softctl.record.record import read_record

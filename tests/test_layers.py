@@ -14,7 +14,7 @@ HOMES = [CONTROLLERS.home_of(name).removeprefix("sofa_softctl.") for name in CON
 """Modules of the built-in controllers."""
 LAYERS = (
     ("acceptance", "errors", "status", "units"),
-    ("_internal",),
+    ("base",),
     ("qp", "record"),
     ("hooks",),
     ("qpcc",),

@@ -12,8 +12,8 @@ from rich.table import Table
 from benchmarks.causes.cases import PLANTS
 from benchmarks.causes.measure import measure_causes, runs
 from benchmarks.command import command_app, resume_note
-from sofa_softctl._internal.executors.workers import check_workers
-from sofa_softctl._internal.executors.workers import workers as processes
+from sofa_softctl.base.executors.workers import check_workers
+from sofa_softctl.base.executors.workers import workers as processes
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Cluster, Json, Quiet, Workers, print_json, stopping

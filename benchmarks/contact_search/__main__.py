@@ -29,8 +29,8 @@ def contact_search(
     """Inverse control: its search among contact modes beside the best answers, random problems."""
     from benchmarks.contact_search.study import measure_search, summary
     from benchmarks.contact_search.table import show_search
-    from sofa_softctl._internal.executors.workers import check_workers
-    from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl.base.executors.workers import check_workers
+    from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.view.terminal.run import Terminal
 
     check_workers(workers, cluster)

@@ -13,8 +13,8 @@ from benchmarks.intervals.cases import Case
 from benchmarks.intervals.given import problem_case
 from benchmarks.intervals.measure import REPETITIONS, SHORT, measure_coverage
 from benchmarks.intervals.table import show_coverage
-from sofa_softctl._internal.executors.workers import check_workers
-from sofa_softctl._internal.executors.workers import workers as processes
+from sofa_softctl.base.executors.workers import check_workers
+from sofa_softctl.base.executors.workers import workers as processes
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (

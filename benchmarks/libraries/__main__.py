@@ -33,8 +33,8 @@ def libraries(
     from benchmarks.libraries.measure import measure_library
     from benchmarks.libraries.plot import save_library_table_plot
     from benchmarks.libraries.table import show_library_table
-    from sofa_softctl._internal.executors.workers import check_workers
-    from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl.base.executors.workers import check_workers
+    from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.view.terminal.run import Terminal
 
     check_workers(workers, cluster)

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import sentence
+from sofa_softctl.base.suggestions import sentence
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.experiment import Experiment

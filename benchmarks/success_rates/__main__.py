@@ -32,9 +32,9 @@ def success_rates(
     from benchmarks.success_rates import table as robust_tables
     from benchmarks.success_rates.cases import cases_of
     from benchmarks.success_rates.study import measure_robust
-    from sofa_softctl._internal.executors.workers import check_workers
-    from sofa_softctl._internal.executors.workers import workers as processes
-    from sofa_softctl._internal.files_read import files_below
+    from sofa_softctl.base.executors.workers import check_workers
+    from sofa_softctl.base.executors.workers import workers as processes
+    from sofa_softctl.base.files_read import files_below
     from sofa_softctl.view.terminal.run import Terminal
 
     check_workers(workers, cluster)

@@ -28,7 +28,7 @@ def trajectories(
     from benchmarks.trajectories.measure import measure_energies
     from benchmarks.trajectories.plot import save_energy_plot
     from benchmarks.trajectories.table import show_energy
-    from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.view.terminal.run import Terminal
 
     check_outputs(plot=plot)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from scenes.elastic_arm.problem import position
-from sofa_softctl._internal import colors
-from sofa_softctl._internal.axes import Axes, legend_beside
+from sofa_softctl.base import colors
+from sofa_softctl.base.axes import Axes, legend_beside
 from sofa_softctl.view.plots.figure import new_figure
 
 

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from sofa_softctl._internal.atomic_file import replacing, writing
-from sofa_softctl._internal.digests import digest_of_file
-from sofa_softctl._internal.versions import blas_kernels, made_of
+from sofa_softctl.base.atomic_file import replacing, writing
+from sofa_softctl.base.digests import digest_of_file
+from sofa_softctl.base.versions import blas_kernels, made_of
 from sofa_softctl.batch.execution.run_one import LOCK
 from sofa_softctl.batch.measures import is_function
 from sofa_softctl.batch.study import ID_LENGTH, Study

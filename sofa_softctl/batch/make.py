@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sofa_softctl._internal.toml.faults import Faults
-from sofa_softctl._internal.toml.write import toml_text
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.write import toml_text
 from sofa_softctl.batch.parameters.axes import Normal, Range, Value, Values
 from sofa_softctl.batch.study import Study
 from sofa_softctl.batch.study_file import STUDY, study_of

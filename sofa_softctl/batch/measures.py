@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.errors import StudyError
 from sofa_softctl.status import Verdict
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.batch.column_types import common, stored, type_of
 from sofa_softctl.batch.folder import SUFFIX, read_about
 from sofa_softctl.batch.row import OK, OWN, STATUSES, column_of

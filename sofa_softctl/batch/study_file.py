@@ -10,11 +10,11 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl._internal.toml.faults import Faults
-from sofa_softctl._internal.toml.fields import Fields
-from sofa_softctl._internal.toml.kind import FileKind
-from sofa_softctl._internal.toml.locate import locate
-from sofa_softctl._internal.toml.text import parse_toml, read_text
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.fields import Fields
+from sofa_softctl.base.toml.kind import FileKind
+from sofa_softctl.base.toml.locate import locate
+from sofa_softctl.base.toml.text import parse_toml, read_text
 from sofa_softctl.batch.measures import is_function
 from sofa_softctl.batch.parameters.axes import Axis
 from sofa_softctl.batch.parameters.axis_tables import read_axis

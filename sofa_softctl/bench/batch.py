@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.study import Study

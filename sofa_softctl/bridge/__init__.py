@@ -1,6 +1,6 @@
 """The hardware bridge: streams commands of actuators from a scene to motors and pumps."""
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.quantities import from_scene
 from sofa_softctl.bridge.stream.checks import TOLERANCE

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl._internal import colors
-from sofa_softctl._internal.axes import Axes, Figure, label_logarithmic, legend_beside
+from sofa_softctl.base import colors
+from sofa_softctl.base.axes import Axes, Figure, label_logarithmic, legend_beside
 from sofa_softctl.bridge.stream.state import Statistics
 from sofa_softctl.scene.report import History
 from sofa_softctl.units import symbol

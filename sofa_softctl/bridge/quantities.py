@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.units import Units
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sofa_softctl._internal.registry import Registry
+from sofa_softctl.base.registry import Registry
 from sofa_softctl.bridge.device import Device
 from sofa_softctl.errors import ConfigError
 

@@ -48,7 +48,7 @@ def run_app(app: typer.Typer) -> None:
 def _announce_compilation() -> None:
     """Let a user know what a first run waits for, unless told to be quiet."""
     if not {"-q", "--quiet", "--json"} & set(sys.argv):
-        from sofa_softctl._internal.compile_ahead import AHEAD
+        from sofa_softctl.base.compile_ahead import AHEAD
         from sofa_softctl.view.terminal.compiling import show_compilation
 
         AHEAD.on_start = show_compilation

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from sofa_softctl._internal.registry import Registry
+from sofa_softctl.base.registry import Registry
 from sofa_softctl.errors import UsageError
 
 _TABLE = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import numpy as np
 import typer
 
-from sofa_softctl._internal.interrupt import Terminated
+from sofa_softctl.base.interrupt import Terminated
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     Cluster,
@@ -172,9 +172,9 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Find the parameters of a model that fit recordings best, and how far to trust them."""
-    from sofa_softctl._internal.executors.workers import check_workers, files_sent
-    from sofa_softctl._internal.executors.workers import workers as processes
-    from sofa_softctl._internal.suggestions import sentence
+    from sofa_softctl.base.executors.workers import check_workers, files_sent
+    from sofa_softctl.base.executors.workers import workers as processes
+    from sofa_softctl.base.suggestions import sentence
     from sofa_softctl.identification.data.experiments import read_experiments
     from sofa_softctl.identification.data.recording import check_different
     from sofa_softctl.identification.design.design import design_motion

@@ -90,8 +90,8 @@ def build(
 
     Ends with status 3 when more tasks fail than wanted, and no motion can be made for them.
     """
-    from sofa_softctl._internal.executors.workers import check_workers, files_sent
-    from sofa_softctl._internal.executors.workers import workers as processes
+    from sofa_softctl.base.executors.workers import check_workers, files_sent
+    from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.library import build as building
     from sofa_softctl.library.forecast import estimated
     from sofa_softctl.library.ocp.problem import load_problem

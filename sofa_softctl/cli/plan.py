@@ -94,7 +94,7 @@ def plan(
     take, and corrected there. One that the robot does not follow is not written. Ends with status 3
     when the goals are out of reach, or the plan must not be executed.
     """
-    from sofa_softctl._internal.executors.workers import check_workers
+    from sofa_softctl.base.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.surrogate.correction import accepted
     from sofa_softctl.surrogate.plan_scene import prepare_scene

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sofa_softctl._internal.interrupt import stopped_by
+from sofa_softctl.base.interrupt import stopped_by
 from sofa_softctl.cli.commands import LazyCommands, first_line
 from sofa_softctl.errors import DeviceError, SceneError
 from sofa_softctl.status import ExitStatus

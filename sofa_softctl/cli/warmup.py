@@ -33,8 +33,8 @@ def warmup(
     Compiled kernels are kept in a folder of the user, or in SOFTCTL_KERNEL_CACHE. Without SCENE,
     what the scenes of this package call is compiled; kernels that are there already are kept.
     """
-    from sofa_softctl._internal.compile_ahead import AHEAD
-    from sofa_softctl._internal.kernel_cache import CACHE, VARIABLE
+    from sofa_softctl.base.compile_ahead import AHEAD
+    from sofa_softctl.base.kernel_cache import CACHE, VARIABLE
 
     if not scenes:
         if set_ or plugin:

@@ -1,6 +1,6 @@
 """Parameter identification from measured motion, with uncertainty."""
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from sofa_softctl._internal.suggestions import did_you_mean, some
+from sofa_softctl.base.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.parameter import Parameter
 

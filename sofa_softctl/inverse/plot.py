@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl._internal import colors
-from sofa_softctl._internal.axes import (
+from sofa_softctl.base import colors
+from sofa_softctl.base.axes import (
     Axes,
     Figure,
     frame,

@@ -3,7 +3,7 @@
 Importing it registers our environments with Gymnasium, see `registration`.
 """
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 from sofa_softctl.learning.registration import register
 
 __all__, __getattr__, __dir__ = public(

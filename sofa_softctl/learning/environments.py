@@ -12,7 +12,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.learning.gym import gymnasium
 from sofa_softctl.learning.quantities import Interface, Quantities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.channels import nodes_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.library.ocp.directions import active_rows, directions, final_rows, response
 from sofa_softctl.library.ocp.sensitivity import Regularity, active_set, regularity, sensitivity
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum, Program

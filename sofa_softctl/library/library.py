@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.adaptation import Adapter, Asked, NearestEntry, trial_of
 from sofa_softctl.library.answer import Answer

@@ -22,8 +22,8 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from sofa_softctl._internal.atomic_file import replacing
-from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
+from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.library import TrajectoryLibrary

@@ -1,6 +1,6 @@
 """Convex quadratic programs, dense and sparse, with a KKT check of every answer."""
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,

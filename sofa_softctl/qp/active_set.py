@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
 """Outcome of a QP or a piece: solved; infeasible; no better than the known answer; not

@@ -1,6 +1,6 @@
 """The embedded runtime: SOFA's Python API and numerical semantics, headless, without SOFA."""
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 from sofa_softctl.runtime.components import __all__ as _components
 from sofa_softctl.runtime.components.aliases import ALIASES as _ALIASES
 from sofa_softctl.runtime.core.registry import COMPONENTS as _COMPONENTS

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from sofa_softctl._internal.processes import call_first_in_workers
+from sofa_softctl.base.processes import call_first_in_workers
 from sofa_softctl.errors import BackendError
 from sofa_softctl.runtime.bindings import modules
 from sofa_softctl.scene.sofa import start as sofa_start

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl._internal.processes import first_calls
+from sofa_softctl.base.processes import first_calls
 from sofa_softctl.errors import BackendError, SoftctlError
 from sofa_softctl.scene.backend import CHOICES, find_backend, nothing_found
 from sofa_softctl.scene.sofa.installation import find_installation

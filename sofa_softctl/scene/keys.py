@@ -9,7 +9,7 @@ from typing import Any
 
 import Sofa.Core
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import UsageError
 from sofa_softctl.runtime.core.event import key_pressed, key_released
 from sofa_softctl.scene.plausibility.names import key_hearers, of_other_case

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import ParameterError, SceneError, UnknownComponentError
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.simulation.scene_file import import_scene

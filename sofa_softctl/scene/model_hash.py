@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.fingerprint import Fingerprint, rounded
+from sofa_softctl.base.fingerprint import Fingerprint, rounded
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.versions import versions
+from sofa_softctl.base.versions import versions
 
 
 def provenance(session: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sofa_softctl._internal.interrupt import interrupted_after, uninterrupted
+from sofa_softctl.base.interrupt import interrupted_after, uninterrupted
 from sofa_softctl.errors import RecordError, SceneError, SoftctlError
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of

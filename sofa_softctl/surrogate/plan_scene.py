@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.executors.workers import check_workers, files_sent
-from sofa_softctl._internal.executors.workers import workers as workers_of
+from sofa_softctl.base.executors.workers import check_workers, files_sent
+from sofa_softctl.base.executors.workers import workers as workers_of
 from sofa_softctl.scene.backend_call import backend_of_runs
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.correction import accepted

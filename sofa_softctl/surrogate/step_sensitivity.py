@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.scene.step_model import StepDerivative, StepModel, Tangent
 
 

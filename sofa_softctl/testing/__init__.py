@@ -1,6 +1,6 @@
 """Checks for what plugins bring, to be called from their tests."""
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from sofa_softctl import batch
-from sofa_softctl._internal import processes
-from sofa_softctl._internal.executors import carried, cluster_client
-from sofa_softctl._internal.executors.cluster import ClusterExecutor
-from sofa_softctl._internal.executors.ended import WorkerEndedError
-from sofa_softctl._internal.versions import blas_kernels
+from sofa_softctl.base import processes
+from sofa_softctl.base.executors import carried, cluster_client
+from sofa_softctl.base.executors.cluster import ClusterExecutor
+from sofa_softctl.base.executors.ended import WorkerEndedError
+from sofa_softctl.base.versions import blas_kernels
 from sofa_softctl.batch.results import read_results
 from sofa_softctl.batch.row import TIMES
 from sofa_softctl.errors import ClusterError, StudyError, UsageError
@@ -254,7 +254,7 @@ def test_tasks_that_wait_or_run_end_with_the_executor(dask, tmp_path):
 DRIVER = """
 import sys
 
-from sofa_softctl._internal.executors.cluster import ClusterExecutor
+from sofa_softctl.base.executors.cluster import ClusterExecutor
 from tests.batch.test_cluster import sleep_in
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from tests.batch.studies import GRID, done, written
 
 CHANGES = """

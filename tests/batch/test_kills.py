@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.results import read_results
@@ -34,7 +34,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
 from sofa_softctl.batch.folder import StudyFolder
 from sofa_softctl.batch.study_file import read_study

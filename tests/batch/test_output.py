@@ -5,9 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from sofa_softctl._internal.executors import tail_file
-from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl._internal.executors.tail_file import LONGEST, TailFile
+from sofa_softctl.base.executors import tail_file
+from sofa_softctl.base.executors.local import LocalExecutor
+from sofa_softctl.base.executors.tail_file import LONGEST, TailFile
 from tests.batch.studies import done
 
 PRINTS = """

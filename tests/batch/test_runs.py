@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import run_one as running
 from sofa_softctl.batch.execution.beginning import Beginnings
 from sofa_softctl.batch.execution.repeat import differences, repeated

@@ -13,7 +13,7 @@ from benchmarks.intervals.table import show_coverage
 from benchmarks.loop.measure import measure_identification
 from benchmarks.loop.plot import save_study_plot
 from benchmarks.loop.table import show_study
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import plugins
-from sofa_softctl._internal import processes
+from sofa_softctl.base import processes
 from sofa_softctl.errors import UsageError
 from sofa_softctl.library.storage import load
 from sofa_softctl.surrogate.plan_scene import plan_scene

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl._internal.toml.faults import Faults
-from sofa_softctl._internal.toml.fields import Fields
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.fields import Fields
 from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.bridge.config.map_tables import KINDS
 from sofa_softctl.bridge.config.robot import (

@@ -9,7 +9,7 @@ import pytest
 import sofa_softctl
 from sofa_softctl import hooks
 from sofa_softctl.units import Units
-from tests._internal.test_public import PACKAGES
+from tests.base.test_public import PACKAGES
 from tests.docs.pages import ROOT, text
 
 README = (ROOT / "README.md").read_text()

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sofa_softctl._internal import colors
-from sofa_softctl._internal.axes import spans
+from sofa_softctl.base import colors
+from sofa_softctl.base.axes import spans
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.inverse.plot import draw_tracking
 from sofa_softctl.scene.report import History

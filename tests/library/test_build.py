@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.build import Builder
 from sofa_softctl.library.ocp.shooting import Program

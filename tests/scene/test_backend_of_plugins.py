@@ -103,7 +103,7 @@ def test_a_session_chooses_before_plugins_are_loaded(fresh, installed, make_sofa
 def test_workers_have_the_backend_of_their_parent(fresh, make_sofa):
     program = (
         f"NAME = {NAME!r}\n"
-        "from sofa_softctl._internal.executors.workers import workers\n"
+        "from sofa_softctl.base.executors.workers import workers\n"
         "from sofa_softctl.scene.backend import find_backend\n"
         "if __name__ == '__main__':\n"
         "    find_backend('embedded')\n"

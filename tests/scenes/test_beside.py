@@ -19,7 +19,7 @@ RUN_SOFA = """
 import importlib.util, os
 from operator import attrgetter
 from pathlib import Path
-from sofa_softctl._internal.executors.workers import workers
+from sofa_softctl.base.executors.workers import workers
 from sofa_softctl.scene.backend import find_backend
 
 file, started = Path(sys.argv[1]), os.getcwd()

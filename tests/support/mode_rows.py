@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 OPEN, INACTIVE, STICKING, SLIDING, TOUCHING = -1, 0, 1, 2, 3
 """What is known of a contact: nothing, or its mode, or only that it touches."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.executors.packing import original
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.executors.packing import original
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.batch.execution.isolation import Settings
 from sofa_softctl.batch.execution.output import Output
 from sofa_softctl.batch.study import Scenario

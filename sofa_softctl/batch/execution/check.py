@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl._internal.executors.again import submit_again
-from sofa_softctl._internal.executors.ended import WorkerEndedError
-from sofa_softctl._internal.files_read import files_read
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.executors.again import submit_again
+from sofa_softctl.base.executors.ended import WorkerEndedError
+from sofa_softctl.base.files_read import files_read
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.batch.execution.beginning import opened, set_data, split
 from sofa_softctl.batch.execution.isolation import isolated
 from sofa_softctl.batch.execution.output import captured

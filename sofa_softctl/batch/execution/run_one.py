@@ -14,8 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from sofa_softctl._internal.files_read import files_read
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.files_read import files_read
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.batch.execution.beginning import Beginnings, seed
 from sofa_softctl.batch.execution.isolation import isolated
 from sofa_softctl.batch.execution.output import Output, captured

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sofa_softctl._internal.executors.cluster import ClusterExecutor
-from sofa_softctl._internal.executors.local import LocalExecutor
-from sofa_softctl._internal.executors.workers import check_workers, workers
+from sofa_softctl.base.executors.cluster import ClusterExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
+from sofa_softctl.base.executors.workers import check_workers, workers
 from sofa_softctl.batch.execution.check import check_study
 from sofa_softctl.batch.study import Study
 

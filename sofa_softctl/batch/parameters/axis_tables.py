@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.toml.fields import Fields, number_of
+from sofa_softctl.base.toml.fields import Fields, number_of
 from sofa_softctl.batch.parameters.axes import Axis, Normal, Range, Values
 
 WAYS = ("values", "range", "normal")

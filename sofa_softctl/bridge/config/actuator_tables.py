@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl._internal.toml.faults import Faults
-from sofa_softctl._internal.toml.fields import GREATEST, Fields
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.fields import GREATEST, Fields
 from sofa_softctl.bridge.config.map_tables import read_map
 from sofa_softctl.bridge.config.robot import ActuatorConfig, DeviceConfig, SensorConfig, UnitMap
 from sofa_softctl.bridge.quantities import UNITS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.toml.fields import Fields
+from sofa_softctl.base.toml.fields import Fields
 from sofa_softctl.bridge.config.maps import PolynomialMap, TableMap
 from sofa_softctl.bridge.config.robot import UnitMap
 

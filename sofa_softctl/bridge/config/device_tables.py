@@ -8,9 +8,9 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl._internal.toml.faults import Faults
-from sofa_softctl._internal.toml.fields import number_of
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.fields import number_of
 from sofa_softctl.bridge.config.robot import DeviceConfig
 from sofa_softctl.bridge.device import Device
 from sofa_softctl.bridge.registry import find

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl._internal.toml.faults import Faults
-from sofa_softctl._internal.toml.fields import Fields
-from sofa_softctl._internal.toml.locate import locate
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.fields import Fields
+from sofa_softctl.base.toml.locate import locate
 from sofa_softctl.bridge.config.actuator_tables import read_actuator, read_sensor
 from sofa_softctl.bridge.config.device_tables import read_device
 from sofa_softctl.bridge.config.robot import (

@@ -9,8 +9,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from sofa_softctl._internal.suggestions import did_you_mean
-from sofa_softctl._internal.toml.faults import toml_key
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.base.toml.faults import toml_key
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
 from sofa_softctl.bridge.quantities import from_scene

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sofa_softctl._internal.toml.fields import Fields
+from sofa_softctl.base.toml.fields import Fields
 from sofa_softctl.bridge.config.curve_tables import read_polynomial, read_table
 from sofa_softctl.bridge.config.maps import LinearMap
 from sofa_softctl.bridge.config.robot import UnitMap

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from sofa_softctl._internal.toml import text
-from sofa_softctl._internal.toml.kind import FileKind
+from sofa_softctl.base.toml import text
+from sofa_softctl.base.toml.kind import FileKind
 from sofa_softctl.errors import ConfigError
 
 ROBOT = FileKind(

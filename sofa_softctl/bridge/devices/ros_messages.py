@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import ConfigError
 
 

@@ -11,7 +11,7 @@ from time import monotonic
 
 import numpy as np
 
-from sofa_softctl._internal.serial_port import SerialPort
+from sofa_softctl.base.serial_port import SerialPort
 from sofa_softctl.bridge.device import (
     Capabilities,
     ChannelSetup,

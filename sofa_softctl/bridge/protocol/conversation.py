@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import monotonic, sleep
 from typing import TypeVar
 
-from sofa_softctl._internal.serial_port import SerialPort
+from sofa_softctl.base.serial_port import SerialPort
 from sofa_softctl.bridge.protocol.frames import FrameParser, encode
 from sofa_softctl.bridge.protocol.messages import Message, OtherVersionError, parse
 from sofa_softctl.errors import DeviceTimeoutError

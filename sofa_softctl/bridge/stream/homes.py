@@ -7,7 +7,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.bridge.device import Device
 from sofa_softctl.bridge.registry import DEVICES
 from sofa_softctl.errors import ConfigError, SoftctlError

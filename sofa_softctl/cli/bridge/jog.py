@@ -82,7 +82,7 @@ def index_of(robot: RobotConfig, name: str) -> int:
     Raises:
         ConfigError: There is none of that name.
     """
-    from sofa_softctl._internal.suggestions import did_you_mean
+    from sofa_softctl.base.suggestions import did_you_mean
 
     names = [actuator.name for actuator in robot.actuators]
     if name not in names:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean, some
+from sofa_softctl.base.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.sampling import bridge, regular

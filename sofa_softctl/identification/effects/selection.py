@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean, some
+from sofa_softctl.base.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording

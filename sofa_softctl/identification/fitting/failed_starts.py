@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import sentence
+from sofa_softctl.base.suggestions import sentence
 from sofa_softctl.errors import IdentificationError, WorkerError
 from sofa_softctl.identification.fitting.searches import Attempt
 

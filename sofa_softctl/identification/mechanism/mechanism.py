@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.mechanism.arrays import (
     DIRECTION,

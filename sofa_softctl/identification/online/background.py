@@ -7,7 +7,7 @@ import weakref
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 
-from sofa_softctl._internal.executors.workers import workers
+from sofa_softctl.base.executors.workers import workers
 from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.online.refinement import Refinement, Task, refine
 from sofa_softctl.identification.problem import Problem

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal import colors
-from sofa_softctl._internal.axes import Axes, Figure
+from sofa_softctl.base import colors
+from sofa_softctl.base.axes import Axes, Figure
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.report import Report, Summary, Table
 

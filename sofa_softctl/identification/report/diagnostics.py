@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import sentence
+from sofa_softctl.base.suggestions import sentence
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import without

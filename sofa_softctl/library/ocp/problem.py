@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal import problem_file
+from sofa_softctl.base import problem_file
 from sofa_softctl.errors import LibraryError
 
 Symbol = Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl._internal.registry import Registry
+from sofa_softctl.base.registry import Registry
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPSolver, SparseQPSolver
 

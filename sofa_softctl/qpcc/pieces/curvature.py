@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.qpcc.pieces.kernels import CONE, SLIDING, PieceRows, Statement, motion, slides
 from sofa_softctl.qpcc.pieces.multipliers import law_multipliers
 

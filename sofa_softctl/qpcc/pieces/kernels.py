@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.qpcc.modes import INACTIVE as INACTIVE
 from sofa_softctl.qpcc.modes import OPEN as OPEN
 from sofa_softctl.qpcc.modes import SECTOR as SECTOR

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.qpcc.pieces.kernels import (
     CONE,
     LAW,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, dual_active_set, unlimited
 from sofa_softctl.qpcc.pieces.kernels import PieceRows, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import cholesky

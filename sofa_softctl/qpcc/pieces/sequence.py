@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, SOLVED, WORTHLESS
 from sofa_softctl.qpcc.pieces.curvature import curvature
 from sofa_softctl.qpcc.pieces.kernels import (

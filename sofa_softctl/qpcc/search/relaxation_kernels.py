@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.qp.active_set import SOLVED, ActiveSet, dual_active_set, unlimited
 from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, STICKING, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import applied, cholesky

@@ -1,6 +1,6 @@
 """Registry of the built-in components: classes by family and file."""
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,

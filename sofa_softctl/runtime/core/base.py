@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean, nearest
+from sofa_softctl.base.suggestions import did_you_mean, nearest
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
 from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox

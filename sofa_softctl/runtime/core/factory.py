@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sofa_softctl._internal.registry import Registry
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.registry import Registry
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.paths import follow

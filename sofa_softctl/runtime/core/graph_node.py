@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl._internal.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.runtime.core.children import NodeIterator, NodeLink
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.context import BaseNode, Context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl._internal.registry import Registry
+from sofa_softctl.base.registry import Registry
 
 COMPONENTS: Registry[type[Any]] = Registry("component", {})
 """Classes by name and alias."""

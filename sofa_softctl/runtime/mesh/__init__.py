@@ -1,6 +1,6 @@
 """Meshes: reading them from files, placing and checking them. Knows no scene."""
 
-from sofa_softctl._internal.public import public
+from sofa_softctl.base.public import public
 
 __all__, __getattr__, __dir__ = public(
     __name__,

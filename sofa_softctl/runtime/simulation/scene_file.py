@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sofa_softctl._internal.suggestions import files_like
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.suggestions import files_like
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper.repository import from_its_folder, in_folder
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.runtime.equilibrium.rest_response import rest_response
 from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend

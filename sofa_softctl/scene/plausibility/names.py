@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl._internal.suggestions import nearest
+from sofa_softctl.base.suggestions import nearest
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable
 from typing import IO, Any
 
-from sofa_softctl._internal.processes import first_calls
+from sofa_softctl.base.processes import first_calls
 from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.rollout.recipe import recipe_of, written
 from sofa_softctl.scene.scene_state import SceneState, state_of

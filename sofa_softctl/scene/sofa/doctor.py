@@ -66,7 +66,7 @@ def _extra(extra: str, names: tuple[str, ...]) -> Finding:
 
 
 def _cache() -> Finding:
-    from sofa_softctl._internal.kernel_cache import CACHE, VARIABLE  # imports numba
+    from sofa_softctl.base.kernel_cache import CACHE, VARIABLE  # imports numba
 
     try:
         CACHE.check()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.grid.embedding import Embedding
 from sofa_softctl.surrogate.planning.checks import check_limits, check_places

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl._internal.colors import GOAL, TIP
+from sofa_softctl.base.colors import GOAL, TIP
 
 
 @dataclass(frozen=True)

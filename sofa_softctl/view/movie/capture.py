@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal import colors
+from sofa_softctl.base import colors
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.body import cable_components, elements_of
 from sofa_softctl.scene.channels import own_state

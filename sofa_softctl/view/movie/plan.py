@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal import colors
+from sofa_softctl.base import colors
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.geometry import is_obstacle
 from sofa_softctl.surrogate.planning.costs import Following

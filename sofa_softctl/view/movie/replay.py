@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal import colors
+from sofa_softctl.base import colors
 from sofa_softctl.record.record import Record
 from sofa_softctl.scene.geometry import Body, Cable, geometry_in
 from sofa_softctl.view.movie.animation import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl._internal.colors import CONTACT
+from sofa_softctl.base.colors import CONTACT
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
     AnimatedPoint,

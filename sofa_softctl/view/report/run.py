@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl._internal.axes import ENTRIES
-from sofa_softctl._internal.colors import PALETTE
+from sofa_softctl.base.axes import ENTRIES
+from sofa_softctl.base.colors import PALETTE
 from sofa_softctl.errors import RecordError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record, column_names

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl._internal.axes import Figure, legend_beside
-from sofa_softctl._internal.colors import PALETTE
+from sofa_softctl.base.axes import Figure, legend_beside
+from sofa_softctl.base.colors import PALETTE
 from sofa_softctl.view.report.svg import svg
 
 SAMPLES = 1500

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sofa_softctl._internal.axes import Figure
+from sofa_softctl.base.axes import Figure
 from sofa_softctl.batch.results import Results
 from sofa_softctl.view.plots.batch import worst_runs
 from sofa_softctl.view.plots.batch_columns import Column, measure_column

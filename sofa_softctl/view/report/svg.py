@@ -9,8 +9,8 @@ from html import escape
 from itertools import count
 from typing import Any
 
-from sofa_softctl._internal.axes import STYLE as PLOT_STYLE
-from sofa_softctl._internal.axes import Figure
+from sofa_softctl.base.axes import STYLE as PLOT_STYLE
+from sofa_softctl.base.axes import Figure
 
 STYLE: dict[Any, Any] = PLOT_STYLE | {
     "font.family": "sans-serif",

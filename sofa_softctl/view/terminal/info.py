@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl._internal.suggestions import some
+from sofa_softctl.base.suggestions import some
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.offers import BUILT_IN, brought_by, owners_of
 

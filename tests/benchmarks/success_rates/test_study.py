@@ -14,7 +14,7 @@ from benchmarks.success_rates.cases import ROBOTS, Case, cases_of
 from benchmarks.success_rates.run import COLUMNS, run_case
 from benchmarks.success_rates.run_measures import RunMeasures
 from benchmarks.success_rates.study import measure_robust
-from sofa_softctl._internal.executors.workers import workers
+from sofa_softctl.base.executors.workers import workers
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.session import Session
 from tests.support.benchmark_commands import app_of

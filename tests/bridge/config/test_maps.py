@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from sofa_softctl._internal.toml.faults import Faults
-from sofa_softctl._internal.toml.fields import Fields
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.fields import Fields
 from sofa_softctl.bridge.config.map_tables import read_map
 from sofa_softctl.bridge.config.maps import LinearMap, PolynomialMap, TableMap
 from sofa_softctl.bridge.config.text import ROBOT

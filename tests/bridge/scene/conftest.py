@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import HardwareBridge
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.bridge import registry
 from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.scene.session import Session

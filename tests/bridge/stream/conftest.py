@@ -6,7 +6,7 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # rig.py, here and in scripts of the tests
 
-from sofa_softctl._internal.user_module import import_file  # noqa: E402
+from sofa_softctl.base.user_module import import_file  # noqa: E402
 from sofa_softctl.bridge import registry  # noqa: E402
 
 

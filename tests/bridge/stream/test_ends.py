@@ -22,7 +22,7 @@ SCENE = """\
     sys.path.insert(0, {here!r})
     from pathlib import Path
     from rig import drive, robot_of, wave
-    from sofa_softctl._internal.user_module import import_file
+    from sofa_softctl.base.user_module import import_file
     from sofa_softctl.bridge import registry
     from sofa_softctl.bridge.stream.client import Stream
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rig import STEP, Wire, drive, robot_of, until, wave
 
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.bridge import registry
 from sofa_softctl.bridge.config.maps import LinearMap
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sofa_softctl import plugins
-from sofa_softctl._internal import processes
+from sofa_softctl.base import processes
 from sofa_softctl.bridge import registry
 
 PLUGIN = Path(__file__).parent / "writing_plugin.py"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl._internal.user_module import import_file
+from sofa_softctl.base.user_module import import_file
 from sofa_softctl.bridge import registry
 from sofa_softctl.bridge.config.robot import DeviceConfig
 from sofa_softctl.bridge.stream.device_lock import lock_device

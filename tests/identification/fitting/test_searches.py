@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl._internal.executors.local import LocalExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.errors import IdentificationError, SimulationError, WorkerError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.experiment import Experiment

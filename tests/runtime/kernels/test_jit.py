@@ -1,10 +1,10 @@
-"""What `njit` compiles; how that is kept: `tests/_internal/test_kernel_cache.py`."""
+"""What `njit` compiles; how that is kept: `tests/base/test_kernel_cache.py`."""
 
 import numpy as np
 import pytest
 
-from sofa_softctl._internal.jit import njit
-from tests._internal.kernel_scripts import run
+from sofa_softctl.base.jit import njit
+from tests.base.kernel_scripts import run
 
 
 @njit

@@ -236,7 +236,7 @@ def test_a_movie_that_fails_leaves_the_old_file(tmp_path, renderer):
 
 
 def test_a_failed_write_leaves_no_file(tmp_path):
-    from sofa_softctl._internal.atomic_file import replacing
+    from sofa_softctl.base.atomic_file import replacing
 
     (tmp_path / "kept.gif").write_text("old")
     with pytest.raises(RuntimeError), replacing(tmp_path / "kept.gif") as name:
@@ -321,7 +321,7 @@ def test_nothing_of_the_extra_is_imported_before_it_is_needed():
 
 def test_cables_have_the_colors_that_their_efforts_have_in_plots(tmp_path, renderer):
     """The gripper's cables come after its three motors."""
-    from sofa_softctl._internal import colors
+    from sofa_softctl.base import colors
     from sofa_softctl.scene.session import Session
     from sofa_softctl.view.movie.capture import Camera
 

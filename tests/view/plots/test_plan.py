@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl._internal import colors
+from sofa_softctl.base import colors
 from sofa_softctl.surrogate.plan_scene import plan_scene
 from sofa_softctl.surrogate.planning.costs import Following
 from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-from sofa_softctl._internal.serial_port import SerialPort
+from sofa_softctl.base.serial_port import SerialPort
 from sofa_softctl.bridge.devices.dynamixel.registers import Register
 from sofa_softctl.errors import DeviceUnavailableError
 

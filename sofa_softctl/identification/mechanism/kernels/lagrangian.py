@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.identification.mechanism.arrays import Lagrangian, Tree
 from sofa_softctl.identification.mechanism.kernels.frames import frames, unit_inertia, value
 from sofa_softctl.identification.mechanism.kernels.screws import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.identification.mechanism.arrays import Drive, Lagrangian, Linear, Tree
 from sofa_softctl.identification.mechanism.kernels.forces import add_resistance, input_gain
 from sofa_softctl.identification.mechanism.kernels.frames import frames

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.identification.mechanism.arrays import Drive, Tree
 from sofa_softctl.identification.mechanism.kernels.linearization import linearise
 

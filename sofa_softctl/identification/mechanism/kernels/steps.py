@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.identification.mechanism.arrays import Drive, Steering, Tree
 from sofa_softctl.identification.mechanism.kernels.forces import add_force_slope, force
 from sofa_softctl.identification.mechanism.kernels.frames import frames, value

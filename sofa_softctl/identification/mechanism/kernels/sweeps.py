@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.identification.mechanism.arrays import Drive, Tree
 from sofa_softctl.identification.mechanism.kernels.forces import input_gain
 from sofa_softctl.identification.mechanism.kernels.linearization import linearise

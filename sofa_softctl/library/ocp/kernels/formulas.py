@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.library.ocp.kernels.native_calls import call_slopes, call_values
 
 OPERATIONS = tuple(

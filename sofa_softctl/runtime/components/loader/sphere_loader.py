@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.wrong_file import wrong_file
+from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.core.data.types import Reals, Vector, Vectors

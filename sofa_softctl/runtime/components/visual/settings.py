@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sofa_softctl._internal.suggestions import nearest
+from sofa_softctl.base.suggestions import nearest
 from sofa_softctl.runtime.components.visual.inert import Inert
 from sofa_softctl.runtime.core.data.types import Bool, Text, Texts
 from sofa_softctl.runtime.helper import repository

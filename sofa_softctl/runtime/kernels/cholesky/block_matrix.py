@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import spilu
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 
 @dataclass(frozen=True)

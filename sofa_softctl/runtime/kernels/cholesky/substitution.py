@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, gemv, syrk, trsm, trsv
 from sofa_softctl.runtime.kernels.cholesky.symbolic import Supernodes
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, potrf, syrk, trsm
 from sofa_softctl.runtime.kernels.cholesky.symbolic import BlockMap, Supernodes
 

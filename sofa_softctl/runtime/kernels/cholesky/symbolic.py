@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.cholesky.ordering import Elimination, candidate_eliminations
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 IMPOSE_DELTA, IMPOSE_LAMBDA, BILATERAL, UNILATERAL, COULOMB, BLOCK = 0, 1, 2, 3, 4, 5
 PARAMETERS = 6

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 LOCAL_MIN_DISTANCE, MIN_PROXIMITY, NEW_PROXIMITY = 0, 1, 2
 INSIDE = 1e-6  # how far inside an element closest points must lie, in its coordinates

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 SMALL, LARGE, POLAR, SVD, GRADIENT = 0, 1, 2, 3, 4
 

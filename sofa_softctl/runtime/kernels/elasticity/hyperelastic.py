@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.runtime.kernels.elasticity.corotational import cofactors
 
 ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN, ARRUDA_BOYCE = 0, 1, 2, 3, 4

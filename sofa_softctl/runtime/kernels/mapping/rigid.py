@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 
 @njit

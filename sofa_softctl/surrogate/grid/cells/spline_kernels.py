@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 
 BLOCK = 512
 """Outputs of a block: their sums (1 + d, 512) stay in the first-level cache."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.branches import Branches
 from sofa_softctl.surrogate.grid.corners import FAILED, Key, lowest

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sofa_softctl._internal.sqlite_file import SqliteFile, SqliteSchema
+from sofa_softctl.base.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import StoreError
 from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.storage.content import Stored, StoreInfo

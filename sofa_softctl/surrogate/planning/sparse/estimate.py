@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl._internal.blas_threads import one_blas_thread
+from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.surrogate.grid.sparse.polynomials import Frame, fits
 from sofa_softctl.surrogate.grid.sparse.sparse import CAUTION, FINEST, SparseGrid
 from sofa_softctl.surrogate.grid.sparse.terms import RADIUS, axis_weights, ordered_terms

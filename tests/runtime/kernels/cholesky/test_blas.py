@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl._internal.jit import njit
+from sofa_softctl.base.jit import njit
 from sofa_softctl.runtime.kernels.cholesky import blas
 
 RANDOM = np.random.default_rng(3)

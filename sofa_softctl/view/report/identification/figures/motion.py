@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sofa_softctl._internal.axes import Axes, Figure
-from sofa_softctl._internal.colors import GRAY, PALETTE
+from sofa_softctl.base.axes import Axes, Figure
+from sofa_softctl.base.colors import GRAY, PALETTE
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.limits import InputLimits

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from sofa_softctl._internal.axes import Figure
-from sofa_softctl._internal.colors import GRAY
+from sofa_softctl.base.axes import Figure
+from sofa_softctl.base.colors import GRAY
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.uncertainty.prediction import PredictionBand
 from sofa_softctl.identification.uncertainty.residual_analysis import far_from_zero

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sofa_softctl._internal.axes import Figure
-from sofa_softctl._internal.colors import GRAY, PALETTE
+from sofa_softctl.base.axes import Figure
+from sofa_softctl.base.colors import GRAY, PALETTE
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.uncertainty.residual_analysis import (
     LAGS,

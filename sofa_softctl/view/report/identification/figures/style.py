@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl._internal.colors import PALETTE
+from sofa_softctl.base.colors import PALETTE
 from sofa_softctl.identification.parameter import Parameter
 
 BLUE, ORANGE = PALETTE[0], PALETTE[5]

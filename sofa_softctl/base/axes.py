@@ -1,0 +1,124 @@
+"""Style of axes, shared by all plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.base.colors import GRAY
+
+Axes = Any  # matplotlib is imported when a plot is asked for
+Figure = Any
+
+STYLE: dict[Any, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.titlecolor": "#2a3138",
+    "figure.titlesize": 9.5,
+    "axes.edgecolor": "#b8c0c8",
+    "axes.labelcolor": GRAY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e8ecf0",
+    "xtick.color": GRAY,
+    "ytick.color": GRAY,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "legend.labelcolor": "#2a3138",
+}
+"""matplotlib's rcParams of every plot."""
+DECADES = 6
+"""Most of them on a logarithmic axis."""
+ENTRIES = 16
+"""Most of them in a legend."""
+
+
+def legend_beside(axes: Axes, *, reverse: bool = False) -> None:
+    """A legend at the right of the axes, where it covers no data.
+
+    Its last line counts what it has no room for, beyond `ENTRIES`.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    if not handles:
+        return
+    if len(handles) > ENTRIES:
+        (blank,) = axes.plot([], [], " ")
+        labels = [*labels[: ENTRIES - 1], f"and {len(labels) - ENTRIES + 1} more"]
+        handles = [*handles[: ENTRIES - 1], blank]
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+    axes.legend(handles, labels, reverse=reverse, **place)
+
+
+def legend_above(axes: Axes, columns: int = 3) -> None:
+    """A legend in one line above the axes, at its right end, where it covers no data."""
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
+
+
+def scale_positive(axes: Axes, values: np.ndarray) -> None:
+    """Scale the y axis for values that are not negative.
+
+    Logarithmic where they span more than a factor of 30, over at most `DECADES`; else from zero.
+    """
+    positive = values[values > 0.0]
+    if not positive.size or positive.max() < 30.0 * positive.min():
+        axes.set_ylim(bottom=0.0)
+        return
+    most, least = float(positive.max()), float(positive.min())
+    least = max(least, most * 10.0**-DECADES)
+    axes.set_yscale("log")
+    axes.set_ylim(0.7 * least, 1.5 * most)
+    label_logarithmic(axes.yaxis, least, most)
+
+
+def label_logarithmic(axis: Any, least: float, most: float) -> None:
+    """Few labels on a logarithmic axis, such as 0.01, 0.1, 1; also 2 and 5 on a short one.
+
+    Args:
+        axis: Of matplotlib; its scale is set already.
+        least: Least value on it, above 0.
+        most: Greatest one.
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0,) if most > 300.0 * least else (1.0, 2.0, 5.0)))
+    if least > 1e-4:
+        axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def plane_of(*paths: np.ndarray) -> tuple[int, int]:
+    """The two coordinates that change most along the first path that moves; x, y where none does.
+
+    Args:
+        paths: Points [length], shape (n, ..., 3).
+    """
+    for path in paths:
+        extent = np.ptp(path, axis=0).reshape(-1, 3).max(axis=0)
+        if extent.max() > 1e-9 * max(1e-300, float(np.abs(path).max())):
+            first, second = sorted(np.argsort(-extent, kind="stable")[:2].tolist())
+            return first, second
+    return 0, 1
+
+
+def frame(axes: Axes, points: np.ndarray) -> None:
+    """Equal scales that hold the points with some room; neither side is much the longer one.
+
+    Args:
+        points: What must be seen, shape (n, 2).
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(float((high - low).max()), 1e-3 * float(np.abs(points).max()), 1e-12)
+    half = 0.56 * np.maximum(high - low, 0.7 * size)
+    middle = 0.5 * (low + high)
+    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+    axes.set_aspect("equal", adjustable="box", anchor="C")
+
+
+def spans(flags: np.ndarray) -> list[tuple[int, int]]:
+    """First and last index of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,0 +1,67 @@
+"""The executor that a count of processes, or the address of a cluster, asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from sofa_softctl.base.executors.cluster import ClusterExecutor
+from sofa_softctl.base.executors.local import LocalExecutor
+from sofa_softctl.base.files_read import files_read
+from sofa_softctl.errors import UsageError
+
+
+@contextmanager
+def workers(
+    count: int,
+    cluster: str = "",
+    files: Iterable[str] = (),
+    *,
+    seconds: float | None = None,
+    memory: float | None = None,
+) -> Iterator[LocalExecutor | ClusterExecutor | None]:
+    """An executor, which ends with the context; None for 0 processes.
+
+    Its processes also end when this one is killed.
+
+    Args:
+        count: Number of processes on this computer; 0 with a cluster.
+        cluster: Address of a Dask scheduler, such as 'tcp://host:8786'; empty: this computer.
+        files: Files that tasks read, for workers of the cluster that do not see them.
+        seconds: Longest time of a task [s]; None: any.
+        memory: Most resident memory of a process [bytes]; None: any.
+
+    Raises:
+        UsageError: There are both, see `check_workers`.
+        ClusterError: The cluster cannot be used, see `ClusterExecutor`.
+    """
+    check_workers(count, cluster)
+    if cluster:
+        with ClusterExecutor(cluster, seconds=seconds, memory=memory, files=files) as remote:
+            yield remote
+    elif count:
+        with LocalExecutor(count, seconds=seconds, memory=memory) as executor:
+            yield executor
+    else:
+        yield None
+
+
+def check_workers(count: int | None, cluster: str) -> None:
+    """Refuse processes of this computer beside a cluster: all workers of the cluster work.
+
+    Raises:
+        UsageError: There are both.
+    """
+    if count and cluster:
+        raise UsageError(
+            "--workers are processes of this computer. With --cluster, all workers of the cluster "
+            "do the work: leave --workers out."
+        )
+
+
+def files_sent(cluster: str, *imported: str) -> AbstractContextManager[set[str]]:
+    """What to give `workers` as files: those that Python reads in the block, see `files_read`.
+
+    Without a cluster, there are none, and nobody looks.
+    """
+    return files_read(*imported) if cluster else nullcontext(set())

@@ -1,0 +1,92 @@
+"""What is wrong in a TOML file, gathered with its lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sofa_softctl.base.toml.kind import FileKind
+from sofa_softctl.base.toml.locate import Path
+
+SHOWN = 10
+"""Errors that a message lists."""
+
+
+class Faults:
+    """The errors of one file.
+
+    Args:
+        file: Name of the file.
+        lines: Line of every table and key, see `locate`; None: what is read is no text.
+        kind: What it is.
+    """
+
+    def __init__(self, file: str, lines: dict[Path, int] | None, kind: FileKind) -> None:
+        self.file, self.lines, self.kind = file, lines, kind
+        self.found: list[tuple[int, str]] = []
+
+    def line(self, path: Path) -> int:
+        """Line of a key, or of the innermost table around it that there is; at least 1."""
+        lines = self.lines or {}
+        while path and path not in lines:
+            path = path[:-1]
+        return lines.get(path, 1)
+
+    def add(self, path: Path, text: str) -> None:
+        """An error of the key or table at a path, in a sentence that says what to do."""
+        self.found.append((self.line(path), f"{place(path, self.kind)}{text}"))
+
+    def wrong(self, path: Path, expected: str, got: Any, advice: str) -> None:
+        """A value that is not what it should be."""
+        self.add(path, f"expected {expected}, got {shown(got)}. {advice}")
+
+    def raise_any(self) -> None:
+        """Raise what was found.
+
+        Raises:
+            SoftctlError: `kind.error`: all errors, in the order of their lines; one a line, at
+                most `SHOWN`.
+        """
+        if not self.found:
+            return
+        numbers = "" if self.lines is None else ":{}"
+        lines = [f"{self.file}{numbers.format(n)}: {text}" for n, text in sorted(self.found)]
+        lines = list(dict.fromkeys(lines))
+        if len(lines) > SHOWN:
+            lines[SHOWN:] = [f"{self.file}: and {len(lines) - SHOWN} more errors."]
+        raise self.kind.error("\n".join(lines))
+
+
+def place(path: Path, kind: FileKind) -> str:
+    """Where a key is, for a message: '[actuators.left] map.radius: '."""
+    if not path:
+        return ""
+    split = 2 if path[0] in kind.named else 1
+    table, keys = ".".join(map(toml_key, path[:split])), path[split:]
+    if split == 1 and path[0] not in kind.tables:
+        return f"{table}: "
+    inner = "".join(f"[{k}]" if isinstance(k, int) else f".{toml_key(k)}" for k in keys)
+    return f"[{table}]{' ' * bool(keys)}{inner.lstrip('.')}: "
+
+
+def toml_key(key: str | int) -> str:
+    """A key as TOML has it: with quotes where it needs them."""
+    text = str(key)
+    plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
+    return text if plain else repr(text)
+
+
+def shown(value: Any) -> str:
+    """A value of a TOML document in a message, cut if it is long."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, str):
+        text = repr(value)
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(shown, value[:6]))}{', ...' if len(value) > 6 else ''}]"
+    elif isinstance(value, int) and abs(value) >= 10**15:
+        text = "a number of more than 15 digits"  # str() refuses those of thousands
+    else:
+        text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,84 @@
+"""Text of a file of a user's, and what TOML is in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sofa_softctl.base.suggestions import files_like
+from sofa_softctl.base.toml.kind import FileKind
+
+SIZE_MAX = 1 << 20
+"""Greatest file that is read [bytes]."""
+
+
+def read_text(path: str | os.PathLike[str], kind: FileKind) -> str:
+    """Text of a file.
+
+    Raises:
+        SoftctlError: `kind.error`: There is no such file, or it is not a text in UTF-8 of at most
+            `SIZE_MAX`.
+    """
+    file = Path(path)
+    try:
+        if not file.is_file():
+            if file.is_dir():
+                raise kind.error(f"{path}: expected a file, got a folder. Name a file in it.")
+            if file.exists():
+                raise kind.error(f"{path}: expected a file, got a device or pipe. Name a file.")
+            beside = " or ".join(files_like(file, (".toml",)))
+            hint = f"Did you mean {beside}?" if beside else "Check its name and folder."
+            raise kind.error(f"{path}: expected a {kind.name}, got none. {hint}")
+        with file.open("rb") as opened:
+            raw = opened.read(SIZE_MAX + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, kind.error):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise kind.error(
+            f"{path}: cannot be read: {reason}. Check its name and permissions."
+        ) from error
+    if len(raw) > SIZE_MAX:
+        raise kind.error(f"{path}: expected at most 1 MiB, got more. Is it a {kind.name}?")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise kind.error(
+            f"{path}:{line}: expected a text in UTF-8, got byte 0x{raw[error.start]:02x}. Save the "
+            "file as UTF-8."
+        ) from error
+
+
+def parse_toml(text: str, path: str, kind: FileKind) -> dict[str, Any]:
+    """The TOML document of a text.
+
+    Raises:
+        SoftctlError: `kind.error`: It is none; with the line, if that is known.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        said = str(error)
+        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", said)
+        reason = said[: place.start()] if place else said
+        line = text.count("\n") + 1
+        column = ""
+        if place and place[1]:
+            line, column = int(place[1]), f" at column {place[2]}"
+        twice = reason.startswith(("Cannot declare", "Cannot overwrite", "Duplicate"))
+        if twice:
+            advice = "The table or key is there twice: rename or remove one."
+        else:
+            advice = "Correct this line: texts need quotes, tables [...], keys an '='."
+        raise kind.error(
+            f"{path}:{line}: expected TOML, got a mistake{column}: {reason}. {advice}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise kind.error(
+            f"{path}: expected TOML, got what cannot be read: {error}. Look for very long numbers "
+            "and deeply nested lists."
+        ) from error

@@ -1,0 +1,36 @@
+"""Files that appear whole."""
+
+import subprocess
+import sys
+
+import pytest
+
+from sofa_softctl.base.atomic_file import replacing
+
+SCRIPT = """
+import os
+os.umask(0o027)
+from pathlib import Path
+from sofa_softctl.base.atomic_file import replacing
+with replacing(Path("whole.txt")) as name:
+    name.write_text("new")
+print(oct(os.stat("whole.txt").st_mode & 0o777))
+"""
+
+
+def test_a_file_may_be_read_by_those_who_may_read_any_new_file(tmp_path):
+    """Temporary files are their maker's alone; the file is not."""
+    found = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "0o640"
+
+
+def test_where_the_block_raises_the_file_is_as_it_was(tmp_path):
+    path = tmp_path / "deep" / "whole.txt"
+    with replacing(path) as name:
+        name.write_text("old")
+    with pytest.raises(RuntimeError), replacing(path) as name:
+        name.write_text("half of the n")
+        raise RuntimeError
+    assert path.read_text() == "old" and list(path.parent.iterdir()) == [path]
