@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from sofa_softctl.base.executors.again import GOES_ON, lost_workers
+from sofa_softctl.base.executors.retry import GOES_ON, lost_workers
 from sofa_softctl.errors import SoftctlError
 
 Row = dict[str, str]

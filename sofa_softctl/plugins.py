@@ -20,8 +20,7 @@ from typing import Any
 import pluggy
 
 from sofa_softctl import hooks
-from sofa_softctl.base.interrupt import Terminated
-from sofa_softctl.base.processes import call_first_in_workers
+from sofa_softctl.base.processes import Terminated, call_first_in_workers
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.errors import PluginError

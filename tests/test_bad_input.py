@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.record.record import read_record
 

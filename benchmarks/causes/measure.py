@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.causes.cases import MULTIPLES, PLANTS, recording, wrong
 from benchmarks.table import completed_rows
-from sofa_softctl.base.executors.again import as_done
+from sofa_softctl.base.executors.retry import as_done
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.report.report import Report, make_report

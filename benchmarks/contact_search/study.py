@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.contact_search.enumeration import Best, enumerate_modes
 from benchmarks.table import Row, completed_rows
-from sofa_softctl.base.executors.again import as_done
+from sofa_softctl.base.executors.retry import as_done
 from sofa_softctl.qpcc.problem import InverseProblem
 from sofa_softctl.qpcc.search_options import SearchOptions
 from sofa_softctl.qpcc.solve import solve

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.intervals.cases import CASES, Case
 from benchmarks.intervals.mismatch import MISMATCHED
 from benchmarks.table import completed_rows
-from sofa_softctl.base.executors.again import as_done
+from sofa_softctl.base.executors.retry import as_done
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at

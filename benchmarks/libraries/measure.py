@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.compiled import CompiledProgram
 from benchmarks.libraries.paper_method import answer_blind, build_as_paper
 from scenes.elastic_arm.tasks import pick_and_place
-from sofa_softctl.base.executors.again import in_order, lost_workers
+from sofa_softctl.base.executors.retry import in_order, lost_workers
 from sofa_softctl.library.build import Builder
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.success_rates.cases import ROBOTS, Case
 from benchmarks.success_rates.run import COLUMNS, run_case
 from benchmarks.table import Row, completed_rows
-from sofa_softctl.base.executors.again import as_done
+from sofa_softctl.base.executors.retry import as_done
 from sofa_softctl.status import Status
 
 MEDIANS = ("position mean", "position end", "angle mean", "angle end", "plane mean", "point end")

@@ -13,7 +13,7 @@ import numpy as np
 
 from scenes.elastic_arm.problem import STIFFNESS
 from scenes.elastic_arm.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
-from sofa_softctl.base.executors.again import lost_workers, submit_again
+from sofa_softctl.base.executors.retry import lost_workers, submit_again
 from sofa_softctl.library.ocp.problem import Motion
 
 PAPER = {"rigid": 0.184, "variable": 0.127, "constant": 0.137}

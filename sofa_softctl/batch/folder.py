@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from sofa_softctl.base.atomic_file import replacing, writing
-from sofa_softctl.base.digests import digest_of_file
+from sofa_softctl.base.files import digest_of_file, replacing, writing
 from sofa_softctl.base.versions import blas_kernels, made_of
 from sofa_softctl.batch.execution.run_one import LOCK
 from sofa_softctl.batch.measures import is_function

@@ -6,8 +6,8 @@ import traceback
 from dataclasses import asdict
 from typing import Any
 
-from sofa_softctl.base.executors.ended import WorkerEndedError
-from sofa_softctl.base.executors.tail_file import LONGEST
+from sofa_softctl.base.executors.retry import WorkerEndedError
+from sofa_softctl.base.executors.worker import LONGEST
 from sofa_softctl.errors import DivergedError, SoftctlError
 
 OK, FAILED, DIVERGED, TIMEOUT, MEMORY, DIED = (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from multiprocessing import current_process
 from pathlib import Path
 
-from sofa_softctl.base.executors.ended import WorkerEndedError
 from sofa_softctl.base.executors.local import LocalExecutor
+from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.batch.bar import Bar
 from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.execution.repeat import differences, repeated

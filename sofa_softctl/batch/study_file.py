@@ -10,9 +10,8 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.faults import Faults, FileKind
 from sofa_softctl.base.toml.fields import Fields
-from sofa_softctl.base.toml.kind import FileKind
 from sofa_softctl.base.toml.locate import locate
 from sofa_softctl.base.toml.text import parse_toml, read_text
 from sofa_softctl.batch.measures import is_function

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sofa_softctl.base.atomic_file import writing
+from sofa_softctl.base.files import writing
 from sofa_softctl.batch.column_types import column, common, own_types, types_of
 from sofa_softctl.batch.row import Row
 from sofa_softctl.errors import StudyError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.interrupt import interrupted_after
+from sofa_softctl.base.processes import interrupted_after
 from sofa_softctl.bench.backend_process import BackendProcess
 from sofa_softctl.errors import SceneError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.interrupt import interrupted_after
+from sofa_softctl.base.processes import interrupted_after
 from sofa_softctl.scene.session import Session
 
 

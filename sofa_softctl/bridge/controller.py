@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import Sofa
 
-from sofa_softctl.base.interrupt import ended_by_signals
+from sofa_softctl.base.processes import ended_by_signals
 from sofa_softctl.bridge.config.file import read_robot
 from sofa_softctl.bridge.config.fit import fit
 from sofa_softctl.bridge.config.robot import RobotConfig

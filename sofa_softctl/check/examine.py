@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.check.result import Lack, SceneCheck
 from sofa_softctl.check.stand_in import stand_ins
 from sofa_softctl.errors import (
@@ -30,7 +31,6 @@ from sofa_softctl.errors import (
     UnreadableValueError,
 )
 from sofa_softctl.runtime.core.renamed import family_of
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complaints
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sofa_softctl.base.interrupt import ended_by_signals, stopped_by
+from sofa_softctl.base.processes import ended_by_signals, stopped_by
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Cluster, Json, Quiet, print_json, stopping
 from sofa_softctl.cli.root import app

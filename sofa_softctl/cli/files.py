@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sofa_softctl.base.atomic_file import check_writable
+from sofa_softctl.base.files import check_writable
 from sofa_softctl.errors import SoftctlError, UsageError
 
 

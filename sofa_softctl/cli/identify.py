@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import numpy as np
 import typer
 
-from sofa_softctl.base.interrupt import Terminated
+from sofa_softctl.base.processes import Terminated
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import (
     Cluster,

@@ -47,7 +47,7 @@ def export(
     ] = 1,
 ) -> None:
     """Write a recording for other programs: tables, arrays, or meshes for ParaView."""
-    from sofa_softctl.base.atomic_file import check_writable
+    from sofa_softctl.base.files import check_writable
     from sofa_softctl.record.export import export_csv, export_npz, export_streams
     from sofa_softctl.record.record import read_record
 

@@ -26,7 +26,7 @@ def report(
     to: Annotated[Path, typer.Option(metavar="FILE.html", help="The page.")],
 ) -> None:
     """Write an HTML page of a run or a study: what went wrong, pictures, plots, versions."""
-    from sofa_softctl.base.atomic_file import replacing
+    from sofa_softctl.base.files import replacing
 
     if to.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--to: expected FILE.html. Got: '{to}'.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sofa_softctl.base.interrupt import stopped_by
+from sofa_softctl.base.processes import stopped_by
 from sofa_softctl.cli.commands import LazyCommands, first_line
 from sofa_softctl.errors import DeviceError, SceneError
 from sofa_softctl.status import ExitStatus
@@ -30,8 +30,8 @@ class StoppableCommand:
             )
             raise typer.Exit(ExitStatus.of_stop(by)) from None
         except EOFError as ended:  # click would only say "Aborted."
+            from sofa_softctl.base.source_line import describe
             from sofa_softctl.plugins import user_frames
-            from sofa_softctl.runtime.helper.source_line import describe
 
             if not (frames := user_frames(ended)):
                 raise

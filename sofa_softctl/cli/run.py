@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.base.interrupt import ended_by_signals
+from sofa_softctl.base.processes import ended_by_signals
 from sofa_softctl.cli.files import check_name, check_outputs
 from sofa_softctl.cli.options import (
     BackendName,

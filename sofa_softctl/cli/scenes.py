@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from sofa_softctl.base.interrupt import Terminated
+from sofa_softctl.base.processes import Terminated
 from sofa_softctl.cli.options import parameters
 from sofa_softctl.errors import SceneError
 from sofa_softctl.plugins import user_frames

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 from sofa_softctl.errors import PolicyError
 from sofa_softctl.learning.quantities import Interface
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from sofa_softctl.base.executors.again import in_order, lost_workers
+from sofa_softctl.base.executors.retry import in_order, lost_workers
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.answer import Answer, Correction
 from sofa_softctl.library.entry import Entry

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 from sofa_softctl.base.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.entry import Entry

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.base.blas_threads import one_blas_thread
-from sofa_softctl.base.interrupt import interrupted_after
+from sofa_softctl.base.processes import interrupted_after
 from sofa_softctl.library.entry import Entry
 from sofa_softctl.library.fresh_tasks import FreshTasks
 from sofa_softctl.library.library import CANDIDATES, TrajectoryLibrary

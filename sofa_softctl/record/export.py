@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record, RecordStream, column_names

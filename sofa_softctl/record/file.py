@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import IO, Self
 
-from sofa_softctl.base.atomic_file import writing
+from sofa_softctl.base.files import writing
 from sofa_softctl.errors import RecordError
 
 SUFFIX = ".mcap"

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from mcap.writer import CompressionType, Writer
 
-from sofa_softctl.base.atomic_file import writing
+from sofa_softctl.base.files import writing
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, pack

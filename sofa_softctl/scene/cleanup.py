@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
-from sofa_softctl.base.interrupt import interrupted_after, stopped_by, uninterrupted
+from sofa_softctl.base.processes import interrupted_after, stopped_by, uninterrupted
 from sofa_softctl.errors import SoftctlError
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import Sofa.Core
 import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
 
+from sofa_softctl.base import source_line
 from sofa_softctl.base.suggestions import nearest
 from sofa_softctl.errors import ConfigError, DeviceError, SceneError
-from sofa_softctl.runtime.helper import source_line
 from sofa_softctl.scene import options
 from sofa_softctl.scene.report import History, Markers, Summary
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from sofa_softctl.base.source_line import scene_frame
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.source_line import scene_frame
 from sofa_softctl.scene.rollout.recipe import recipe_of
 from sofa_softctl.units import Units
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import ParameterError, SceneError, UnknownComponentError
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.simulation.scene_file import import_scene
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.cleanup import clean_up

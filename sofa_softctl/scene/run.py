@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.interrupt import interrupted_after, stopped_by
+from sofa_softctl.base.processes import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.condition import Finding
 from sofa_softctl.scene.provenance import provenance

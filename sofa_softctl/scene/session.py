@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sofa_softctl.base.interrupt import interrupted_after, uninterrupted
+from sofa_softctl.base.processes import interrupted_after, uninterrupted
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import RecordError, SceneError, SoftctlError
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
 from sofa_softctl.scene.cleanup import clean_up, is_interrupt

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 
 SCRIPT = """
 import os
 os.umask(0o027)
 from pathlib import Path
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 with replacing(Path("whole.txt")) as name:
     name.write_text("new")
 print(oct(os.stat("whole.txt").st_mode & 0o777))

@@ -12,9 +12,14 @@ import numpy as np
 import pytest
 
 from sofa_softctl.base import processes
-from sofa_softctl.base.executors.again import as_done, in_order, lost_workers, submit_again
-from sofa_softctl.base.executors.ended import WorkerEndedError
 from sofa_softctl.base.executors.local import LocalExecutor, resident
+from sofa_softctl.base.executors.retry import (
+    WorkerEndedError,
+    as_done,
+    in_order,
+    lost_workers,
+    submit_again,
+)
 from sofa_softctl.errors import SceneError, WorkerError
 
 

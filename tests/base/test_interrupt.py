@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from sofa_softctl.base.interrupt import (
+from sofa_softctl.base.processes import (
     Terminated,
     ended_by_signals,
     interrupted_after,
@@ -93,7 +93,7 @@ def test_a_signal_that_somebody_else_takes_or_ignores_is_left_alone():
 def test_a_script_that_a_signal_ends_has_its_status_and_no_traceback():
     code = (
         "import os, signal\n"
-        "from sofa_softctl.base.interrupt import ended_by_signals\n"
+        "from sofa_softctl.base.processes import ended_by_signals\n"
         "with ended_by_signals():\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
     )

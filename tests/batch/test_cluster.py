@@ -17,7 +17,7 @@ from sofa_softctl import batch
 from sofa_softctl.base import processes
 from sofa_softctl.base.executors import carried, cluster_client
 from sofa_softctl.base.executors.cluster import ClusterExecutor
-from sofa_softctl.base.executors.ended import WorkerEndedError
+from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.versions import blas_kernels
 from sofa_softctl.batch.results import read_results
 from sofa_softctl.batch.row import TIMES

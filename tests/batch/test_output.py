@@ -5,9 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from sofa_softctl.base.executors import tail_file
 from sofa_softctl.base.executors.local import LocalExecutor
-from sofa_softctl.base.executors.tail_file import LONGEST, TailFile
+from sofa_softctl.base.executors.worker import LONGEST, TailFile
 from tests.batch.studies import done
 
 PRINTS = """
@@ -89,7 +88,7 @@ def test_a_run_that_hangs_says_where_and_what_it_printed(study):
 
 @pytest.mark.processes
 def test_megabytes_of_output_do_not_stay_on_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(tail_file, "LARGEST", 1 << 20)
+    monkeypatch.setattr(worker, "LARGEST", 1 << 20)
     sizes = []
     shrink = TailFile.shrink
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.base.interrupt import Terminated
+from sofa_softctl.base.processes import Terminated
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
 from sofa_softctl.identification.problem import load_problem

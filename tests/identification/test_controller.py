@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import Session, controller, read_record
-from sofa_softctl.base.executors.ended import WorkerEndedError
+from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import Drive, FemProblem, Marker, young_modulus

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sofa_softctl.base.digests import digest_of_file
+from sofa_softctl.base.files import digest_of_file
 from sofa_softctl.errors import ClusterError
 
 LARGEST = 100e6

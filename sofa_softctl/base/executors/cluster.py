@@ -23,8 +23,8 @@ from sofa_softctl.base.executors.carried import digests
 from sofa_softctl.base.executors.cluster_client import connected, quiet
 from sofa_softctl.base.executors.cluster_members import Members
 from sofa_softctl.base.executors.cluster_worker import Call, Setup, release
-from sofa_softctl.base.executors.ended import WorkerEndedError
 from sofa_softctl.base.executors.packing import packed, unpacked
+from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.executors.worker import result_of
 from sofa_softctl.base.files_read import with_modules_beside
 from sofa_softctl.base.processes import first_calls, first_files

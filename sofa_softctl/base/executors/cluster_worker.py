@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from sofa_softctl.base.executors.carried import are_here, lay_out, root_of
-from sofa_softctl.base.executors.ended import WorkerEndedError
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.packing import packed_back, set_root, unpacked
+from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.executors.worker import answer_of, packed_answer
 
 IDLE = 60.0

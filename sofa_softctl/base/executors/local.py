@@ -18,9 +18,8 @@ from multiprocessing.reduction import ForkingPickler
 from time import monotonic, sleep
 from typing import Any
 
-from sofa_softctl.base.executors.ended import LostTask, WorkerEndedError
-from sofa_softctl.base.executors.tail_file import TailFile
-from sofa_softctl.base.executors.worker import WHERE, result_of, start_worker
+from sofa_softctl.base.executors.retry import LostTask, WorkerEndedError
+from sofa_softctl.base.executors.worker import WHERE, TailFile, result_of, start_worker
 from sofa_softctl.base.processes import first_calls
 
 LOOKS_EVERY = 0.2

@@ -1,11 +1,28 @@
-"""What is wrong in a TOML file, gathered with its lines."""
+"""Kinds of TOML files, and the faults of one, gathered before any is raised."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
-from sofa_softctl.base.toml.kind import FileKind
 from sofa_softctl.base.toml.locate import Path
+from sofa_softctl.errors import SoftctlError
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One kind of file."""
+
+    name: str
+    """What it is, such as 'configuration file'."""
+    error: type[SoftctlError]
+    """Raised where a file is wrong."""
+    tables: Collection[str] = ()
+    """Its tables [NAME]."""
+    named: Collection[str] = ()
+    """Its tables [KIND.NAME], by their kinds."""
+
 
 SHOWN = 10
 """Errors that a message lists."""

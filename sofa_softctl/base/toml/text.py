@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sofa_softctl.base.suggestions import files_like
-from sofa_softctl.base.toml.kind import FileKind
+from sofa_softctl.base.toml.faults import FileKind
 
 SIZE_MAX = 1 << 20
 """Greatest file that is read [bytes]."""

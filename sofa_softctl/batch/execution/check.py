@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl.base.executors.again import submit_again
-from sofa_softctl.base.executors.ended import WorkerEndedError
+from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
 from sofa_softctl.base.files_read import files_read
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.batch.execution.beginning import opened, set_data, split

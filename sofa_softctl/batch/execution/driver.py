@@ -11,9 +11,8 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
-from sofa_softctl.base.atomic_file import replacing
-from sofa_softctl.base.executors.again import submit_again
-from sofa_softctl.base.executors.ended import WorkerEndedError
+from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
+from sofa_softctl.base.files import replacing
 from sofa_softctl.batch.execution.check import check_study
 from sofa_softctl.batch.execution.run_one import Task, failed, run_one
 from sofa_softctl.batch.folder import StudyFolder

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import TextIOWrapper
 
-from sofa_softctl.base.executors.tail_file import TailFile
-from sofa_softctl.base.executors.worker import output_file
+from sofa_softctl.base.executors.worker import TailFile, output_file
 
 _LINES = 1
 """_IOLBF of stdio.h, in glibc and musl."""

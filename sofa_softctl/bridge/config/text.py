@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sofa_softctl.base.toml import text
-from sofa_softctl.base.toml.kind import FileKind
+from sofa_softctl.base.toml.faults import FileKind
 from sofa_softctl.errors import ConfigError
 
 ROBOT = FileKind(

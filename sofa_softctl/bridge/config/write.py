@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl.base.atomic_file import replacing, writing
+from sofa_softctl.base.files import replacing, writing
 from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.config.text import read_text

@@ -12,8 +12,7 @@ from time import monotonic, sleep
 
 import numpy as np
 
-from sofa_softctl.base.serial_port import SerialPort
-from sofa_softctl.base.softrobots_packet import HEADER, packet
+from sofa_softctl.base.serial_port import HEADER, SerialPort, packet
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError
 

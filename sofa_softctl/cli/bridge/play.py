@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sofa_softctl.base.interrupt import ended_by_signals, uninterrupted
+from sofa_softctl.base.processes import ended_by_signals, uninterrupted
 from sofa_softctl.bridge.dry_run import DRY_RUN, noted
 from sofa_softctl.cli.bridge.group import DryRun, bridge, load_robot
 from sofa_softctl.cli.bridge.stop_key import HELP, stop_key

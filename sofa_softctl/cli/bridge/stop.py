@@ -24,7 +24,7 @@ def stop(
 
     Its device process looks for that file in every period. Nothing moves while it exists.
     """
-    from sofa_softctl.base.atomic_file import writing
+    from sofa_softctl.base.files import writing
     from sofa_softctl.bridge.config.stop_file import stop_file_of
     from sofa_softctl.errors import ConfigError
 

@@ -12,8 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from sofa_softctl.base.executors.again import submit_again
-from sofa_softctl.base.executors.ended import WorkerEndedError
+from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
 from sofa_softctl.errors import IdentificationError, SimulationError, WorkerError
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search

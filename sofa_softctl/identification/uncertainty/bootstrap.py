@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from sofa_softctl.base.executors.again import in_order, lost_workers
+from sofa_softctl.base.executors.retry import in_order, lost_workers
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.experiment import Experiment

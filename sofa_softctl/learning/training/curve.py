@@ -7,7 +7,7 @@ import io
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 from sofa_softctl.errors import PolicyError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, eye_array, vstack
 
-from sofa_softctl.base.interrupt import interrupted_after
+from sofa_softctl.base.processes import interrupted_after
 from sofa_softctl.library.ocp.formulas import casadi, formulas, model_of
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
 from sofa_softctl.library.ocp.runge_kutta import rk4

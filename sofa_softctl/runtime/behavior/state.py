@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import Line, describe
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.core.component import Component
@@ -15,7 +16,6 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.core.data.types import Coords, Derivs
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import Line, describe
 
 _BY_NODE = frozenset(
     "position velocity force externalForce free_position free_velocity rest_position "

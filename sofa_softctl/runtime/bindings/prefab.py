@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 
 class RawPrefab(Node):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import Line, describe, scene_line
 from sofa_softctl.base.suggestions import did_you_mean, nearest
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
@@ -18,7 +19,6 @@ from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
 from sofa_softctl.runtime.core.link import Link, LinkType
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.core.paths import explain, follow
-from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:

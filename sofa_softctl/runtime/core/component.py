@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.data.types import Bool, Text
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:
+    from sofa_softctl.base.source_line import Line
     from sofa_softctl.runtime.core.data.data import Data
     from sofa_softctl.runtime.core.node import Node
-    from sofa_softctl.runtime.helper.source_line import Line
 
 
 _CATEGORIES = {

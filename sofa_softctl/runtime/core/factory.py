@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sofa_softctl.base.registry import Registry
+from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.paths import follow
 from sofa_softctl.runtime.core.registry import COMPONENTS
-from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:

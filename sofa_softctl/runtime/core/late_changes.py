@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import Line, describe
 from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import Line, describe
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.component import Component

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from sofa_softctl.base.source_line import Line, describe, scene_line
 from sofa_softctl.errors import LinkError, SceneError
 from sofa_softctl.runtime.core.link_path import LinkPath
-from sofa_softctl.runtime.helper.source_line import Line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:

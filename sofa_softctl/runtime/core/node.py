@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.errors import ArgumentError, SceneError
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.base import PROTECTED
@@ -19,7 +20,6 @@ from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.graph_node import GraphNode
 from sofa_softctl.runtime.core.late_changes import LateChanges
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
 if TYPE_CHECKING:

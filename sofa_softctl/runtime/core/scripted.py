@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from sofa_softctl.base.source_line import Line
 from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.handling import Handling
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.helper.source_line import Line
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl.runtime.helper import source_line
+from sofa_softctl.base import source_line
 
 
 class FileRepository:

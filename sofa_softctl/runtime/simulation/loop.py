@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.roles import ContactDetection
@@ -14,7 +15,6 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.helper.timer import Clock
 from sofa_softctl.runtime.simulation.outer_forces import OuterForces

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from sofa_softctl.base.source_line import at_line, describe, scene_line
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.node import DEEPEST, Node
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.repository import in_folder, path_near
-from sofa_softctl.runtime.helper.source_line import at_line, describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)

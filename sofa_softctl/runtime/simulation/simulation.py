@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.core.scripted import Controller
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 from sofa_softctl.runtime.simulation.scene_file import import_scene
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.runtime.helper.source_line import describe
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.body import body_of, box_size, elements_of
 from sofa_softctl.scene.channels import nodes_of, own_state

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
-from sofa_softctl.base.executors.again import submit_again
+from sofa_softctl.base.executors.retry import submit_again
 from sofa_softctl.errors import MapError, WorkerError
 
 

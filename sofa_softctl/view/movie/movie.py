@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from sofa_softctl.base.atomic_file import replacing
+from sofa_softctl.base.files import replacing
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
 from sofa_softctl.view.paraview.pieces import Grid, Piece, pieces_of

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sofa_softctl.base.atomic_file import replacing
 from sofa_softctl.base.axes import STYLE, Figure
+from sofa_softctl.base.files import replacing
 from sofa_softctl.errors import SoftctlError
 
 SUFFIXES = (".png", ".svg", ".pdf")

@@ -236,7 +236,7 @@ def test_a_movie_that_fails_leaves_the_old_file(tmp_path, renderer):
 
 
 def test_a_failed_write_leaves_no_file(tmp_path):
-    from sofa_softctl.base.atomic_file import replacing
+    from sofa_softctl.base.files import replacing
 
     (tmp_path / "kept.gif").write_text("old")
     with pytest.raises(RuntimeError), replacing(tmp_path / "kept.gif") as name:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
@@ -13,7 +14,6 @@ from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
 

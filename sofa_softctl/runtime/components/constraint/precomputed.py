@@ -6,6 +6,7 @@ from copy import copy
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.components.solver.direct import SparseLDLSolver
@@ -13,7 +14,6 @@ from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitS
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.playback.files import FileComponent
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
 _LEFT, _RIGHT = chr(18), chr(20)

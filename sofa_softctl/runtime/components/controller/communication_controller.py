@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.visual.inert import Inert
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Text
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 
 FIELDS_MAX = 1000
 """Data that are made at most [-]."""

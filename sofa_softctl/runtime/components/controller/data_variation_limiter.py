@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
 

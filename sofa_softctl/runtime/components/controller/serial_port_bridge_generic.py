@@ -9,8 +9,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from sofa_softctl.base.serial_port import SerialPort
-from sofa_softctl.base.softrobots_packet import HEADER, packet
+from sofa_softctl.base.serial_port import HEADER, SerialPort, packet
 from sofa_softctl.errors import DeviceError, DeviceTimeoutError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import reading

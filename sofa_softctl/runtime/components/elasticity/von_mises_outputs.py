@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 
 _NO_STRESS = 1e-10

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import scene_line
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType, Vectors
-from sofa_softctl.runtime.helper.source_line import scene_line
 
 
 class Engine(Component):

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Vectors
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 
 
 class VolumeOf(Engine):

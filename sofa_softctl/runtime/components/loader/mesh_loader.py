@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.errors import MeshError, SceneError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Texts, UInt, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
-from sofa_softctl.runtime.helper.source_line import describe, scene_line
 from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
 from sofa_softctl.runtime.mesh.faces import attached, vertex_normals, with_subelements
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times

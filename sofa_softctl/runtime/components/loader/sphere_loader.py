@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.core.data.types import Reals, Vector, Vectors
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
 MISFIT_MAX = 0.1

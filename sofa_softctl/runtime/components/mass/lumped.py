@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.helper.source_line import describe
 from sofa_softctl.runtime.helper.strictness import complain
 
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
 from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver
 from sofa_softctl.runtime.core.data.types import Int, Integers
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 
 
 class NodeConstraint(ProjectiveConstraint):

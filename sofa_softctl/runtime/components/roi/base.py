@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Integers, Real, UInt
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 
 UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
 """Factors between units of length that are tried where a region is empty."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.roi.base import KINDS, RegionOfInterest, given
 from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Vector
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.source_line import describe
 
 
 class MeshROI(RegionOfInterest):

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.components.solver.newton_raphson import NewtonRaphsonSolver
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message, timer
-from sofa_softctl.runtime.helper.source_line import describe
 
 _RENAMED = {
     "newton_iterations": "maxNbIterationsNewton",

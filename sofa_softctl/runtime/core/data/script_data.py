@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.errors import ArgumentError, SceneError
 from sofa_softctl.runtime.core.data import types as data_types
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType
-from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 _WIDTHS = {
     1: ("Vec1",),

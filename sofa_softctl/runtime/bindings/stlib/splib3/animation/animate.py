@@ -9,8 +9,8 @@ from typing import Any
 import Sofa.Core
 from splib3.utils import deprecated_alias
 
+from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.source_line import describe, scene_line
 
 manager: Any = None
 """The manager of the scene that was made or stepped last."""

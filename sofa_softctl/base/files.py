@@ -1,8 +1,9 @@
-"""Atomic file writes."""
+"""Writing files whole or not at all, and their digests."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -65,3 +66,12 @@ def writing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[No
             f"Cannot write '{path}': {reason.strerror or reason}. Choose a folder that may be "
             "written to and has space left."
         ) from reason
+
+
+def digest_of_file(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file's content; empty: it is gone."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""

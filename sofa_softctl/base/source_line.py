@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
-_PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
+_PACKAGE = str(Path(__file__).absolute().parents[1]) + os.sep
 _COMMANDS = os.path.join(_PACKAGE, "cli", "")
 
 Line = tuple[str, int]
