@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import pytest
 
+from sofa_softctl.base.executors import worker
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.worker import LONGEST, TailFile
 from tests.batch.studies import done
