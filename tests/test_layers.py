@@ -54,7 +54,6 @@ CIRCLES = (
     ("identification", 3, "an experiment has effects and refinements, which make experiments"),
     ("identification.fem", 6, "a problem has experiments, with effects and refinements of both"),
     ("identification.mechanism", 6, "a problem has experiments, with effects and refinements"),
-    ("identification.report", 8, "a report has diagnostics of several kinds that know it"),
 )
 """Folder, most modules, and why: an object and what belongs to it, in one folder."""
 

@@ -19,7 +19,8 @@ from benchmarks.table import completed_rows
 from sofa_softctl.base.executors.retry import as_done
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
-from sofa_softctl.identification.report.report import Report, make_report
+from sofa_softctl.identification.report.make import make_report
+from sofa_softctl.identification.report.report import Report
 
 RIGHT = 30
 """Runs of each plant whose model is right, for each seed."""

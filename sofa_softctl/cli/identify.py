@@ -184,7 +184,7 @@ def identify(
     from sofa_softctl.identification.effects.selection import names_of, with_effects
     from sofa_softctl.identification.fitting.estimate import estimate, start_at
     from sofa_softctl.identification.problem import load_problem
-    from sofa_softctl.identification.report.report import make_report
+    from sofa_softctl.identification.report.make import make_report
     from sofa_softctl.view.terminal import identification as view
     from sofa_softctl.view.terminal.run import Terminal
 

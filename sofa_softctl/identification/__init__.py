@@ -20,7 +20,7 @@ __all__, __getattr__, __dir__ = public(
         "parameter": ["Parameter", "Prior"],
         "problem": ["Problem"],
         "refinement": ["Refinement"],
-        "report.report": ["make_report"],
+        "report.make": ["make_report"],
         "uncertainty.bootstrap": ["bootstrap"],
         "uncertainty.discretisation": ["discretisation_budget"],
     },

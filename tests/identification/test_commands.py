@@ -233,7 +233,7 @@ def test_an_interrupted_search_says_that_nothing_was_written(files, monkeypatch)
     ("stopped", "what"),
     [
         ("uncertainty.discretisation.discretisation_budget", "finer models and refits"),
-        ("report.report.find_causes", "causes"),
+        ("report.make.find_causes", "causes"),
     ],
 )
 def test_ctrl_c_after_the_search_shows_what_was_found(stopped, what, files, monkeypatch):
@@ -250,7 +250,7 @@ def test_a_signal_that_ends_the_command_is_no_ctrl_c(files, monkeypatch):
     def ended(*args, **kwargs):
         raise Terminated(signal.SIGTERM)
 
-    monkeypatch.setattr("sofa_softctl.identification.report.report.find_causes", ended)
+    monkeypatch.setattr("sofa_softctl.identification.report.make.find_causes", ended)
     found = CliRunner().invoke(app, ["identify", PROBLEM, "--data", str(files / "a.csv")])
     assert found.exit_code == 130 and "Nothing was written." in found.output
     assert "│ gain" not in found.output

@@ -11,7 +11,7 @@ from sofa_softctl.identification.report.diagnostic import Diagnostic, listed
 if TYPE_CHECKING:
     from sofa_softctl.identification.report.report import Report
 
-DOUBT = 3.5
+SAMPLING_ERRORS_MAX = 3.5
 """Standard deviations of the sampling error above which a difference is reported: by chance once
 in 2,000 times for each of a few ends."""
 FAILED = 0.05
@@ -52,7 +52,7 @@ def _on_intervals(report: Report) -> list[Diagnostic]:
     which, half = _fitted(report)
     low, high = ((a - b)[which] / half for a, b in ((made.low, trust.low), (made.high, trust.high)))
     error = made.sampling_error() * np.sqrt(2.0)  # of one end
-    off = np.maximum(np.abs(low), np.abs(high)) > DOUBT * error
+    off = np.maximum(np.abs(low), np.abs(high)) > SAMPLING_ERRORS_MAX * error
     if not off.any():
         return []
     names = [report.estimate.names[i] for i in which[off]]
@@ -71,7 +71,7 @@ def _on_bias(report: Report) -> list[Diagnostic]:
     assert made is not None
     which, half = _fitted(report)
     bias, error = made.bias[which], made.bias_error[which]
-    off = np.abs(bias) > np.maximum(DOUBT * error, 0.1 * half)
+    off = np.abs(bias) > np.maximum(SAMPLING_ERRORS_MAX * error, 0.1 * half)
     if not off.any():
         return []
     worst = int(np.where(off, np.abs(bias) / half, 0.0).argmax())

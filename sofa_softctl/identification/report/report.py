@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.identification.causes.causes import NONE, Causes, find_causes
+from sofa_softctl.identification.causes.causes import NONE, Causes
 from sofa_softctl.identification.design.design import Design
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
-from sofa_softctl.identification.fitting.outliers import Outlier, outliers
-from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.fitting.outliers import Outlier
 from sofa_softctl.identification.report.diagnostic import Diagnostic
-from sofa_softctl.identification.report.diagnostics import diagnostics
-from sofa_softctl.identification.report.discretisation_diagnostics import headlines
 from sofa_softctl.identification.uncertainty.bootstrap import Bootstrap
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget
-from sofa_softctl.identification.uncertainty.experiment_design import Candidate, rank
+from sofa_softctl.identification.uncertainty.experiment_design import Candidate
 from sofa_softctl.identification.uncertainty.identifiability import (
     CONFIDENCE,
     Identifiability,
-    identifiability,
 )
 from sofa_softctl.identification.uncertainty.prediction import (
     PredictionBand,
     Predictions,
-    predictions,
 )
 from sofa_softctl.identification.uncertainty.residual_analysis import (
     ChannelResiduals,
-    analyse,
-    doubt_of,
 )
-from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
-from sofa_softctl.identification.uncertainty.validation import Validation, rms, validate
+from sofa_softctl.identification.uncertainty.validation import Validation, rms
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +67,10 @@ class Report:
     """Causes of what the model does not predict."""
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Sensors of fitted recordings that seem to have failed."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Diagnostics, most severe first."""
+    headlines: tuple[str, ...] = ()
+    """Sentences that belong into the verdict."""
 
     @property
     def rms(self) -> float:
@@ -90,11 +84,6 @@ class Report:
         return rms(np.concatenate(parts)) if parts else float("nan")
 
     @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Diagnostics, most severe first."""
-        return diagnostics(self)
-
-    @property
     def verdict(self) -> Diagnostic:
         """Whether the estimate is to be trusted: the first line of a report."""
         first, count = self.diagnostics[0], sum(one.level != "good" for one in self.diagnostics)
@@ -102,7 +91,7 @@ class Report:
             return Diagnostic("bad", f"Not to be trusted: {first.text}")
         if count:
             notes = "a note" if count == 1 else f"{count} notes"
-            belongs = " ".join(headlines(self))
+            belongs = " ".join(self.headlines)
             return Diagnostic("look", f"Found, with {notes} to look at. {belongs}".strip())
         return Diagnostic("good", "Found: noise explains the data, fitted and held out.")
 
@@ -164,114 +153,6 @@ class Report:
             values["bootstrap"] = self.bootstrap.to_dict()
         plain: dict[str, Any] = _plain(values)
         return plain
-
-
-def make_report(
-    problem: str,
-    estimate: Estimate,
-    experiments: Sequence[Experiment],
-    *,
-    hold_out: Sequence[Experiment] = (),
-    candidates: Sequence[Experiment] = (),
-    design: Design | None = None,
-    notes: Mapping[str, Sequence[str]] | None = None,
-    doubts: Mapping[str, Sequence[str]] | None = None,
-    discretisation: DiscretisationBudget | None = None,
-    bootstrap: Bootstrap | None = None,
-    causes: bool = True,
-    progress: Callable[[str], None] | None = None,
-) -> Report:
-    """Uncertainty, residuals, causes, validation and diagnostics of an estimate.
-
-    Args:
-        problem: Name of the problem.
-        estimate: From the experiments.
-        experiments: Those that were fitted.
-        hold_out: Experiments to validate with.
-        candidates: Motions that could be recorded next.
-        design: A designed motion.
-        notes: Notes on each recording.
-        doubts: Sensors of fitted recordings that seem to have failed, see `Recording.doubts`.
-        discretisation: From `discretisation_budget`.
-        bootstrap: From `bootstrap`.
-        causes: Whether to look for causes of what the model does not predict: a simulation with
-            derivatives for each effect that it may leave out, and fits with those that it does.
-        progress: Called with what is done.
-    """
-    experiments, hold_out = (
-        [Experiment.checked(one) for one in each] for each in (experiments, hold_out)
-    )
-    validations = validate(estimate, hold_out)
-    held_out = [one.fit for one in validations]
-    expected = expected_residuals(estimate, experiments, hold_out, held_out)
-    fitted = [*estimate.fits]
-    effects = None if expected is None else expected.effects
-    doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
-    trust, free = identifiability(estimate, experiments), int(estimate.free.sum())
-    residuals = _analysed(fitted, None if expected is None else expected.fitted, doubt, free)
-    found = NONE
-    if causes and (cost := _cost_of_noise(estimate, residuals)) is not None:
-        found = find_causes(estimate, experiments, trust.high - estimate.rho, cost, progress)
-    return Report(
-        problem=problem,
-        estimate=estimate,
-        trust=trust,
-        residuals=residuals,
-        validations=validations,
-        held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
-        predictions=predictions(estimate, trust, experiments, hold_out, held_out, effects),
-        candidates=_ranked(estimate, candidates, experiments, design),
-        design=design,
-        outliers=tuple(one for fit in fitted for one in outliers(fit)),
-        draws=expected.draws if expected else 0,
-        draw_seconds=expected.seconds if expected else 0.0,
-        notes={name: tuple(texts) for name, texts in (notes or {}).items()},
-        discretisation=discretisation,
-        bootstrap=bootstrap,
-        causes=found,
-        doubts={name: tuple(texts) for name, texts in (doubts or {}).items() if texts},
-    )
-
-
-def _ranked(
-    estimate: Estimate,
-    candidates: Sequence[Experiment],
-    experiments: Sequence[Experiment],
-    design: Design | None,
-) -> tuple[Candidate, ...]:
-    """Given and designed motions, most informative first."""
-    found = list(rank(estimate, candidates, experiments)) if candidates else []
-    found += [design.candidate, design.again] if design else []
-    return tuple(sorted(found, key=lambda one: -one.gain))
-
-
-def _cost_of_noise(estimate: Estimate, residuals: Sequence[ChannelResiduals]) -> float | None:
-    """Cost that noise leaves of a model that is right [-]; None: unknown."""
-    if not all(one.judged for one in residuals):
-        return None
-    unknowns, fitted = sum(fit.unknowns for fit in estimate.fits), int(estimate.free.sum())
-    if not unknowns and any(one.through_inputs for one in residuals):
-        return float(sum(one.count * one.expected**2 for one in residuals if one.count))
-    return float(max(estimate.data - unknowns - fitted, 1))
-
-
-def _analysed(
-    fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float, fitted: int = 0
-) -> tuple[ChannelResiduals, ...]:
-    """Residuals by channel; `drawn`: those of noise, empty: unknown, None: inputs are exact."""
-    without: list[np.ndarray | None] = [None] * len(fits)
-    each = drawn or without
-    return tuple(
-        one
-        for fit, by_noise in zip(fits, each, strict=True)
-        for one in analyse(
-            fit,
-            drawn=by_noise,
-            judged=drawn is None or bool(drawn),
-            doubt=doubt,
-            fitted=fitted,
-        )
-    )
 
 
 def _parameter(report: Report, i: int) -> dict[str, Any]:

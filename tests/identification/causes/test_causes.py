@@ -21,12 +21,17 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.termination import Termination
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import add_diagnostics, make_report
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget, Shift
 from sofa_softctl.view.report.identification import causes as shown_causes
 from sofa_softctl.view.report.identification import page
 from sofa_softctl.view.terminal.identification import show
 from tests.identification.lag_problem import Wave
+
+
+def with_values(report, **values):
+    """The report with other values, and the diagnostics of these."""
+    return add_diagnostics(replace(report, **values))
 
 
 def shown(one, added):
@@ -72,7 +77,7 @@ def test_a_cause_without_consequence_is_no_alarm(models):
     made = reported(models.lag(1))
     first = reported(shown(models.lag(1), 0.05)).causes.first
     cause = replace(first, half_widths={"tau": 0.1}, shifts={"tau": 1e-4})
-    calm = replace(made, causes=replace(made.causes, found=(cause,)))
+    calm = with_values(made, causes=replace(made.causes, found=(cause,)))
     assert calm.verdict.level == "look" and "It is of no consequence" in texts(calm)
 
 
@@ -147,7 +152,7 @@ def test_no_cause_is_blamed_where_a_finer_model_fits_as_well(models, share, orde
     none = np.zeros(2)
     shift = Shift(finer, made.estimate.rho, none, 0.75 * share * first.decrease, True, 0.0)
     budget = DiscretisationBudget(made.estimate.names, (shift,))
-    told = replace(made, discretisation=budget)
+    told = with_values(made, discretisation=budget)
     assert ("change the time step first" in told.verdict.text) == (not blamed)
     assert ("change the time step first" in texts(told)) == (not blamed)
     assert (first.sentence in texts(told)) == blamed
@@ -161,7 +166,7 @@ def test_a_cause_that_leaves_more_than_noise_does_not_explain_it_and_a_poor_one_
 
     def told(**changed):
         found = (replace(first, **changed),)
-        return replace(made, causes=replace(made.causes, found=found)).verdict.text
+        return with_values(made, causes=replace(made.causes, found=found)).verdict.text
 
     assert "explains it: --with offset.tip" in told(left=1.1)
     assert "explains most of it, and leaves 30 times the noise: --with" in told(left=30.0)
@@ -190,7 +195,7 @@ def test_a_fit_that_leaves_a_local_minimum_is_no_cause():
     better = better_without(near, made.estimate, [one])
     assert better.parameters["w"] == pytest.approx(10.0, abs=1e-6)
     assert better_without(replace(near, shifts={"w": 0.0}), made.estimate, [one]) is None
-    told = replace(made, causes=replace(made.causes, found=(), better=better))
+    told = with_values(made, causes=replace(made.causes, found=(), better=better))
     assert "the search ended at a local minimum. Start there: --set-start w=10." in (
         told.verdict.text
     )
@@ -289,13 +294,13 @@ def test_a_sensor_that_seems_to_have_failed_comes_before_causes_that_do_not_expl
     """A wave is no effect that is tested; the note on the data says what the user can do."""
     wave = shown(models.lag(1), np.sin(9.0 * models.lag(1).time)[:, None])
     doubt = "'tip' is exactly 1 mm from t = 1 to 2 s: a frozen sensor? If so, leave cells empty"
-    made = replace(reported(wave), doubts={"a.csv": (doubt, "another", "a third")})
+    made = with_values(reported(wave), doubts={"a.csv": (doubt, "another", "a third")})
     assert made.verdict.text == (
         f"Not to be trusted: In a.csv, {doubt}. There are 2 more such notes."
     )
-    offset = replace(reported(shown(models.lag(1), 0.05)), doubts={"a.csv": (doubt,)})
+    offset = with_values(reported(shown(models.lag(1), 0.05)), doubts={"a.csv": (doubt,)})
     assert offset.verdict.text.startswith("Not to be trusted: An offset of tip")
-    right = replace(reported(models.lag(1)), doubts={"a.csv": (doubt,)})
+    right = with_values(reported(models.lag(1)), doubts={"a.csv": (doubt,)})
     assert doubt not in texts(right)
 
 
@@ -303,7 +308,7 @@ def test_a_coarse_time_step_is_mentioned_where_it_was_not_tested(models):
     made = reported(shown(models.lag(1), 0.05))
     words = "Whether a finer time step or mesh explains it was not tested: --budget does."
     assert words in made.verdict.text
-    tested = replace(made, discretisation=DiscretisationBudget(made.estimate.names, ()))
+    tested = with_values(made, discretisation=DiscretisationBudget(made.estimate.names, ()))
     assert words not in tested.verdict.text
 
 

@@ -18,7 +18,7 @@ from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.minima import distinct_minima
 from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 
 FREQUENCY = Parameter("w", 9.0, "1/s", lower=2.0, upper=20.0)
 

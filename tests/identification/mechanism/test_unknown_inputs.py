@@ -16,7 +16,7 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Output, Settled
 from sofa_softctl.identification.mechanism.variational import UNSTEERED
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from tests.support.chains import NOISE, chain
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.outliers import outliers
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.experiment_design import rank
 from sofa_softctl.identification.uncertainty.identifiability import Direction, identifiability
 from sofa_softctl.identification.uncertainty.residual_analysis import analyse

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.view.report.identification import page
 from sofa_softctl.view.terminal.identification import show
 from sofa_softctl.view.terminal.numbers import interval_text, number

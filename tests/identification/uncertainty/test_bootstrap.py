@@ -11,7 +11,7 @@ from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Parameter, Prior
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.view.report.identification import page

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.branches import branches, spread
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 

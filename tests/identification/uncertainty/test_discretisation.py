@@ -16,7 +16,7 @@ from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.parameter import Parameter
 from sofa_softctl.identification.refinement import Refinement
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.view.report.identification import page

@@ -12,7 +12,7 @@ from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.report.report import make_report
+from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.residual_tests import (
     band,
     empirical_p_value,
