@@ -18,7 +18,7 @@ import numpy as np
 
 from sofa_softctl.identification import estimate
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.parameter import starts
+from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.scene.loader import load_scene
 

@@ -25,7 +25,7 @@ _HOMES = {
     "FrictionWithoutCreep": "sofa_softctl.scene.constraints.friction",
     "Grasp": "sofa_softctl.inverse.grasp",
     "HardwareBridge": "sofa_softctl.bridge.controller",
-    "IdentificationController": "sofa_softctl.identification.controller",
+    "IdentificationController": "sofa_softctl.identification.online.controller",
     "InverseController": "sofa_softctl.inverse.controller",
     "InverseProblem": "sofa_softctl.qpcc.problem",
     "InverseSolution": "sofa_softctl.qpcc.solution",

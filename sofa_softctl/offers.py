@@ -27,7 +27,7 @@ CONTROLLERS: Registry[type[Any]] = Registry(
     "controller",
     {
         "bridge": "bridge.controller:HardwareBridge",
-        "identification": "identification.controller:IdentificationController",
+        "identification": "identification.online.controller:IdentificationController",
         "inverse": "inverse.controller:InverseController",
         "library": "library.controller:LibraryController",
         "policy": "learning.controller:PolicyController",

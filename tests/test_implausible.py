@@ -430,7 +430,7 @@ def test_strict_holds_for_the_scenes_of_an_identification(softctl, tmp_path):
     problem = tmp_path / "soft.py"
     problem.write_text(
         "import dataclasses\n"
-        "from sofa_softctl.identification.problem import load_problem\n"
+        "from sofa_softctl.identification.model.problem import load_problem\n"
         "found = load_problem('scenes/finger_identification.py')\n"
         "given = dict(found.scene_parameters or {}) | {'total_mass': 1e3}\n"
         "PROBLEMS = {'soft': lambda: dataclasses.replace(found, scene_parameters=given)}\n"

@@ -51,7 +51,11 @@ CIRCLES = (
     ("runtime.derivatives", 2, "a derivative has parameters that know it"),
     ("runtime.equilibrium", 2, "a map has a curvature that knows it"),
     ("scene.rollout", 2, "a rollout starts a process, and the process rolls out"),
-    ("identification", 3, "an experiment has effects and refinements, which make experiments"),
+    (
+        "identification.model",
+        3,
+        "an experiment has effects and refinements, which make experiments",
+    ),
     ("identification.fem", 6, "a problem has experiments, with effects and refinements of both"),
     ("identification.mechanism", 6, "a problem has experiments, with effects and refinements"),
 )

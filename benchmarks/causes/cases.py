@@ -14,15 +14,15 @@ import numpy as np
 
 from benchmarks.intervals.cases import ARM, arm, three_torques
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.causes.changed import changes
+from sofa_softctl.identification.causes.columns import changes
 from sofa_softctl.identification.causes.extended import with_effect
 from sofa_softctl.identification.causes.score import score
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.effect import Effect
-from sofa_softctl.identification.effects.generic import effects_of
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
+from sofa_softctl.identification.model.effect import Effect
+from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from tests.support.chains import CHAIN, chain, noise_of, one_torque
 

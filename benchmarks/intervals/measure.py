@@ -15,9 +15,9 @@ from benchmarks.intervals.mismatch import MISMATCHED
 from benchmarks.table import completed_rows
 from sofa_softctl.base.executors.retry import as_done
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 

@@ -19,7 +19,7 @@ from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Scaled, Spring
-from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 from tests.support.perfect import perfect
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import sentence
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.data.unit_checks import suspicious_channels
-from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.fitting.adjoint_sweeps import adjoint_gradient
+from sofa_softctl.identification.data.signal_checks import suspicious_channels
+from sofa_softctl.identification.fitting.gauss_newton import Termination
+from sofa_softctl.identification.fitting.reduced import adjoint_gradient
 from sofa_softctl.identification.fitting.residual import StackedResidual, check_shapes
-from sofa_softctl.identification.fitting.termination import Termination
-from sofa_softctl.identification.parameter import Parameter, bounds, starts
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter, bounds, starts
 
 ALPHA, BETA = 0.4, 0.4
 """Parameters of the Armijo line search, as in the paper."""

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as xml
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.mechanism.arrays import Values
+from sofa_softctl.identification.mechanism.kernels.arrays import Values
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import WORLD, Joint, Point
 from sofa_softctl.identification.mechanism.problem import MechanismProblem

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (
     Body,
@@ -19,7 +18,8 @@ from sofa_softctl.identification.mechanism.parts import (
 )
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output, Settled
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.parameter import Parameter
 
 DT = 0.005
 """Default time step of the models [s]."""

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from sofa_softctl.identification.data.recording import Recording
-    from sofa_softctl.identification.experiment import Experiment
     from sofa_softctl.identification.fitting.estimate import Estimate
     from sofa_softctl.identification.fitting.searches import Make
-    from sofa_softctl.identification.problem import Problem
+    from sofa_softctl.identification.model.experiment import Experiment
+    from sofa_softctl.identification.model.problem import Problem
     from sofa_softctl.view.terminal.run import Terminal
 
 Files = list[Path] | None
@@ -175,15 +175,18 @@ def identify(
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.base.suggestions import sentence
-    from sofa_softctl.identification.data.experiments import read_experiments
+    from sofa_softctl.identification.data.files import read_experiments
     from sofa_softctl.identification.data.recording import check_different
     from sofa_softctl.identification.design.design import design_motion
-    from sofa_softctl.identification.effect import matches
-    from sofa_softctl.identification.effects.generic import effects_of_problem
-    from sofa_softctl.identification.effects.known import uncertain as known_within
-    from sofa_softctl.identification.effects.selection import names_of, with_effects
+    from sofa_softctl.identification.effects.selection import (
+        effects_of_problem,
+        names_of,
+        with_effects,
+    )
+    from sofa_softctl.identification.effects.selection import uncertain as known_within
     from sofa_softctl.identification.fitting.estimate import estimate, start_at
-    from sofa_softctl.identification.problem import load_problem
+    from sofa_softctl.identification.model.effect import matches
+    from sofa_softctl.identification.model.problem import load_problem
     from sofa_softctl.identification.report.make import make_report
     from sofa_softctl.view.terminal import identification as view
     from sofa_softctl.view.terminal.run import Terminal
@@ -405,7 +408,7 @@ def _experiments(
 ) -> list[Experiment]:
     """Models of recordings, which are kept too; notes on each are kept and printed."""
     from sofa_softctl.identification.data.files import read_recording
-    from sofa_softctl.identification.experiment import Experiment
+    from sofa_softctl.identification.model.experiment import Experiment
 
     found = []
     for file in files:

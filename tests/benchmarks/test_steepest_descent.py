@@ -9,9 +9,9 @@ from benchmarks.loop.steepest_descent import descend
 from scenes.flexible_loop.problem import LoopProblem
 from scenes.flexible_loop.recording import STIFFNESS, Noise, record
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.termination import Termination
+from sofa_softctl.identification.fitting.gauss_newton import Termination
+from sofa_softctl.identification.model.experiment import Experiment
 from tests.support.perfect import perfect
 
 

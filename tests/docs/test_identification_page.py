@@ -9,7 +9,7 @@ import pytest
 
 from sofa_softctl.identification.data.table import read_csv
 from sofa_softctl.identification.data.units import SIZES
-from sofa_softctl.identification.fitting.termination import Termination
+from sofa_softctl.identification.fitting.gauss_newton import Termination
 from tests.docs.pages import ROOT, blocks, run, text
 
 DATA = text("reference/identification-data")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sofa_softctl.base.processes import Terminated
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
-from sofa_softctl.identification.problem import load_problem
+from sofa_softctl.identification.model.problem import load_problem
 from sofa_softctl.scene.session import Session
 
 PROBLEM = str(Path(__file__).with_name("lag_problem.py"))

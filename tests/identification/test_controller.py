@@ -16,8 +16,8 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import Drive, FemProblem, Marker, young_modulus
 from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.model.parameter import Prior
 from sofa_softctl.identification.online.window import quietest_time
-from sofa_softctl.identification.parameter import Prior
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.scene.backend import find_backend
 

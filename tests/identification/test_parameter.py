@@ -5,7 +5,7 @@ import math
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 
 @pytest.mark.parametrize("start", [math.inf, math.nan])

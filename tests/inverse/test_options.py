@@ -258,7 +258,7 @@ def test_a_strangers_controller_refuses_unknown_options_too(made):
     [
         "surrogate.controller:SurrogateController",
         "library.controller:LibraryController",
-        "identification.controller:IdentificationController",
+        "identification.online.controller:IdentificationController",
         "scene.playback:Playback",
         "scene.constraints.friction:FrictionWithoutCreep",
     ],

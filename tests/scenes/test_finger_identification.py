@@ -17,7 +17,7 @@ from sofa_softctl.identification.fem.parameter import rayleigh_stiffness
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import Marker
-from sofa_softctl.identification.parameter import bounds, starts
+from sofa_softctl.identification.model.parameter import bounds, starts
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.loader import load_scene

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.causes.better import Better, better_without
 from sofa_softctl.identification.causes.cause import LEFT, Cause, Kind
 from sofa_softctl.identification.causes.columns import fits_of_changes
 from sofa_softctl.identification.causes.extended import (
@@ -24,13 +23,12 @@ from sofa_softctl.identification.causes.extended import (
     with_effect,
     with_fixed,
 )
-from sofa_softctl.identification.causes.hidden import Hidden, hidden
-from sofa_softctl.identification.causes.refit import Refit, refit
-from sofa_softctl.identification.causes.score import Score, score
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.causes.refit import Better, Refit, better_without, refit
+from sofa_softctl.identification.causes.score import Hidden, Score, hidden, score
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
+from sofa_softctl.identification.model.experiment import Experiment
 
 DOUBT_IN_ALL = 2e-2
 """Level of significance of all tests of causes together."""

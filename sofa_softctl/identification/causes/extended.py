@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.effect import Effect
-from sofa_softctl.identification.effects.generic import effects_of
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.joint_search import Lifted
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.effect import Effect
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,12 @@
-"""Read recordings from files: CSV, or MCAP as `softctl run --record` writes."""
+"""Read recordings from files: CSV, or MCAP as `softctl run --record` writes.
+
+Experiments of recordings in files, of a problem by name.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +15,9 @@ import numpy as np
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording, assemble
 from sofa_softctl.identification.data.table import TIME, Table, read_csv
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.effects.selection import with_effects
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.problem import Problem, load_problem
 from sofa_softctl.record.record import Record, column_names, read_record
 from sofa_softctl.units import of_columns
 
@@ -103,3 +109,22 @@ def _on_end(record: Record) -> list[str]:
         return []
     end = f", up to t = {record.time[-1]:g}" if len(record.time) else ""
     return [f"the record is not complete ({record.status}): it has {len(record.time)} samples{end}"]
+
+
+def read_experiments(
+    problem: str, entry: str, files: Sequence[str], effects: Sequence[str] = ()
+) -> list[Experiment]:
+    """The experiments of recordings: what `softctl identify` has its workers make.
+
+    Args:
+        problem: Name of a problem, or FILE.py.
+        entry: NAME in a file's PROBLEMS; empty: it has one.
+        files: Recordings, .csv or .mcap.
+        effects: Names or patterns of effects that are switched on.
+
+    Raises:
+        IdentificationError: There is no such problem, or data are missing or implausible.
+        RecordError: An MCAP file cannot be read.
+    """
+    made = with_effects(load_problem(f"{problem}:{entry}" if entry else problem), effects)
+    return [Experiment.checked(made.experiment(read_recording(file, made))) for file in files]

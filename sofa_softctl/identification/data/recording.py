@@ -10,12 +10,11 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.sampling import bridge, regular
-from sofa_softctl.identification.data.signal_checks import input_notes, sensor_notes
+from sofa_softctl.identification.data.signal_checks import check_size, input_notes, sensor_notes
 from sofa_softctl.identification.data.table import TIME, Table
-from sofa_softctl.identification.data.unit_checks import check_size
 from sofa_softctl.identification.data.units import SIZES, factor
+from sofa_softctl.identification.model.channel import Channel
 
 LARGEST = 1e30
 """Larger magnitudes are refused, in any unit."""

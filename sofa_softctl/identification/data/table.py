@@ -24,9 +24,9 @@ import numpy as np
 
 from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.exports import is_number, read_sheet
 from sofa_softctl.identification.data.units import alike, spelled
+from sofa_softctl.identification.model.channel import Channel
 
 TIME = "time"
 """Name of the column of times."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.problem import Problem
 
 ROOM = 0.1
 """Predicted outputs may leave the range of the measured ones by this share of it."""

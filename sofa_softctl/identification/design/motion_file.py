@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.identification.data.table import TIME
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.limits import InputLimits
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.model.problem import Problem
 
 ROUNDING = 1e-12
 """Inputs below this share of the largest are zero [-]."""

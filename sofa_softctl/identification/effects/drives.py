@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effect import Effect, check_signal
-from sofa_softctl.identification.effects.delay import even, shift
+from sofa_softctl.identification.effects.sensors import even, shift
 from sofa_softctl.identification.effects.wrapped import Wrapped
-from sofa_softctl.identification.experiment import Experiment, PulledBack
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.effect import Effect, check_signal
+from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.parameter import Parameter
 
 STEP = 1e-4
 """Change of an input, relative to its size, for central differences: rounding of 1e-12 in a

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effect import Effect
-from sofa_softctl.identification.effects.generic import LEAST_GAIN, absent
+from sofa_softctl.identification.effects.selection import LEAST_GAIN, absent
 from sofa_softctl.identification.effects.wrapped import Wrapped
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
 from sofa_softctl.identification.fem.problem import FemProblem
+from sofa_softctl.identification.model.effect import Effect
+from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.runtime.derivatives.parameters import (
     RayleighMass,
     RayleighStiffness,

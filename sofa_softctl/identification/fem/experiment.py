@@ -12,25 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.interpolation import linear
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
-from sofa_softctl.identification.effects.generic import signal_effects
-from sofa_softctl.identification.experiment import Experiment, PulledBack
+from sofa_softctl.identification.effects.selection import signal_effects
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
-from sofa_softctl.identification.fem.pose import Pose
 from sofa_softctl.identification.fem.refinements import refinements_of
-from sofa_softctl.identification.fem.registration import Registration
+from sofa_softctl.identification.fem.registration import Pose, Registration
 from sofa_softctl.identification.fem.sensing import sensing_of
-from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.refinement import Refinement
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.scene.step_model import Trajectory, TrajectoryModel
 from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effect import Effect
     from sofa_softctl.identification.fem.problem import FemProblem
+    from sofa_softctl.identification.model.effect import Effect
 
 SAME = Registration(np.eye(3), np.zeros(3), np.zeros(0))
 """The frame of the scene."""

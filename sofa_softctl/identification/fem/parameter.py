@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.parameter import Parameter, Prior
+from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.scene.step_model import Box, StepModel, StepParameter
 from sofa_softctl.units import Units
 

@@ -1,21 +1,23 @@
-"""Identification problems of FEM robots in scenes."""
+"""Checks of regions of materials: overlaps and uncovered tetrahedra.
+
+Identification problems of FEM robots in scenes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel, marker_columns
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
-from sofa_softctl.identification.fem.regions import check_regions, uncovered
 from sofa_softctl.identification.fem.registration import Registration, check_handedness, register
 from sofa_softctl.identification.fem.sensing import (
     CableLength,
@@ -25,14 +27,74 @@ from sofa_softctl.identification.fem.sensing import (
     PressureDrive,
     check_markers,
 )
-from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.model.channel import Channel, marker_columns
+from sofa_softctl.identification.model.parameter import starts
+from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.scene.loader import load_scene, parameters_of
-from sofa_softctl.scene.step_model import StepDerivative, StepModel
+from sofa_softctl.scene.step_model import Region, StepDerivative, StepModel, StepParameter
 from sofa_softctl.units import Units, symbol
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effect import Effect
+    from sofa_softctl.identification.model.effect import Effect
+
+
+def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParameter]) -> None:
+    """Check that no tetrahedron belongs to two regions of the same parameter.
+
+    Args:
+        parameters: Parameters of the scene.
+        found: Each of them in the model.
+
+    Raises:
+        IdentificationError: One does.
+    """
+    owner: dict[tuple[int, int, int], str] = {}
+    for one, region in zip(parameters, found, strict=True):
+        if not isinstance(region, Region):
+            continue
+        for element, number in product(region.elements, region.sets):
+            key = (id(region.field), int(element), number)
+            if key in owner:
+                raise IdentificationError(
+                    f"Regions '{owner[key]}' and '{one.name}' share tetrahedra, first "
+                    f"{int(element)}: separate them."
+                )
+            owner[key] = one.name
+
+
+def uncovered(
+    parameters: Sequence[FemParameter], found: Sequence[StepParameter], units: Units | None
+) -> list[str]:
+    """Notes on force fields with tetrahedra inside and outside regions.
+
+    Args:
+        parameters, found: As for `check_regions`.
+        units: Units of the scene.
+    """
+    groups: dict[tuple[int, str], dict[str, Region]] = {}
+    for one, region in zip(parameters, found, strict=True):
+        if isinstance(region, Region):
+            groups.setdefault((id(region.field), region.quantity), {})[one.name] = region
+    notes = []
+    for regions in groups.values():
+        first = next(iter(regions.values()))
+        field, values = first.field, first.values()
+        left = np.ones(len(field.elements), dtype=bool)
+        for region in regions.values():
+            left[region.elements] = False
+        if not left.any():
+            continue
+        axis = int(np.ptp(field.x0, axis=0).argmax())
+        along = field.x0[field.elements[left]].mean(axis=1)[:, axis]
+        kept = values[left]
+        shown = " to ".join(dict.fromkeys(f"{v:.4g}" for v in (kept.min(), kept.max())))
+        notes.append(
+            f"{left.sum()} of {len(left)} tetrahedra, {'xyz'[axis]} from {along.min():.4g} to "
+            f"{along.max():.4g} {symbol(units, 'length')}, belong to no region "
+            f"({', '.join(regions)}): they keep the scene's {first.quantity}, {shown} "
+            f"{symbol(units, 'pressure')}"
+        )
+    return notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +227,7 @@ class FemProblem(Problem):
     @property
     def effects(self) -> tuple[Effect, ...]:
         """Gain, offset and delay of signals, masses and damping; builds the scene."""
-        from sofa_softctl.identification.effects.generic import effects_of_signals
+        from sofa_softctl.identification.effects.selection import effects_of_signals
         from sofa_softctl.identification.fem.effects import fem_effects
 
         signals = effects_of_signals(self.inputs, self.channels, self.parameters)

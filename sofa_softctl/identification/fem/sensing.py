@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.scene.step_model import StepModel, StepOutputs
 from sofa_softctl.units import Units, symbol
 

@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.data.unit_checks import suspicious_channels
+from sofa_softctl.identification.data.signal_checks import suspicious_channels
 from sofa_softctl.identification.data.units import quantity
-from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.fitting.adjoint_sweeps import left_out
 from sofa_softctl.identification.fitting.failed_starts import (
     check_found,
     unsimulated,
     warnings_on,
 )
-from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
-from sofa_softctl.identification.fitting.minima import Minimum, distinct_minima
-from sofa_softctl.identification.fitting.multistart import closer, spread_starts
-from sofa_softctl.identification.fitting.noise import rescaled
-from sofa_softctl.identification.fitting.reduced import reduced
+from sofa_softctl.identification.fitting.gauss_newton import SearchResult, Termination, search
+from sofa_softctl.identification.fitting.outliers import rescaled
+from sofa_softctl.identification.fitting.reduced import left_out, reduced, unobservable_parameters
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.fitting.searches import (
     CLOSER,
@@ -34,10 +30,15 @@ from sofa_softctl.identification.fitting.searches import (
     SearchTask,
     search_all,
 )
-from sofa_softctl.identification.fitting.termination import Termination
+from sofa_softctl.identification.fitting.starts import (
+    Minimum,
+    closer,
+    distinct_minima,
+    spread_starts,
+)
 from sofa_softctl.identification.fitting.unknown_inputs import with_unknown_inputs
-from sofa_softctl.identification.fitting.unobservable import unobservable_parameters
-from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.status import Status
 
 EVALUATIONS = 200

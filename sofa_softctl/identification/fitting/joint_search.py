@@ -15,7 +15,7 @@ from scipy.optimize import lsq_linear
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
-from sofa_softctl.identification.parameter import bounds
+from sofa_softctl.identification.model.parameter import bounds
 
 STEPS = 100
 """Limit of steps."""

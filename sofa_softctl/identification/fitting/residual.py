@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 
 
 @dataclass(frozen=True, eq=False)

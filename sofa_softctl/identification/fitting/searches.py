@@ -14,11 +14,11 @@ import numpy as np
 
 from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
 from sofa_softctl.errors import IdentificationError, SimulationError, WorkerError
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
-from sofa_softctl.identification.fitting.multistart import closer
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.fitting.starts import closer
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 
 CLOSER = 4
 """Most bisections of a start that cannot be simulated towards one that can."""

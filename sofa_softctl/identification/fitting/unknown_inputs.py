@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
+from sofa_softctl.identification.fitting.gauss_newton import SearchResult, Termination, search
 from sofa_softctl.identification.fitting.joint_search import DECREASE, STEPS, approach, keep, kept
-from sofa_softctl.identification.fitting.minima import distinct_minima
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.fitting.termination import Termination
-from sofa_softctl.identification.parameter import bounds
+from sofa_softctl.identification.fitting.starts import distinct_minima
+from sofa_softctl.identification.model.parameter import bounds
 
 TRIED = 10
 """Steps after which searches are compared."""

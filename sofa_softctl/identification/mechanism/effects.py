@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effect import Effect
-from sofa_softctl.identification.effects.generic import (
+from sofa_softctl.identification.effects.selection import (
     LEAST_GAIN,
     absent,
     delay,
@@ -20,7 +19,6 @@ from sofa_softctl.identification.effects.generic import (
 )
 from sofa_softctl.identification.effects.sensors import SensorDelay
 from sofa_softctl.identification.effects.wrapped import Wrapped
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -34,7 +32,9 @@ from sofa_softctl.identification.mechanism.parts import (
 )
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
-from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.model.effect import Effect
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter, starts
 
 
 @dataclass(frozen=True)

@@ -11,26 +11,25 @@ import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.interpolation import cubic, held, linear
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
-from sofa_softctl.identification.effects.delay import even
-from sofa_softctl.identification.effects.sensors import SensorDelay
-from sofa_softctl.identification.experiment import Experiment, PulledBack
+from sofa_softctl.identification.effects.sensors import SensorDelay, even
 from sofa_softctl.identification.mechanism import adjoint
-from sofa_softctl.identification.mechanism.arrays import Drive
+from sofa_softctl.identification.mechanism.kernels.arrays import Drive
 from sofa_softctl.identification.mechanism.refinements import refinements_of
 from sofa_softctl.identification.mechanism.signals import Settled
 from sofa_softctl.identification.mechanism.start import Start, projected, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
-from sofa_softctl.identification.parameter import Parameter, starts
-from sofa_softctl.identification.refinement import Refinement
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.parameter import Parameter, starts
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effect import Effect
     from sofa_softctl.identification.mechanism.problem import MechanismProblem
     from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
+    from sofa_softctl.identification.model.effect import Effect
 
 MOVED = 1e-6
 """Projection of the start above which there is a note [rad] or [m]."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.identification.data.interpolation import cubic
-from sofa_softctl.identification.mechanism.arrays import Drive, Steering
 from sofa_softctl.identification.mechanism.kernels import smoother
+from sofa_softctl.identification.mechanism.kernels.arrays import Drive, Steering
 from sofa_softctl.identification.mechanism.kernels.smoother import Samples, Steps
 from sofa_softctl.identification.mechanism.signals import Settled
 from sofa_softctl.identification.mechanism.start import Start

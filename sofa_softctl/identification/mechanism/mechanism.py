@@ -21,7 +21,7 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.mechanism.arrays import (
+from sofa_softctl.identification.mechanism.kernels.arrays import (
     DIRECTION,
     DISTANCE,
     POINT,
@@ -46,7 +46,7 @@ from sofa_softctl.identification.mechanism.parts import (
     Scaled,
     Spring,
 )
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 
 @dataclass(frozen=True, eq=False)

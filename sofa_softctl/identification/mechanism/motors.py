@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.identification.mechanism import kernels
-from sofa_softctl.identification.mechanism.arrays import Drive
+from sofa_softctl.identification.mechanism.kernels.arrays import Drive
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.mechanism.variational import free

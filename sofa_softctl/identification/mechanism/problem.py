@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -21,12 +20,13 @@ from sofa_softctl.identification.mechanism.signals import (
     Output,
     Settled,
 )
-from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.problem import Problem
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effect import Effect
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
+    from sofa_softctl.identification.model.effect import Effect
 
 
 @dataclass(frozen=True, eq=False)

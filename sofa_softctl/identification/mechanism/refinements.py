@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.problem import Problem
-from sofa_softctl.identification.refinement import Refinement
+from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.problem import Problem
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment

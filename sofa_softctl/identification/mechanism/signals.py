@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.mechanism.parts import Distance, Number, Point
+from sofa_softctl.identification.model.channel import Channel
 
 
 @dataclass(frozen=True)

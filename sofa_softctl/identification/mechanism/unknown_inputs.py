@@ -27,16 +27,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.effects.sensors import SensorDelay
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.joint_search import Rows
 from sofa_softctl.identification.mechanism.input_smoother import InputSmoother, Motion, Smoothed
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effect import Effect
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
+    from sofa_softctl.identification.model.effect import Effect
 
 ITERATIONS = 50
 """Limit of Gauss-Newton steps."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment, PulledBack
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.parameter import Parameter
 
 SINGULAR = 1e-12
 """Smaller eigenvalues of the normalised information are zero."""

@@ -12,12 +12,12 @@ from scipy import stats
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.recording import assemble
 from sofa_softctl.identification.data.table import Table
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
-from sofa_softctl.identification.fitting.termination import Termination
+from sofa_softctl.identification.fitting.gauss_newton import Termination
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter, Prior
+from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Linearised
-from sofa_softctl.identification.parameter import Parameter, Prior
-from sofa_softctl.identification.problem import Problem
 from sofa_softctl.identification.uncertainty.identifiability import (
     CONFIDENCE,
     Identifiability,

@@ -1,16 +1,123 @@
-"""Sliding window over the samples of a run, with the arrival cost of earlier ones."""
+"""Sources of signals and targets of parameters in a scene: Data or functions.
+
+Refinements in a background process.
+
+Sliding window over the samples of a run, with the arrival cost of earlier ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import pickle
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.signal import savgol_filter
 
+from sofa_softctl.base.executors.workers import workers
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.data.table import TIME, Table
+from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Linearised
-from sofa_softctl.identification.online.refinement import Refinement
+from sofa_softctl.identification.online.refinement import Refinement, Task, refine
+
+Signal = Callable[[], float] | tuple[Any, int] | Any
+"""A function, a Data and the index of a number in it, or a Data of one number."""
+Target = Callable[[float], None] | Any
+"""A function, or a Data of one number."""
+
+
+def readers(signals: Mapping[str, Signal], names: Sequence[str]) -> list[Callable[[], float]]:
+    """Functions that read the signals of these names, in this order.
+
+    Raises:
+        SceneError: One is missing, or its name is unknown.
+    """
+    check_names(signals, names, "'signals'")
+    missing = [name for name in names if name not in signals]
+    if missing:
+        raise SceneError(f"'signals' lacks {', '.join(missing)}.")
+    return [_reader(signals[name]) for name in names]
+
+
+def writers(
+    targets: Mapping[str, Target], names: Sequence[str]
+) -> dict[str, Callable[[float], None]]:
+    """Functions that write parameters.
+
+    Raises:
+        SceneError: The name of a parameter is unknown.
+    """
+    check_names(targets, names, "'targets'")
+    return {name: _writer(target) for name, target in targets.items()}
+
+
+def check_names(given: Collection[str], known: Sequence[str], what: str) -> None:
+    """SceneError if one of the given names is unknown."""
+    for name in given:
+        if name not in known:
+            raise SceneError(
+                f"{what} names '{name}'.{did_you_mean(name, tuple(known))} The problem has: "
+                f"{', '.join(known) or 'none'}."
+            )
+
+
+def _reader(signal: Signal) -> Callable[[], float]:
+    if callable(signal):
+        return signal
+    data, place = signal if isinstance(signal, tuple) else (signal, 0)
+    return lambda: float(np.ravel(data.value)[place])
+
+
+def _writer(target: Target) -> Callable[[float], None]:
+    if callable(target):
+        return target
+
+    def write(value: float) -> None:
+        target.value = [value] if np.ndim(target.value) else value
+
+    return write
+
+
+class Background:
+    """One worker process, started with the first task.
+
+    Raises:
+        SceneError: The problem cannot be sent to it.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        try:
+            pickle.dumps(problem)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise SceneError(
+                f"problem '{problem.name}' cannot be sent to another process ({error}). Give "
+                "functions by their file, or leave 'background' out."
+            ) from error
+        self._open = ExitStack()
+        self._executor: Executor | None = None
+        weakref.finalize(self, self._open.close)
+
+    def submit(self, task: Task) -> Future[Refinement]:
+        """Start a refinement, in a new process if the last one ended."""
+        return self._running().submit(refine, task)
+
+    def _running(self) -> Executor:
+        if self._executor is None:
+            self._executor = self._open.enter_context(workers(1))
+        assert self._executor is not None
+        return self._executor
+
+    def close(self) -> None:
+        """End the process; the next task starts another."""
+        self._open.close()
+        self._executor = None
+
 
 EPSILON = 1e-9
 """Tolerance of times for rounding [s]."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from sofa_softctl.identification.causes.causes import NONE, find_causes
 from sofa_softctl.identification.design.design import Design
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.outliers import outliers
 from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.report.diagnostics import diagnostics
-from sofa_softctl.identification.report.discretisation_diagnostics import headlines
+from sofa_softctl.identification.report.interval_diagnostics import headlines
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.identification.uncertainty.bootstrap import Bootstrap
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget

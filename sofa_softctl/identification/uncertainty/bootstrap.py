@@ -22,13 +22,13 @@ from scipy import stats
 
 from sofa_softctl.base.executors.retry import in_order, lost_workers
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import EVALUATIONS, Estimate
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.fitting.searches import Make, check_picklable
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.uncertainty.identifiability import CONFIDENCE
 from sofa_softctl.identification.uncertainty.redrawn import Resumable, redrawn
 

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SimulationError, SoftctlError
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.joint_search import approach, keep, kept
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.refinement import Refinement
+from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
 
 STEPS = 5

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.reduced import reduced
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.uncertainty.identifiability import (
     deviations_of_interval,
     information,
 )
-from sofa_softctl.identification.uncertainty.input_noise import input_scores
+from sofa_softctl.identification.uncertainty.validation import input_scores
 
 IGNORANCE = 10.0
 """Deviation of the wide prior of each parameter, as multiple of its scale."""

@@ -9,11 +9,10 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.reduced import reduced
-from sofa_softctl.identification.uncertainty.branches import spread
-from sofa_softctl.identification.uncertainty.input_noise import input_covariance
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.uncertainty.validation import input_covariance, spread
 
 CONFIDENCE = 0.95
 """Confidence level of the intervals."""

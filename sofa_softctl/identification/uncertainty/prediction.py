@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.reduced import BLOCK
 from sofa_softctl.identification.fitting.residual import Fit
+from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.uncertainty.coverage import Coverage, coverage, shares_of_draws
 from sofa_softctl.identification.uncertainty.identifiability import (
     CONFIDENCE,

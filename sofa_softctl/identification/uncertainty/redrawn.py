@@ -8,9 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment, PulledBack
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.parameter import Parameter
 
 
 class Simulated(Experiment):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.uncertainty.residual_tests import (
+from sofa_softctl.identification.uncertainty.simulated_residuals import (
     band,
     energies,
     pattern,

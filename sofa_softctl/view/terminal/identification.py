@@ -16,8 +16,8 @@ from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.motion_file import motion_text
 from sofa_softctl.identification.fitting.estimate import Estimate
-from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.report.identification import drawn, page
 from sofa_softctl.view.report.identification.next_motion import short_names

@@ -9,18 +9,17 @@ import pytest
 from scipy.signal import lfilter
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.causes.better import better_without
 from sofa_softctl.identification.causes.cause import measured
-from sofa_softctl.identification.causes.changed import changed, changes
-from sofa_softctl.identification.causes.hidden import hidden
-from sofa_softctl.identification.causes.score import Score
-from sofa_softctl.identification.channel import Channel
+from sofa_softctl.identification.causes.columns import changed, changes
+from sofa_softctl.identification.causes.refit import better_without
+from sofa_softctl.identification.causes.score import Score, hidden
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.termination import Termination
-from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.refinement import Refinement
+from sofa_softctl.identification.fitting.gauss_newton import Termination
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.make import add_diagnostics, make_report
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget, Shift
 from sofa_softctl.view.report.identification import causes as shown_causes

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.identification.causes.extended import effect_names, with_effect, with_fixed
 from sofa_softctl.identification.causes.refit import refit
 from sofa_softctl.identification.causes.score import score
-from sofa_softctl.identification.effects.generic import effects_of
+from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate
 
 

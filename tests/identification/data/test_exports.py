@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import assemble
 from sofa_softctl.identification.data.sampling import regular
+from sofa_softctl.identification.data.signal_checks import suspicious_channels
 from sofa_softctl.identification.data.table import read_csv
-from sofa_softctl.identification.data.unit_checks import suspicious_channels
 from sofa_softctl.identification.data.units import factor
+from sofa_softctl.identification.model.channel import Channel
 
 TIME = np.arange(6) / 50.0
 X = 1.5 + 10.0 * TIME

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import assemble
 from sofa_softctl.identification.data.signal_checks import sensor_notes
 from sofa_softctl.identification.data.table import read_csv
+from sofa_softctl.identification.model.channel import Channel
 
 TIME = np.arange(201) / 50.0
 INPUTS = (Channel("drive", "V"),)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effects.delay import Delayed
+from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 DELAY = Parameter("delay", 0.0, "s", lower=-0.1, upper=0.1)
 

@@ -10,11 +10,13 @@ from typer.testing import CliRunner
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.effects.generic import effects_of_problem
-from sofa_softctl.identification.effects.known import uncertain
-from sofa_softctl.identification.effects.selection import with_effects
+from sofa_softctl.identification.effects.selection import (
+    effects_of_problem,
+    uncertain,
+    with_effects,
+)
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.parameter import Parameter, Prior
+from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
 PROBLEM = str(Path(__file__).parents[1] / "lag_problem.py")
@@ -137,7 +139,7 @@ def test_the_command_says_what_is_wrong(file):
 
 
 def test_workers_have_the_effects_too(file):
-    from sofa_softctl.identification.data.experiments import read_experiments
+    from sofa_softctl.identification.data.files import read_experiments
 
     source, data = PROBLEM, [str(file)]
     (one,) = read_experiments(source, "", data, ["offset.tip"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effects.generic import effects_of
+from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate
 
 NAMES = [f"{kind}.{name}" for name in ("tip", "drive") for kind in ("gain", "offset", "delay")]

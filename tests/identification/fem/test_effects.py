@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.effects.generic import effects_of, effects_of_problem
+from sofa_softctl.identification.effects.selection import effects_of, effects_of_problem
 from sofa_softctl.identification.fem.parameter import total_mass, young_modulus
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import Drive, Marker

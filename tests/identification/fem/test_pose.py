@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.fem.pose import Pose, left_jacobian, rotation_of
-from sofa_softctl.identification.fem.registration import Registration
+from sofa_softctl.identification.fem.registration import (
+    Pose,
+    Registration,
+    left_jacobian,
+    rotation_of,
+)
 from sofa_softctl.testing import check_jacobian
 
 BASE = Registration(rotation_of(np.array([0.3, -1.0, 2.0])), np.array([1.0, 2.0, 3.0]), np.zeros(0))

@@ -13,7 +13,7 @@ from sofa_softctl.identification.fem import parameter as unknown
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker
-from sofa_softctl.identification.parameter import starts
+from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 

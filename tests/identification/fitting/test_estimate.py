@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.effects.delay import Delayed
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
-from sofa_softctl.identification.fitting.gauss_newton import search
-from sofa_softctl.identification.fitting.multistart import spread_starts
+from sofa_softctl.identification.fitting.gauss_newton import Termination, search
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.fitting.termination import Termination
+from sofa_softctl.identification.fitting.starts import spread_starts
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
-from sofa_softctl.identification.parameter import Parameter, Prior
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.identification.uncertainty.validation import validate
 

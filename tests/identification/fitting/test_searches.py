@@ -13,11 +13,11 @@ import pytest
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.errors import IdentificationError, SimulationError, WorkerError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.fitting.minima import distinct_minima
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.fitting.starts import distinct_minima
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.make import make_report
 
 FREQUENCY = Parameter("w", 9.0, "1/s", lower=2.0, upper=20.0)

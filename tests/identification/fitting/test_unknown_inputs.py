@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.gauss_newton import search
 from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.fitting.unknown_inputs import with_unknown_inputs
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 
 WAVES = 20.0
 """Wave number of a signal that snaps from branch to branch: minima are pi / 20 apart."""

@@ -10,7 +10,7 @@ from sofa_softctl.identification.mechanism.parts import (
     Scaled,
     Spring,
 )
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 PARAMETERS = (
     Parameter("mass", 1.2, "kg"),

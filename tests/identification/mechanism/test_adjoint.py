@@ -8,7 +8,7 @@ from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Joint, Scaled, Spring
 from sofa_softctl.identification.mechanism.start import _constraints, rest, settle
 from sofa_softctl.identification.mechanism.variational import free, simulate
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 DT, STEPS = 0.01, 60
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.effects.delay import Delayed
-from sofa_softctl.identification.effects.generic import effects_of
+from sofa_softctl.identification.effects.selection import effects_of
+from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (
@@ -26,7 +25,8 @@ from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Output, Settled
 from sofa_softctl.identification.mechanism.start import Start
 from sofa_softctl.identification.mechanism.variational import energy, free, simulate
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.parameter import Parameter
 
 NONE = np.zeros(0)
 G = 9.81

@@ -6,7 +6,7 @@ import pytest
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Joint, Scaled, Spring
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 
 def test_a_misspelt_joint_is_said_with_the_one_that_was_meant():

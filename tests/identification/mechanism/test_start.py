@@ -9,7 +9,7 @@ from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Joint, Pin, Spring
 from sofa_softctl.identification.mechanism.start import Start, project, projected, settle, violation
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 G = 9.81
 

@@ -9,11 +9,10 @@ from scipy.special import ellipk
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.mechanism import kernels
-from sofa_softctl.identification.mechanism.diagnosis import why_singular
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Pin, Spring
 from sofa_softctl.identification.mechanism.start import Start, project, rest, violation
-from sofa_softctl.identification.mechanism.variational import energy, free, simulate
+from sofa_softctl.identification.mechanism.variational import energy, free, simulate, why_singular
 
 NONE = np.zeros(0)
 G = 9.81

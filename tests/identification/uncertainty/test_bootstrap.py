@@ -7,10 +7,10 @@ import pytest
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.experiment import Experiment
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.parameter import Parameter, Prior
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
 from sofa_softctl.identification.uncertainty.identifiability import identifiability

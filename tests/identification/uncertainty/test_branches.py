@@ -7,8 +7,8 @@ import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.report.make import make_report
-from sofa_softctl.identification.uncertainty.branches import branches, spread
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
+from sofa_softctl.identification.uncertainty.validation import branches, spread
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 from scenes.flexible_loop.problem import LoopProblem
 from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.effects.delay import Delayed
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.refinement import Refinement
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import identifiability

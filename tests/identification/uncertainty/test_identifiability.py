@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.parameter import Prior
+from sofa_softctl.identification.model.parameter import Prior
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.experiment_design import rank
 from sofa_softctl.identification.uncertainty.identifiability import (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.report.interval_diagnostics import on_bands
 from sofa_softctl.identification.report.make import make_report
-from sofa_softctl.identification.report.prediction_diagnostics import on_bands
 from sofa_softctl.identification.uncertainty.coverage import coverage
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.identification.uncertainty.prediction import PICKS, _reach, picks, predictions

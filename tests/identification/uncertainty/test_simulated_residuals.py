@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.effects.delay import Delayed
 from sofa_softctl.identification.effects.selection import with_effects
-from sofa_softctl.identification.experiment import Experiment
+from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
-from sofa_softctl.identification.parameter import Parameter, starts
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.identification.report.make import make_report
-from sofa_softctl.identification.uncertainty.residual_tests import (
+from sofa_softctl.identification.uncertainty.simulated_residuals import (
     band,
     empirical_p_value,
     energies,
+    expected_residuals,
     total,
     total_energy,
 )
-from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
 from tests.support.chains import NOISE, chain
 
 

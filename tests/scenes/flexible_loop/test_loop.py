@@ -16,8 +16,8 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.start import settle, violation
-from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problem import load_problem
+from sofa_softctl.identification.model.parameter import starts
+from sofa_softctl.identification.model.problem import load_problem
 from tests.support.perfect import perfect
 
 SCENES = Path(__file__).parents[3] / "scenes"

@@ -4,13 +4,11 @@ Screws are in world axes about the world's origin: a motion is (omega, v), a mom
 linear). Joints are numbered after their parents; those that do not move are lengths.
 """
 
-from sofa_softctl.identification.mechanism.kernels.frames import frames
+from sofa_softctl.identification.mechanism.kernels.frames import frames, rotation
 from sofa_softctl.identification.mechanism.kernels.lagrangian import energies, lagrangian
-from sofa_softctl.identification.mechanism.kernels.linearization import linearise
+from sofa_softctl.identification.mechanism.kernels.linearization import linearise, pull, push
 from sofa_softctl.identification.mechanism.kernels.rows import add_curvature, measure, readings
-from sofa_softctl.identification.mechanism.kernels.screws import rotation
 from sofa_softctl.identification.mechanism.kernels.steps import simulate
-from sofa_softctl.identification.mechanism.kernels.sweeps import pull, push
 
 __all__ = [
     "add_curvature",

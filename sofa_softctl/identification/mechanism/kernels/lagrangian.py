@@ -17,15 +17,17 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.identification.mechanism.arrays import Lagrangian, Tree
-from sofa_softctl.identification.mechanism.kernels.frames import frames, unit_inertia, value
-from sofa_softctl.identification.mechanism.kernels.screws import (
+from sofa_softctl.identification.mechanism.kernels.arrays import Lagrangian, Tree
+from sofa_softctl.identification.mechanism.kernels.frames import (
     add_transposed_bracket,
     bracket,
     cross,
     dot,
     fall,
+    frames,
     momentum,
+    unit_inertia,
+    value,
 )
 
 

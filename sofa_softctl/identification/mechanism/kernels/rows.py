@@ -5,9 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.identification.mechanism.arrays import DIRECTION, POINT, Frames, Readings, Tree
-from sofa_softctl.identification.mechanism.kernels.frames import frames, place, value
-from sofa_softctl.identification.mechanism.kernels.screws import cross, dot, slide
+from sofa_softctl.identification.mechanism.kernels.arrays import (
+    DIRECTION,
+    POINT,
+    Frames,
+    Readings,
+    Tree,
+)
+from sofa_softctl.identification.mechanism.kernels.frames import (
+    cross,
+    dot,
+    frames,
+    place,
+    slide,
+    value,
+)
 
 
 @njit(separate=True)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.identification.mechanism.arrays import Drive, Tree
+from sofa_softctl.identification.mechanism.kernels.arrays import Drive, Tree
 from sofa_softctl.identification.mechanism.kernels.linearization import linearise
 
 

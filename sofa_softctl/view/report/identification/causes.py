@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.report import html
 from sofa_softctl.view.terminal.numbers import counted

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.identification.fitting.residual import Fit
-from sofa_softctl.identification.report.prediction_diagnostics import inside
+from sofa_softctl.identification.report.interval_diagnostics import inside
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.identification.uncertainty.prediction import PredictionBand
 from sofa_softctl.view.report import html

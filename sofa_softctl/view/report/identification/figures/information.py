@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.base.axes import Axes, Figure
 from sofa_softctl.base.colors import GRAY, PALETTE
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
 from sofa_softctl.view.report.identification.figures.style import (
     BESIDE,

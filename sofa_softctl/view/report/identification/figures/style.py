@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sofa_softctl.base.colors import PALETTE
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 BLUE, ORANGE = PALETTE[0], PALETTE[5]
 DATA = "#3a424a"

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
-from sofa_softctl.identification.parameter import Parameter
-from sofa_softctl.identification.refinement import Refinement
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.parameter import Parameter
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.data.recording import Recording
-    from sofa_softctl.identification.effect import Effect
+    from sofa_softctl.identification.model.effect import Effect
 
 MEMBERS = (
     "name",

@@ -11,14 +11,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.identification.model.parameter import starts
+from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost
-from sofa_softctl.identification.online.background import Background
 from sofa_softctl.identification.online.plot import RefinementSummary, draw_refinement, summarise
 from sofa_softctl.identification.online.refinement import Refinement, Task, refine, with_priors
-from sofa_softctl.identification.online.signals import Signal, Target, check_names, readers, writers
-from sofa_softctl.identification.online.window import EPSILON, SlidingWindow
-from sofa_softctl.identification.parameter import starts
-from sofa_softctl.identification.problem import Problem
+from sofa_softctl.identification.online.window import (
+    EPSILON,
+    Background,
+    Signal,
+    SlidingWindow,
+    Target,
+    check_names,
+    readers,
+    writers,
+)
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.report import History
 from sofa_softctl.status import Status

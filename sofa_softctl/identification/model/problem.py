@@ -12,13 +12,13 @@ import numpy as np
 
 from sofa_softctl.base import problem_file
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.channel import Channel
 from sofa_softctl.identification.data.recording import Recording
-from sofa_softctl.identification.experiment import Experiment
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.parameter import Parameter
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.effect import Effect
+    from sofa_softctl.identification.model.effect import Effect
 
 
 class Problem(ABC):

@@ -1,0 +1,1 @@
+"""Experiments, their problems, parameters and channels."""
