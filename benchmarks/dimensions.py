@@ -21,8 +21,8 @@ from sofa_softctl.cli.options import Json, Quiet, print_json
 from sofa_softctl.errors import MapError, UsageError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.grid.evaluation import Neighbour
+from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.planning.planner import Plan
-from sofa_softctl.surrogate.robot import PlannedRobot
 from sofa_softctl.view.terminal.run import Terminal
 
 SIZES = {4: 45.0, 6: 42.0, 8: 53.0}

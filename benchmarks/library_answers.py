@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.library_check import Checker
 from sofa_softctl.library import Builder, LibraryFile, Program
+from sofa_softctl.library.building.solving import TaskChain
 from sofa_softctl.library.ocp.problem import load_problem
-from sofa_softctl.library.task_chain import TaskChain
 
 HERE = Path(__file__).parent
 PROBLEMS = {

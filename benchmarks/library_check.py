@@ -11,8 +11,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from sofa_softctl.library import OptimalControlProblem, Variable
-from sofa_softctl.library.model import SLACK
 from sofa_softctl.library.ocp.formulas import formulas
+from sofa_softctl.library.ocp.model import SLACK
 from sofa_softctl.library.ocp.problem import Motion
 
 ACCURACY = 1e-10

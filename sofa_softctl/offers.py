@@ -29,9 +29,9 @@ CONTROLLERS: Registry[type[Any]] = Registry(
         "bridge": "bridge.controller:HardwareBridge",
         "identification": "identification.online.controller:IdentificationController",
         "inverse": "inverse.controller:InverseController",
-        "library": "library.controller:LibraryController",
+        "library": "library.playing.controller:LibraryController",
         "policy": "learning.controller:PolicyController",
-        "surrogate": "surrogate.controller:SurrogateController",
+        "surrogate": "surrogate.scene.controller:SurrogateController",
     },
     check=_checked_controller,
 )

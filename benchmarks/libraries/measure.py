@@ -17,11 +17,11 @@ from benchmarks.compiled import CompiledProgram
 from benchmarks.libraries.paper_method import answer_blind, build_as_paper
 from scenes.elastic_arm.tasks import pick_and_place
 from sofa_softctl.base.executors.retry import in_order, lost_workers
-from sofa_softctl.library.build import Builder
+from sofa_softctl.library.building.build import Builder
+from sofa_softctl.library.building.verify import verify
+from sofa_softctl.library.motions.storage import LibraryFile
 from sofa_softctl.library.ocp.problem import OptimalControlProblem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile
-from sofa_softctl.library.verify import verify
 
 COMPARED = 60
 """Fresh tasks, the first, that IPOPT solves too."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.library.answer import Correction
-from sofa_softctl.library.fresh_tasks import FreshTasks
-from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.building.solving import solve
+from sofa_softctl.library.building.verify import FreshTasks
+from sofa_softctl.library.motions.answer import Correction
+from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.planning.planner import Plan
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.program.settings import Settings
 
 LEVELS = 4
 SPACING = 0.5

@@ -10,8 +10,8 @@ import numpy as np
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, Pairs
 from sofa_softctl.scene.equilibrium import EquilibriumMap, KnownEquilibrium
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.line_pull import LinePull
-from sofa_softctl.surrogate.replay import lines_of
+from sofa_softctl.surrogate.costs.line_dynamics import LinePull
+from sofa_softctl.surrogate.scene.replay import lines_of
 
 
 def simulate_scene(

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.planning.cases import CASES, Case, mesh_of
-from sofa_softctl.surrogate.correction import accepted
-from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
+from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
+from sofa_softctl.surrogate.costs.step import step
 from sofa_softctl.surrogate.planning.planner import Iteration
-from sofa_softctl.surrogate.planning.step import step
-from sofa_softctl.surrogate.scene_plan import ScenePlan
+from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
+from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
 
 STEPS = 20
 """Steps of a plan on which errors and times are measured."""

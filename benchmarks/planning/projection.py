@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.planning.full_order import simulate_balanced, simulate_scene
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.plan_scene import plan_scene
-from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
-from sofa_softctl.surrogate.planning.step import simulate
-from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
+from sofa_softctl.surrogate.costs.step import simulate
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 
 BENT = 0.8
 """Control of the first line from which the arm is let go [-]."""

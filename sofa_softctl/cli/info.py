@@ -113,7 +113,7 @@ def _show_recording(file: Path, as_json: bool) -> None:
 
 
 def _show_library(file: Path, plot: Path | None, as_json: bool) -> None:
-    from sofa_softctl.library.storage import LibraryFile
+    from sofa_softctl.library.motions.storage import LibraryFile
     from sofa_softctl.view.plots import library as plots
     from sofa_softctl.view.terminal import library as tables
 
@@ -124,7 +124,7 @@ def _show_library(file: Path, plot: Path | None, as_json: bool) -> None:
 
 
 def _show_store(file: Path, as_json: bool) -> None:
-    from sofa_softctl.surrogate.grid.storage.store import Store, models_in
+    from sofa_softctl.surrogate.grid.store import Store, models_in
     from sofa_softctl.view.terminal import plan as tables
 
     models = []

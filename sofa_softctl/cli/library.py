@@ -92,11 +92,11 @@ def build(
     """
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
-    from sofa_softctl.library import build as building
-    from sofa_softctl.library.forecast import estimated
+    from sofa_softctl.library.building import build as building
+    from sofa_softctl.library.building.forecast import estimated
+    from sofa_softctl.library.motions.storage import LibraryFile, check_for_library
     from sofa_softctl.library.ocp.problem import load_problem
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.storage import LibraryFile, check_for_library
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
 
@@ -183,8 +183,8 @@ def query(
 
     Ends with status 3 when it must not be executed, or is beyond the problem's range.
     """
-    from sofa_softctl.library.export import write_csv
-    from sofa_softctl.library.storage import load
+    from sofa_softctl.library.building.export import write_csv
+    from sofa_softctl.library.motions.storage import load
     from sofa_softctl.view.plots import library as plots
     from sofa_softctl.view.terminal import library as tables
 
@@ -227,10 +227,10 @@ def verify(
 
     Ctrl-C ends it after the present task: the figures are of the tasks done.
     """
+    from sofa_softctl.library.building.verify import verify as check
+    from sofa_softctl.library.motions.storage import LibraryFile
     from sofa_softctl.library.ocp.problem import load_problem
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.storage import LibraryFile
-    from sofa_softctl.library.verify import verify as check
     from sofa_softctl.view.plots import library as plots
     from sofa_softctl.view.terminal import library as tables
     from sofa_softctl.view.terminal import run as terminal
@@ -268,8 +268,8 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write parameters, costs, inputs and states of all motions."""
-    from sofa_softctl.library.export import check_suffix, write_library
-    from sofa_softctl.library.storage import load
+    from sofa_softctl.library.building.export import check_suffix, write_library
+    from sofa_softctl.library.motions.storage import load
 
     check_name(check_suffix, out)
     check_outputs(reads=[library], out=out)

@@ -96,8 +96,8 @@ def plan(
     """
     from sofa_softctl.base.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
-    from sofa_softctl.surrogate.correction import accepted
-    from sofa_softctl.surrogate.plan_scene import prepare_scene
+    from sofa_softctl.surrogate.scene.correction import accepted
+    from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
 

@@ -21,7 +21,7 @@ from sofa_softctl.learning.surrogates.line_task import LineTask
 from sofa_softctl.learning.surrogates.surrogate_env import SurrogateEnv, SurrogateVectorEnv
 from sofa_softctl.learning.task import Task
 from sofa_softctl.scene.loader import arguments_of, load_scene
-from sofa_softctl.surrogate.scene_task import read_surrogate
+from sofa_softctl.surrogate.scene.scene_task import read_surrogate
 
 VectorEnv = gymnasium.vector.VectorEnv
 SAME_STEP = gymnasium.vector.AutoresetMode.SAME_STEP

@@ -14,11 +14,11 @@ from benchmarks.libraries import measure as library_table
 from benchmarks.libraries.measure import PAPER, LibraryRow, _row, measure_library
 from benchmarks.libraries.paper_method import answer_blind, build_as_paper
 from sofa_softctl.cli import app as _commands  # noqa: F401
-from sofa_softctl.library.fresh_tasks import FreshTasks
-from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.building.solving import solve
+from sofa_softctl.library.building.verify import FreshTasks
+from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
 from tests.support.benchmark_commands import app_of
 
 pytestmark = pytest.mark.study

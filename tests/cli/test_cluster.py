@@ -12,8 +12,8 @@ import pytest
 from sofa_softctl import plugins
 from sofa_softctl.base import processes
 from sofa_softctl.errors import UsageError
-from sofa_softctl.library.storage import load
-from sofa_softctl.surrogate.plan_scene import plan_scene
+from sofa_softctl.library.motions.storage import load
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 from tests.dask_cluster import DaskCluster, hiding
 
 pytest.importorskip("distributed")

@@ -69,8 +69,8 @@ def test_meshes_have_the_suffixes_that_their_readers_know(tmp_path, name):
 
 
 def test_databases_are_told_apart_by_their_application(tmp_path):
-    from sofa_softctl.library import storage
-    from sofa_softctl.surrogate.grid.storage import store
+    from sofa_softctl.library.motions import storage
+    from sofa_softctl.surrogate.grid import store
 
     for schema, kind in ((storage._SCHEMA, LIBRARY), (store._SCHEMA, STORE)):
         file = tmp_path / f"{schema.name}.db"

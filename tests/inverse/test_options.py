@@ -256,8 +256,8 @@ def test_a_strangers_controller_refuses_unknown_options_too(made):
 @pytest.mark.parametrize(
     "name",
     [
-        "surrogate.controller:SurrogateController",
-        "library.controller:LibraryController",
+        "surrogate.scene.controller:SurrogateController",
+        "library.playing.controller:LibraryController",
         "identification.online.controller:IdentificationController",
         "scene.playback:Playback",
         "scene.constraints.friction:FrictionWithoutCreep",
@@ -279,27 +279,27 @@ OTHERS = {
         "Write actuators=cables.",
     ),
     "plan on a node": (
-        "surrogate.controller:SurrogateController",
+        "surrogate.scene.controller:SurrogateController",
         {"lines": of(lambda s: [s.body]), "plan": "x.mcap"},
         "SurrogateController: lines must be a list of components, got the node '/body'. Give the ",
     ),
     "library on a text": (
-        "library.controller:LibraryController",
+        "library.playing.controller:LibraryController",
         {"lines": "cables", "library": "x.library", "task": lambda time: None},
         "LibraryController: lines must be a list of components, got 'cables'.",
     ),
     "no task": (
-        "library.controller:LibraryController",
+        "library.playing.controller:LibraryController",
         {"lines": of(lambda s: [s.cable]), "library": "x.library", "task": [1.0]},
         "LibraryController: task must be a function: task(time), got [1.0].",
     ),
     "task without time": (
-        "library.controller:LibraryController",
+        "library.playing.controller:LibraryController",
         {"lines": of(lambda s: [s.cable]), "library": "x.library", "task": lambda: None},
         "It does not take the arguments of task(time): too many positional arguments.",
     ),
     "negative budget": (
-        "library.controller:LibraryController",
+        "library.playing.controller:LibraryController",
         {
             "lines": of(lambda s: [s.cable]),
             "library": "x.library",

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sofa_softctl.library.building.solving import solve
 from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
 
 
 def cart(force=3.0, speed=np.inf, intervals=10, **given):

@@ -17,13 +17,12 @@ from scipy.integrate import solve_ivp
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.errors import LibraryError, WorkerError
-from sofa_softctl.library.build import Builder
+from sofa_softctl.library.building.build import Builder
+from sofa_softctl.library.building.solving import TaskChain, solve
+from sofa_softctl.library.building.stopping import Presumed, Window, tasks_wanted
+from sofa_softctl.library.building.verify import verify
+from sofa_softctl.library.motions.storage import FORMAT, LibraryFile, load
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
-from sofa_softctl.library.stopping import Presumed, Window, tasks_wanted
-from sofa_softctl.library.storage import FORMAT, LibraryFile, load
-from sofa_softctl.library.task_chain import TaskChain
-from sofa_softctl.library.verify import verify
 
 
 def pendulum(reach=2.4):
@@ -219,7 +218,7 @@ def test_tasks_without_a_motion_are_learnt_whenever_the_file_is_written(tmp_path
 def test_what_was_presumed_in_vain_counts(program, tmp_path, monkeypatch):
     """All tasks are presumed to have no motion, all are solved, and all have one."""
     monkeypatch.setattr(Builder, "_presumed", lambda builder, unknown: [True] * len(unknown))
-    monkeypatch.setattr("sofa_softctl.library.build.SOLVED", 1.0)
+    monkeypatch.setattr("sofa_softctl.library.building.build.SOLVED", 1.0)
     builder = made(tmp_path / "a", program)
     builder.round()
     assert builder.counts.solved == 8 and builder.counts.infeasible == 0

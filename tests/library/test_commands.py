@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SoftctlError, UsageError
+from sofa_softctl.library.building.solving import TaskChain
+from sofa_softctl.library.motions.storage import LibraryFile, load
 from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile, load
-from sofa_softctl.library.task_chain import TaskChain
 
 CART = Path(__file__).parents[2] / "scenes" / "problems" / "flexible_cart.py"
 PENDULUM = f"{Path(__file__).with_name('test_build.py')}"

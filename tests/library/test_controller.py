@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError, SceneError
-from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.building.solving import solve
+from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
@@ -261,7 +261,7 @@ def test_after_an_error_the_line_is_held_until_a_reset(carts):
 
 
 def test_a_library_can_be_given_as_its_file(carts, tmp_path, make_cart):
-    from sofa_softctl.library.storage import LibraryFile
+    from sofa_softctl.library.motions.storage import LibraryFile
 
     program = Program(make_cart())
     with LibraryFile.create(tmp_path / "a", program.model) as file:

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.building.solving import solve
+from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
 
 find_backend("embedded")
 
 from sofa_softctl.library import CorrectingLibraryController  # noqa: E402
-from sofa_softctl.library.correcting import AS_PLANNED  # noqa: E402
+from sofa_softctl.library.playing.correcting import AS_PLANNED  # noqa: E402
 
 DT = 0.05
 """Of the scene; the cart's motions take a second in 10 intervals."""

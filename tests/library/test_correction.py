@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scenes.problems.flexible_cart import flexible_cart
-from sofa_softctl.library.correction import corrected
+from sofa_softctl.library.motions.correction import corrected
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
 

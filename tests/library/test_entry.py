@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.library.entry import Entry
+from sofa_softctl.library.motions.entry import Entry
 from sofa_softctl.library.ocp.problem import Motion
 
 
@@ -21,8 +21,8 @@ def test_expected_costs_are_those_of_the_optima_to_second_order(arm_program, arm
 
 def test_the_hessian_is_that_of_the_cost_and_final_conditions(make_cart):
     """The cart: mean force^2, so 2 / N on the diagonal, and 0 elsewhere."""
+    from sofa_softctl.library.building.solving import solve
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.solving import solve
 
     entry = solve(Program(make_cart()), np.array([0.3, 0.0])).entry
     np.testing.assert_allclose(entry.hessian, 0.2 * np.eye(10), atol=1e-9)
@@ -50,8 +50,8 @@ def test_a_motion_that_costs_too_much_is_not_accepted(arm_program, arm_entry):
 def test_residuals_of_final_conditions_are_parameters_too(make_cart):
     """The cart's place is to be p_0 + r: r moves the motion as p_0 does. Its last speed is to be r:
     the optima at +-r, solved for a problem that asks for that, differ as the derivative says."""
+    from sofa_softctl.library.building.solving import solve
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.solving import solve
 
     p = np.array([0.3, 0.0])
     v_p = solve(Program(make_cart()), p).entry.v_p
@@ -66,8 +66,8 @@ def test_residuals_of_final_conditions_are_parameters_too(make_cart):
 @pytest.mark.parametrize("p", [[0.66, 0.0], [0.6, -0.1], [-0.6, 0.0], [0.1, 0.3]])
 def test_the_tangent_qp_knows_the_cost_where_limits_are_reached_or_left(make_cart, p):
     """For a linear robot exactly, where the expectation with the same limits is wrong."""
+    from sofa_softctl.library.building.solving import solve
     from sofa_softctl.library.ocp.shooting import Program
-    from sofa_softctl.library.solving import solve
 
     program = Program(make_cart())
     entry = solve(program, np.array([0.62, 0.0])).entry

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.library.feasibility import LEAST, Feasibility
+from sofa_softctl.library.motions.trials import LEAST, Feasibility
 
 LOW, HIGH = np.array([-1.0, 0.0, 2.0]), np.array([1.0, 10.0, 4.0])
 

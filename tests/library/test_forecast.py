@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.library.forecast import forecast
-from sofa_softctl.library.stopping import tasks_wanted
+from sofa_softctl.library.building.forecast import forecast
+from sofa_softctl.library.building.stopping import tasks_wanted
 
 
 def grown(seed, rate=0.02, size=40, slope=2.5):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.answer import Correction
-from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.building.solving import solve
+from sofa_softctl.library.motions.answer import Correction
+from sofa_softctl.library.motions.library import TrajectoryLibrary
+from sofa_softctl.library.motions.trials import Trial, Trials
 from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.problem import Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
-from sofa_softctl.library.trials import Trial, Trials
 from sofa_softctl.qp.problem import no_answer
 from sofa_softctl.qp.solvers import DENSE
 from sofa_softctl.qp.solvers.daqp import KeptDaqp

@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 from scenes.problems.flexible_cart import flexible_cart
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.model import ACCURACY, check_plant
 from sofa_softctl.library.ocp.formulas import casadi as imported
+from sofa_softctl.library.ocp.model import ACCURACY, check_plant
 from sofa_softctl.library.ocp.problem import Motion, Variable
 from sofa_softctl.library.ocp.shooting import Program
 

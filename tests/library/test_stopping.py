@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sofa_softctl.library.stopping import Presumed, Window, tasks_wanted
+from sofa_softctl.library.building.stopping import Presumed, Window, tasks_wanted
 
 
 def test_without_failures_it_is_the_closed_form():

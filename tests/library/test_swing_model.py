@@ -6,11 +6,11 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.build import Builder
+from sofa_softctl.library.building.build import Builder
+from sofa_softctl.library.motions.storage import LibraryFile
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile
-from sofa_softctl.library.swing_model import (
+from sofa_softctl.library.reduced.swing import (
     ReducedModel,
     fit_swing,
     identify,

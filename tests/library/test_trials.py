@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.library.trials import Coverage, Trial, Trials
+from sofa_softctl.library.motions.trials import Coverage, Trial, Trials
 
 PLACES = np.array([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0]])
 SCALE = np.array([1.0, 0.5])

@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.fresh_tasks import FreshTasks
-from sofa_softctl.library.library import TrajectoryLibrary
+from sofa_softctl.library.building.solving import CAUGHT, solve
+from sofa_softctl.library.building.verify import FreshTasks, _optimality, verify
+from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
-from sofa_softctl.library.task_chain import CAUGHT
-from sofa_softctl.library.verify import _optimality, verify
 from sofa_softctl.view.terminal.library import show_verification
 
 DISTANCE, SPEED = 0.4, 0.1
@@ -70,7 +68,7 @@ def test_violations_are_those_of_each_answer(program, library, monkeypatch):
         seen.append(float(p[0]))
         return 10.0 + p[0], 20.0 + p[0]
 
-    monkeypatch.setattr("sofa_softctl.library.verify._optimality", measured)
+    monkeypatch.setattr("sofa_softctl.library.building.verify._optimality", measured)
     found = verify(library, program, 4)
     np.testing.assert_array_equal(found.defects, 10.0 + np.array(seen))
     np.testing.assert_array_equal(found.stationarity, 20.0 + np.array(seen))

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.channels import state_at
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.replay import lines_of
+from sofa_softctl.surrogate.scene.replay import lines_of
 
 find_backend("embedded")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sofa_softctl.library import Plant, load, record, rollout
-from sofa_softctl.library.library import TrajectoryLibrary
-from sofa_softctl.library.model import check_plant
+from sofa_softctl.library.building.solving import solve
+from sofa_softctl.library.motions.library import TrajectoryLibrary
+from sofa_softctl.library.ocp.model import check_plant
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 

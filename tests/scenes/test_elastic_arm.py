@@ -15,10 +15,10 @@ from scenes.elastic_arm.tasks import pick_and_place
 from sofa_softctl import Session, read_record
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import LibraryError, SceneError, SoftctlError
-from sofa_softctl.library.build import Builder
+from sofa_softctl.library.building.build import Builder
+from sofa_softctl.library.motions.storage import LibraryFile, load
 from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile, load
 from sofa_softctl.scene.loader import load_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "elastic_arm_pick_place.py"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.library.build import Builder
+from sofa_softctl.library.building.build import Builder
+from sofa_softctl.library.motions.storage import LibraryFile
 from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
 

@@ -14,7 +14,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.plan_scene import plan_scene, prepare_scene
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene, prepare_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
 RADIUS = 20.0
@@ -59,8 +59,8 @@ def test_a_sparse_grid_gives_the_same_plan_with_a_third_of_the_equilibria(planne
 def test_steps_of_the_surrogate_are_steps_of_the_exact_map(planned):
     """Table I: relative error of a step, eq. (8) with the grid against eq. (8) with the exact map,
     7e-6 in the norm of the positions from the arm's base; also relative to the displacement."""
-    from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
-    from sofa_softctl.surrogate.planning.step import step
+    from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
+    from sofa_softctl.surrogate.costs.step import step
 
     found, _ = planned
     robot = found.robot

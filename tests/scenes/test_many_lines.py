@@ -7,8 +7,8 @@ import pytest
 
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "many_lines.py"
 

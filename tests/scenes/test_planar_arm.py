@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.scene.equilibrium import equilibrium_map
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.plan_scene import plan_scene
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "planar_arm.py"
 FORCE = 600.0

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.plan_scene import start_outputs
-from sofa_softctl.surrogate.robot import PlannedRobot
-from sofa_softctl.surrogate.scene_task import make_task, read_task
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.scene.plan_scene import start_outputs
+from sofa_softctl.surrogate.scene.scene_task import make_task, read_task
 
 SCENE = Path(__file__).parents[2] / "scenes" / "trunk.py"
 

@@ -9,8 +9,8 @@ import pytest
 from sofa_softctl.bench.compare import compare
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.correction import accepted
-from sofa_softctl.surrogate.plan_scene import prepare_scene
+from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ARM = SCENES / "laser_arm.py"

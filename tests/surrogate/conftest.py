@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 import pytest
 
+from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
-from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 
 
 @dataclass(frozen=True)

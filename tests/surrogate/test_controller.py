@@ -10,7 +10,7 @@ from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.plan_file import PlanFile, robot_identity
+from sofa_softctl.surrogate.scene.plan_file import PlanFile, robot_identity
 
 find_backend("embedded")
 

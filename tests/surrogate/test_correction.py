@@ -12,10 +12,9 @@ from sofa_softctl.scene.channels import state_at
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate import Following, HalfSpace, Obstacle, Point, Task
-from sofa_softctl.surrogate.correction import accepted
-from sofa_softctl.surrogate.judgement import check_watched, criteria_of
-from sofa_softctl.surrogate.plan_scene import plan_scene, prepare_scene
-from sofa_softctl.surrogate.replay import replay
+from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene, prepare_scene
+from sofa_softctl.surrogate.scene.replay import check_watched, criteria_of, replay
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ARM, PLANAR = SCENES / "laser_arm.py", SCENES / "planar_arm.py"
@@ -134,7 +133,7 @@ def test_a_plan_begins_when_the_robot_hangs_at_rest():
 @pytest.mark.soak
 def test_a_scene_that_does_not_come_to_the_start_is_said(tmp_path, monkeypatch):
     """A scene whose lines are under tension before the plan pulls them: they are let go of."""
-    from sofa_softctl.surrogate import correction
+    from sofa_softctl.surrogate.scene import correction
 
     monkeypatch.setattr(correction, "LONGEST", 5)
     monkeypatch.setattr(correction, "_delay", lambda found: 5)

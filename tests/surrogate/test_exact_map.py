@@ -10,9 +10,9 @@ from sofa_softctl.errors import MapError, SceneError
 from sofa_softctl.runtime.equilibrium import map as equilibrium
 from sofa_softctl.scene.equilibrium import equilibrium_map
 from sofa_softctl.scene.model_hash import model_hash
-from sofa_softctl.surrogate.exact_map import ExactMap
-from sofa_softctl.surrogate.grid.cells.uniform import Grid
+from sofa_softctl.surrogate.cells.uniform import Grid
 from sofa_softctl.surrogate.grid.evaluation import Neighbour
+from sofa_softctl.surrogate.models.exact_map import ExactMap
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
 STRIP = Path(__file__).with_name("heavy_strip.py")

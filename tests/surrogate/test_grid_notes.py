@@ -10,12 +10,11 @@ import pytest
 from sofa_softctl.errors import StoreError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.grid_notes import with_grid_notes
-from sofa_softctl.surrogate.plan_scene import plan_scene
-from sofa_softctl.surrogate.planning.costs import Effort, Following
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.robot import PlannedRobot
-from sofa_softctl.surrogate.task import Task
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Point
+from sofa_softctl.surrogate.models.grid_notes import with_grid_notes
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.models.task import Task
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
 K = 12

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.acceptance import AcceptanceReport, Criterion
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.writer import RecordWriter
-from sofa_softctl.surrogate.plan_file import PlanFile, differences, read_plan
+from sofa_softctl.surrogate.scene.plan_file import PlanFile, differences, read_plan
 
 REPORT = AcceptanceReport("model", (Criterion("path", 0.1, 1.0),))
 PLAN = PlanFile(

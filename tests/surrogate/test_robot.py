@@ -8,10 +8,10 @@ import pytest
 
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.plan_scene import Prepared
+from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.scene.plan_scene import Prepared
 from sofa_softctl.view.terminal.plan import Watch
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"

@@ -7,11 +7,10 @@ import pytest
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.robot import PlannedRobot
-from sofa_softctl.surrogate.task import Task
+from sofa_softctl.surrogate.costs.costs import Following, Point
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.models.task import Task
+from sofa_softctl.surrogate.program.settings import Settings
 
 STRIP = Path(__file__).with_name("heavy_strip.py")
 

@@ -11,14 +11,13 @@ from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.loader import load_scene
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.grid.cells.uniform import Grid
-from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
-from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.robot import PlannedRobot
-from sofa_softctl.surrogate.task import Task
+from sofa_softctl.surrogate.cells.uniform import Grid
+from sofa_softctl.surrogate.costs.costs import Following, Point
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.models.task import Task
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
+from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
 SCENE = Path(__file__).parents[2] / "scenes" / "many_lines.py"
 STRIP = Path(__file__).with_name("heavy_strip.py")

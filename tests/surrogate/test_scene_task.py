@@ -5,12 +5,12 @@ import pytest
 
 from sofa_softctl.errors import ParameterError, SceneError
 from sofa_softctl.plugins import user_frames
+from sofa_softctl.surrogate.costs.costs import Point
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.robot import PlannedRobot
-from sofa_softctl.surrogate.scene_task import at_fault, make_task, read_task
-from sofa_softctl.surrogate.task import Task
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.models.task import Task
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
+from sofa_softctl.surrogate.scene.scene_task import at_fault, make_task, read_task
 
 LAYOUT = Layout(nodes=1, lines=1)
 SURROGATE = "SURROGATE = {'scale': 1.0}"

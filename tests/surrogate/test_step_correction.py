@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate import correction, step_correction
-from sofa_softctl.surrogate.correction import accepted
-from sofa_softctl.surrogate.plan_scene import prepare_scene
-from sofa_softctl.surrogate.replay import replay
-from sofa_softctl.surrogate.step_correction import NoDerivative, StepCorrection
+from sofa_softctl.surrogate.scene import correction, step_correction
+from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
+from sofa_softctl.surrogate.scene.replay import replay
+from sofa_softctl.surrogate.scene.step_correction import NoDerivative, StepCorrection
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ARM, PLANAR = SCENES / "laser_arm.py", SCENES / "planar_arm.py"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.surrogate.correction import accepted
-from sofa_softctl.surrogate.plan_scene import prepare_scene
+from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 
 SCENE = str(Path(__file__).parents[3] / "scenes" / "many_lines.py")
 STEP = 0.01

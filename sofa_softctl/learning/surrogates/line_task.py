@@ -20,11 +20,11 @@ from sofa_softctl.learning.surrogates.batch_task import Advanced, BatchTask
 from sofa_softctl.learning.surrogates.episode_notes import EpisodeNotes
 from sofa_softctl.learning.task import Task
 from sofa_softctl.scene.channels import state_at
-from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
-from sofa_softctl.surrogate.planning.many_steps import step_many
-from sofa_softctl.surrogate.planning.sparse.rounds import ACCURACY, displacement
-from sofa_softctl.surrogate.replay import lines_of
-from sofa_softctl.surrogate.robot import PlannedRobot
+from sofa_softctl.surrogate.costs.step import step_many
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.planning.rounds import ACCURACY, displacement
+from sofa_softctl.surrogate.scene.replay import lines_of
+from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
 REACH = 0.3
 """How far coordinates may be below 0 and above the largest tension, over the largest [-]."""

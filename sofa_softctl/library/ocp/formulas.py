@@ -1,16 +1,25 @@
-"""Formulas of an optimal control problem as CasADi functions, and the model that they make."""
+"""Formulas of an optimal control problem as CasADi functions, and the model that they make.
+
+The explicit Runge-Kutta method of order four, of numbers, arrays and symbols alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.errors import LibraryError, SoftctlError
-from sofa_softctl.library.model import FORMULAS, Model
-from sofa_softctl.library.ocp.problem import Mirror, OptimalControlProblem, Parameter, Variable
+from sofa_softctl.library.ocp.model import FORMULAS, Model
+from sofa_softctl.library.ocp.problem import (
+    Mirror,
+    OptimalControlProblem,
+    Parameter,
+    Symbol,
+    Variable,
+)
 from sofa_softctl.library.ocp.tape import Tape
 
 
@@ -170,3 +179,23 @@ def _path_scale(problem: OptimalControlProblem, tape: Tape) -> tuple[float, ...]
     u, z = ([each.guess for each in variables] for variables in (problem.inputs, problem.design))
     rows = np.array([np.abs(tape(each, u, z, p)) for each in x])
     return tuple(float(each) or 1.0 for each in rows.max(axis=0))
+
+
+Slope = Callable[[list[Symbol], float], Sequence[Symbol]]
+"""(states, share of the step from 0 to 1) -> their rates."""
+
+
+def rk4(slope: Slope, x: Sequence[Symbol], h: float) -> list[Symbol]:
+    """States after a step h of time.
+
+    Args:
+        slope: Rates of the states; the share is for inputs that change during the step.
+        x: States: numbers, symbols, or arrays of one shape, each a state of many systems.
+        h: Time.
+    """
+    k1 = slope(list(x), 0.0)
+    k2 = slope([a + 0.5 * h * b for a, b in zip(x, k1, strict=True)], 0.5)
+    k3 = slope([a + 0.5 * h * b for a, b in zip(x, k2, strict=True)], 0.5)
+    k4 = slope([a + h * b for a, b in zip(x, k3, strict=True)], 1.0)
+    ends = zip(x, k1, k2, k3, k4, strict=True)
+    return [a + h / 6.0 * (b + 2.0 * c + 2.0 * d + e) for a, b, c, d, e in ends]

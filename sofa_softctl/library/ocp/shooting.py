@@ -11,9 +11,8 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array, vstack
 
 from sofa_softctl.base.processes import interrupted_after
-from sofa_softctl.library.ocp.formulas import casadi, formulas, model_of
+from sofa_softctl.library.ocp.formulas import casadi, formulas, model_of, rk4
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem
-from sofa_softctl.library.ocp.runge_kutta import rk4
 from sofa_softctl.status import Status
 
 _REASONS = {

@@ -10,7 +10,7 @@ from scipy.linalg import qr
 from scipy.sparse import block_array, csc_array, eye_array
 from scipy.sparse.linalg import splu
 
-from sofa_softctl.library.ocp.directions import final_rows
+from sofa_softctl.library.ocp.sensitivity import final_rows
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 from sofa_softctl.qp.problem import QP, kkt_residual
 from sofa_softctl.qp.solvers.daqp import KeptDaqp

@@ -17,8 +17,8 @@ from sofa_softctl.surrogate.grid.evaluation import (
     ask,
     evaluate,
 )
-from sofa_softctl.surrogate.grid.storage.store import Store
-from sofa_softctl.surrogate.grid.storage.tolerant import TolerantStore
+from sofa_softctl.surrogate.grid.store import Store
+from sofa_softctl.surrogate.grid.tolerant import TolerantStore
 
 Key = tuple[int, ...]
 """(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell from there on."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sofa_softctl.surrogate.grid.corners import Corners, GridCounts
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.grid.store import Store
 
 
 class SampledMap(ABC):

@@ -14,7 +14,7 @@ from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.corners import FAILED, Corners, GridCounts, Key, lowest
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.tensor_kernels import curvatures, values_and_gradients
 
 DEGREE = 7

@@ -1,4 +1,9 @@
-"""Base class of a robot's models for planning."""
+"""Base class of a robot's models for planning.
+
+Planning with the exact map: an equilibrium for each instant and iteration.
+
+Base class of models whose map is interpolated from samples of the exact one.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,15 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.grid.affine_model import Affine
+from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
+from sofa_softctl.surrogate.grid.affine_model import Affine, affine_near
+from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
+from sofa_softctl.surrogate.grid.sampled import SampledMap
+from sofa_softctl.surrogate.models.exact_map import ExactMap
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
-from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem
 
 
 class RobotModel(ABC):
@@ -102,3 +110,133 @@ class RobotModel(ABC):
                 "unsaved",
             )
         )
+
+
+class ExactModel(RobotModel):
+    """The exact map; plans start from rest, unless a guess is given.
+
+    Args:
+        exact: The map.
+        dynamics: The projected dynamics on it.
+    """
+
+    def __init__(self, exact: ExactMap, dynamics: LineDynamics) -> None:
+        super().__init__(dynamics)
+        self.map = exact
+
+    @property
+    def evaluations(self) -> int:
+        """See `RobotModel`."""
+        return self.map.count
+
+    def affine(self, a: np.ndarray) -> Affine:
+        """See `RobotModel`."""
+        jet = self.map.at(a[None])
+        return Affine(a, jet.value[0], jet.gradient[0])
+
+    def prepare(self, problem: PlanningProblem) -> None:
+        """See `RobotModel`: nothing, as a guess costs an equilibrium."""
+
+    def plan(
+        self,
+        problem: PlanningProblem,
+        guess: Plan | None = None,
+        settings: Settings | None = None,
+        progress: Callable[[Iteration], None] | None = None,
+    ) -> Plan:
+        """See `PlannedRobot.plan`."""
+        return plan(
+            problem,
+            None if guess is None else guess.u,
+            None if guess is None else guess.a,
+            settings=settings,
+            progress=progress,
+            evaluations=lambda: self.evaluations,
+        )
+
+    def positions(self, a: np.ndarray) -> np.ndarray:
+        """See `RobotModel`."""
+        return self.dynamics.recover(a)
+
+
+ITERATIONS = 30
+"""Gauss-Newton steps in `nearest` at most."""
+
+
+class InterpolatedModel(RobotModel):
+    """A map between samples, in a reduced basis of positions.
+
+    Args:
+        exact: The exact map.
+        grid: Its samples.
+        limits: Limits of coordinates.
+        step: Time step, tension of a control of 1, and what damps: see `LineDynamics`.
+        coordinates: Size of the reduced basis.
+    """
+
+    grid: SampledMap
+
+    def __init__(
+        self,
+        exact: ExactMap,
+        grid: SampledMap,
+        limits: Limits,
+        step: tuple[Any, ...],
+        coordinates: int,
+    ) -> None:
+        self.grid, self.limits = grid, limits
+        self.reduced = ReducedBasisGrid(grid, exact.layout, exact.masses(), coordinates=coordinates)
+        reduced = self.reduced
+        super().__init__(LineDynamics(reduced, reduced.layout, reduced.mass, *step))
+
+    @property
+    def evaluations(self) -> int:
+        """See `RobotModel`."""
+        return self.grid.counts.evaluations
+
+    def affine(self, a: np.ndarray) -> Affine | None:
+        """See `RobotModel`: that of the nearest corner of the coarsest level."""
+        return affine_near(self.reduced, a)
+
+    def positions(self, a: np.ndarray) -> np.ndarray:
+        """See `RobotModel`."""
+        return self.reduced.positions(a)
+
+    def error(self, a: np.ndarray) -> float | None:
+        """See `RobotModel`."""
+        errors = self.grid.error_estimate(a)
+        return float(errors.max()) if np.isfinite(errors).all() else None
+
+    def nearest(self, x: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """See `PlannedRobot.nearest`."""
+        rows, a = self.dynamics.layout.position, np.array(guess, float)
+        for _ in range(ITERATIONS):
+            reach = self._reach(a)
+            jet = self.dynamics.embedding.at(a[None])
+            missing = self.reduced.coordinates_of(x) - jet.value[0, rows]
+            step = np.linalg.lstsq(jet.gradient[0, rows], missing, rcond=None)[0]
+            there = a + np.clip(step, -reach, reach)
+            there = np.clip(there, self.limits.a_min, self.limits.a_max)
+            moved, a = np.abs(there - a).max(), there
+            if moved < 1e-10:
+                break
+        return a
+
+    def _reach(self, a: np.ndarray) -> float:
+        """How far from coordinates a (d,) the map may be asked for; it is known there then."""
+        del a
+        return np.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `RobotModel`."""
+        counts, store = self.grid.counts, self.grid.corners.store
+        return {
+            "corners": {str(level): count for level, count in sorted(counts.exact.items())},
+            "from_store": counts.from_store,
+            "branching": counts.branching,
+            "refused": counts.refused,
+            "coordinates": self.reduced.used,
+            "lost": self.reduced.lost,
+            "damaged": None if store is None else store.damaged,
+            "unsaved": None if store is None else store.unsaved,
+        }

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import MapError
+from sofa_softctl.surrogate.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.cells.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.affine_model import affine_near
-from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
-from sofa_softctl.surrogate.grid_notes import with_grid_notes
-from sofa_softctl.surrogate.models.interpolated import InterpolatedModel
+from sofa_softctl.surrogate.models.base import InterpolatedModel
+from sofa_softctl.surrogate.models.grid_notes import with_grid_notes
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, estimate_cells
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, evaluate
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, evaluate
 
 OFF = 2.0
 """Cells that a plan may be off its guess where planning begins [-]."""

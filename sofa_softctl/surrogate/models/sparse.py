@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
-from sofa_softctl.surrogate.grid_notes import with_grid_notes
-from sofa_softctl.surrogate.models.interpolated import InterpolatedModel
+from sofa_softctl.surrogate.models.base import InterpolatedModel
+from sofa_softctl.surrogate.models.grid_notes import with_grid_notes
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem
-from sofa_softctl.surrogate.planning.sparse.estimate import estimate_sparse
-from sofa_softctl.surrogate.planning.sparse.rounds import WIDTH_MIN, plan_in_rounds
+from sofa_softctl.surrogate.planning.rounds import WIDTH_MIN, estimate_sparse, plan_in_rounds
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.program.transcription import PlanningProblem
+from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
 NEAREST = 0.1
 """Largest step of a coordinate in `nearest`: sampled so far [-]."""

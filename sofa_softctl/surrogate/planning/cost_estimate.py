@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.interpolant import Interpolant
+from sofa_softctl.surrogate.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.cells.interpolant import Interpolant
 from sofa_softctl.surrogate.grid.corners import Key, lowest
 
 

@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.obstacles.collisions import (
+from sofa_softctl.surrogate.costs.costs import Following
+from sofa_softctl.surrogate.planning.collisions import (
     Approach,
     approaches,
     between,
     obstacle_name,
     obstructed,
 )
-from sofa_softctl.surrogate.planning.program.settings import Ended
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.settings import Ended
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
 
 _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at its limit
 

@@ -10,9 +10,8 @@ import numpy as np
 from sofa_softctl.base import colors
 from sofa_softctl.scene.channels import nodes_of
 from sofa_softctl.scene.geometry import is_obstacle
-from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
-from sofa_softctl.surrogate.planning.probes import Laser
+from sofa_softctl.surrogate.costs.costs import Following, Laser
+from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Sphere
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,

@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.base import colors
 from sofa_softctl.base.axes import Axes, frame, legend_above, legend_beside, plane_of
-from sofa_softctl.surrogate.planning.obstacles.solids import Box, Sphere
+from sofa_softctl.surrogate.costs.obstacles import Box, Sphere
 from sofa_softctl.units import symbol
 from sofa_softctl.view.plots.figure import new_figure
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl.library.forecast import forecast
-from sofa_softctl.library.stopping import Presumed, Window, failure_bound
+from sofa_softctl.library.building.forecast import forecast
+from sofa_softctl.library.building.stopping import Presumed, Window, failure_bound
 
 FORECAST_FROM = 32
 """Motions from which a forecast is shown."""

@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.library.chain.correction import ChainCorrection, Limits, replanned
-from sofa_softctl.library.chain.estimate import Estimate, Prior, estimate
-from sofa_softctl.library.chain.identification import Frame, RecordedMotion, identify_chain
-from sofa_softctl.library.chain.model import Plant
-from sofa_softctl.library.chain.motion import rest_tension
-from sofa_softctl.library.chain.rollout import rollout
 from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.reduced.chain.correction import (
+    ChainCorrection,
+    Estimate,
+    Limits,
+    Prior,
+    estimate,
+    replanned,
+)
+from sofa_softctl.library.reduced.chain.identification import Frame, RecordedMotion, identify_chain
+from sofa_softctl.library.reduced.chain.model import Plant
+from sofa_softctl.library.reduced.chain.motion import rest_tension, rollout
 from tests.library.chain.test_model import MODEL
 
 AT = (50.0, 80.0, 100.0)

@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.chain.model import ChainModel, Plant
-from sofa_softctl.library.chain.motion import (
+from sofa_softctl.library.ocp.problem import Motion
+from sofa_softctl.library.ocp.shooting import Program
+from sofa_softctl.library.reduced.chain.model import ChainModel, Plant
+from sofa_softctl.library.reduced.chain.motion import (
     chain_problem,
     residual_motion,
     rest_tension,
+    rollout,
     swing_rate,
     tension_command,
 )
-from sofa_softctl.library.chain.rollout import rollout
-from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.library.ocp.shooting import Program
 
 MODEL = ChainModel(
     lengths=(9.4, 49.1, 41.5),

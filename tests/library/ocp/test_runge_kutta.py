@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from sofa_softctl.library.ocp.formulas import casadi
-from sofa_softctl.library.ocp.runge_kutta import rk4
+from sofa_softctl.library.ocp.formulas import casadi, rk4
 
 
 def swing(x, force):

@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from sofa_softctl.library.entry import entry_of
-from sofa_softctl.library.ocp.directions import directions, free_directions, response
+from sofa_softctl.library.motions.entry import entry_of
 from sofa_softctl.library.ocp.problem import Variable
-from sofa_softctl.library.ocp.sensitivity import active_set, regularity, sensitivity
+from sofa_softctl.library.ocp.sensitivity import (
+    active_set,
+    directions,
+    free_directions,
+    regularity,
+    response,
+    sensitivity,
+)
 from sofa_softctl.library.ocp.shooting import Program
 
 P = np.array([2.0, -1.2, 0.1, -0.1, 0.36, 0.4])

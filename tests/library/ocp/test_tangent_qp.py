@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sofa_softctl.library.building.solving import solve
 from sofa_softctl.library.ocp.sensitivity import active_set
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.solving import solve
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qp.verified import solve_checked
 

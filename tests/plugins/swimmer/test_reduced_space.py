@@ -10,21 +10,19 @@ from softctl_swimmer.planning.curvature import balance_curvature
 from softctl_swimmer.planning.reduced_space import ReducedSpace
 
 from sofa_softctl.status import Status
+from sofa_softctl.surrogate.costs.costs import Effort, Point
+from sofa_softctl.surrogate.costs.dynamics import LinearisedDynamics
+from sofa_softctl.surrogate.costs.obstacles import Obstacle, Sphere
+from sofa_softctl.surrogate.costs.step import simulate
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.planning.costs import Effort
-from sofa_softctl.surrogate.planning.dynamics import LinearisedDynamics
-from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
-from sofa_softctl.surrogate.planning.obstacles.solids import Sphere
 from sofa_softctl.surrogate.planning.planner import plan
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.linearization import balance_slope
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.planning.program.transcription import (
+from sofa_softctl.surrogate.program.linearization import balance_slope
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.program.transcription import (
     Limits,
     PlanningProblem,
     evaluate,
 )
-from sofa_softctl.surrogate.planning.step import simulate
 from tests.surrogate.planning.test_own_dynamics import DT, optimum
 from tests.surrogate.planning.test_own_dynamics import problem as row  # noqa: F401
 

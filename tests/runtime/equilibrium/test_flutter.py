@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.scene.channels import state_at
 from sofa_softctl.scene.equilibrium import equilibrium_map, flutter_number
 from sofa_softctl.scene.session import Session
-from sofa_softctl.surrogate.replay import lines_of
+from sofa_softctl.surrogate.scene.replay import lines_of
 
 ARM = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 FORCE = 4000.0

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.cells.uniform import Grid, MapSample
+from sofa_softctl.surrogate.grid.store import Store
 
 SPACING = 0.25
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.grid.cells.uniform import Grid
+from sofa_softctl.surrogate.cells.uniform import Grid
+from sofa_softctl.surrogate.costs.dynamics import Steps
+from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
-from sofa_softctl.surrogate.planning.dynamics import Steps
-from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 
 NODES, D = 40, 2
 RNG = np.random.default_rng(0)

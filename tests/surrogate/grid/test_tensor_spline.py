@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.cells.uniform import Grid
+from sofa_softctl.surrogate.cells.uniform import Grid
 from sofa_softctl.surrogate.grid.evaluation import MapSample
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.tensor_spline import TensorSpline
 
 

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import MapError
+from sofa_softctl.surrogate.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.cells.uniform import Grid, MapSample
 from sofa_softctl.surrogate.grid.affine_model import affine_near
-from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample
-from sofa_softctl.surrogate.grid.storage.store import Store
-from sofa_softctl.surrogate.plan_scene import prepare_scene
+from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate, corners_near, estimate_cells
+from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 PATH = np.stack((np.linspace(0.1, 0.9, 50), np.full(50, 0.1)), axis=1)
@@ -206,7 +206,7 @@ def test_ctrl_c_says_what_is_kept(monkeypatch, tmp_path):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sofa_softctl.surrogate.plan_scene.prepare_scene", stop)
+    monkeypatch.setattr("sofa_softctl.surrogate.scene.plan_scene.prepare_scene", stop)
     command = ["plan", str(SCENE), "--task", "circle"]
     found = CliRunner().invoke(app, command)
     assert found.exit_code == 130 and "with --store FILE they would" in found.output

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
-from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
-from sofa_softctl.surrogate.planning.probes import Laser, Point
-from sofa_softctl.surrogate.task import Task
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Laser, Point, Smoothness
+from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.models.task import Task
 
 LASER = Laser(base=(0, 1, 2), tip=(3, 4, 5), normal=(0.0, 0.2, 2.0), offset=-3.0)
 SHAPES = [

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from sofa_softctl.surrogate.costs.dynamics import Steps
+from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.planning.dynamics import Steps
-from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
 
 
 def differences(function, at, step=1e-6):

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.status import Status
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Point
+from sofa_softctl.surrogate.costs.dynamics import LinearisedDynamics
+from sofa_softctl.surrogate.costs.step import simulate
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.planning.costs import Effort, Following
-from sofa_softctl.surrogate.planning.dynamics import LinearisedDynamics
 from sofa_softctl.surrogate.planning.planner import plan
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem
-from sofa_softctl.surrogate.planning.step import simulate
+from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem
 
 K, DT = 30, 0.1
 MASS = np.diag([1.0, 0.5, 0.8])

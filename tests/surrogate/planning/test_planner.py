@@ -8,15 +8,13 @@ import pytest
 from sofa_softctl.qp.problem import no_answer
 from sofa_softctl.qp.solvers import SPARSE, register
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
-from sofa_softctl.surrogate.planning.obstacles.solids import HalfSpace, Sphere
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Laser, Point, Smoothness
+from sofa_softctl.surrogate.costs.obstacles import HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.costs.step import simulate
 from sofa_softctl.surrogate.planning.planner import plan
-from sofa_softctl.surrogate.planning.probes import Laser, Point
-from sofa_softctl.surrogate.planning.program.linearization import approximate
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem, evaluate
-from sofa_softctl.surrogate.planning.step import simulate
+from sofa_softctl.surrogate.program.linearization import approximate
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem, evaluate
 
 K = 40
 

@@ -8,9 +8,9 @@ import pytest
 import scipy.optimize
 
 from sofa_softctl.status import Status
+from sofa_softctl.surrogate.costs.dynamics import Steps
+from sofa_softctl.surrogate.costs.step import simulate, step
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.planning.dynamics import Steps
-from sofa_softctl.surrogate.planning.step import simulate, step
 
 
 def test_tensions_that_the_robot_rests_under_leave_it_at_rest(chain, make_dynamics):

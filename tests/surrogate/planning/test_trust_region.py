@@ -2,7 +2,7 @@
 
 import pytest
 
-from sofa_softctl.surrogate.planning.program.trust_region import next_radius
+from sofa_softctl.surrogate.program.trust_region import next_radius
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,9 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.surrogate.plan_scene import plan_scene
-from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
-from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
-from sofa_softctl.surrogate.planning.probes import Point
+from sofa_softctl.surrogate.costs.costs import Following, Point
+from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Obstacle, Sphere
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 from sofa_softctl.view.movie import plan as plan_movie
 from sofa_softctl.view.movie.plan import plan_animation, save_plan_movie
 from sofa_softctl.view.movie.renderer import check_renderer

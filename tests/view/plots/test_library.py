@@ -2,11 +2,11 @@
 
 import pytest
 
-from sofa_softctl.library.build import Builder
+from sofa_softctl.library.building.build import Builder
+from sofa_softctl.library.building.verify import verify
+from sofa_softctl.library.motions.storage import LibraryFile, load
 from sofa_softctl.library.ocp.problem import OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.library.storage import LibraryFile, load
-from sofa_softctl.library.verify import verify
 from sofa_softctl.view.plots.library import (
     save_answer_plot,
     save_coverage_plot,

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.base import colors
-from sofa_softctl.surrogate.plan_scene import plan_scene
-from sofa_softctl.surrogate.planning.costs import Following
-from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
-from sofa_softctl.surrogate.planning.obstacles.solids import Box
+from sofa_softctl.surrogate.costs.costs import Following
+from sofa_softctl.surrogate.costs.obstacles import Box, Obstacle
+from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 from sofa_softctl.view.plots.plan import save_plan_plot
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"

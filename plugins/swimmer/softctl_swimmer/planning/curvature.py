@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
+from sofa_softctl.surrogate.costs.dynamics import Steps
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.planning.dynamics import Steps
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
 
 DIFFERENCE = 1e-6
 """Change of a coordinate in differences of slopes [-]."""

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse
 
 from sofa_softctl.qp.problem import QPResult, SparseQP
-from sofa_softctl.surrogate.planning.program.settings import Settings
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial
-from sofa_softctl.surrogate.planning.program.trust_region import (
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.trust_region import (
     Answers,
     next_radius,
     rounding,

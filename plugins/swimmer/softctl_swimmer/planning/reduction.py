@@ -9,11 +9,11 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
-from sofa_softctl.surrogate.planning.program.linearization import (
+from sofa_softctl.surrogate.program.linearization import (
     approximate,
     balance_slope,
 )
-from sofa_softctl.surrogate.planning.program.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial, evaluate
 from softctl_swimmer.planning.curvature import balance_curvature
 
 _CORRECTIONS = 8  # Newton steps of a whole motion

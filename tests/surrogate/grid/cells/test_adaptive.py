@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.surrogate.grid.cells.adaptive import AdaptiveGrid
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample
+from sofa_softctl.surrogate.cells.adaptive import AdaptiveGrid
+from sofa_softctl.surrogate.cells.uniform import Grid, MapSample
 
 CENTRE, WIDTH = np.array([0.37, 0.58]), 0.06
 

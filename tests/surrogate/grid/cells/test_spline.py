@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.grid.cells import spline
+from sofa_softctl.surrogate.cells import spline
 
 
 def corner_data(f, g, middle, half):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MapError, WorkerError
-from sofa_softctl.surrogate.grid.cells import spline
-from sofa_softctl.surrogate.grid.cells.uniform import Grid, MapSample, Neighbour
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.cells import spline
+from sofa_softctl.surrogate.cells.uniform import Grid, MapSample, Neighbour
+from sofa_softctl.surrogate.grid.store import Store
 
 A = np.random.default_rng(0).normal(size=(5, 4))
 

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.grid.sparse.polynomials import Basis, Fit, Frame, best_fit
-from sofa_softctl.surrogate.grid.sparse.terms import ordered_terms
+from sofa_softctl.surrogate.sparse.polynomials import Basis, Fit, Frame, best_fit, ordered_terms
 
 D = 3
 

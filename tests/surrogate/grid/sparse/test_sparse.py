@@ -5,8 +5,8 @@ import pytest
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.evaluation import MapSample
-from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.grid.store import Store
+from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
 D, WIDTH = 6, 0.05
 

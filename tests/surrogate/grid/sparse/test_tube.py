@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.grid.sparse.tube import Tube
+from sofa_softctl.surrogate.sparse.tube import Tube
 
 CORNER = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
 

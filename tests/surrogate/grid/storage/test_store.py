@@ -11,7 +11,7 @@ import pytest
 
 from sofa_softctl.errors import StoreError
 from sofa_softctl.surrogate.grid.evaluation import MapSample
-from sofa_softctl.surrogate.grid.storage.store import FORMAT, Store, models_in
+from sofa_softctl.surrogate.grid.store import FORMAT, Store, models_in
 
 
 def sample(seed=0, n=3, d=2, scale=1.0):
@@ -123,7 +123,7 @@ WRITER = """
 import sys
 import numpy as np
 from sofa_softctl.surrogate.grid.evaluation import MapSample
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.grid.store import Store
 store = Store(sys.argv[1], "arm")
 for k in range(100_000):
     store.put(np.full(2, float(k)), MapSample(np.full(500, k), np.full((500, 2), -k)))
@@ -153,7 +153,7 @@ BOTH = """
 import sys
 import numpy as np
 from sofa_softctl.surrogate.grid.evaluation import MapSample
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.grid.store import Store
 number = int(sys.argv[2])
 with Store(sys.argv[1], "arm") as store:
     for k in range(60):
@@ -183,7 +183,7 @@ import resource, sys
 import numpy as np
 from sofa_softctl.errors import StoreError
 from sofa_softctl.surrogate.grid.evaluation import MapSample
-from sofa_softctl.surrogate.grid.storage.store import Store
+from sofa_softctl.surrogate.grid.store import Store
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 store, done = Store(sys.argv[1], "arm"), 0
 try:

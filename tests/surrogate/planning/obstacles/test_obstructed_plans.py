@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.status import Status
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Point, Smoothness
+from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
+from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Obstacle, Sphere
 from sofa_softctl.surrogate.grid.affine_model import Affine
 from sofa_softctl.surrogate.grid.embedding import Layout
-from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
-from sofa_softctl.surrogate.planning.line_dynamics import LineDynamics
-from sofa_softctl.surrogate.planning.obstacles.obstacle import Obstacle
-from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
 from sofa_softctl.surrogate.planning.planner import plan
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem
+from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem
 
 K = 40
 START, GOAL = np.array([0.0, 0.0, 0.0]), np.array([20.0, 0.0, 0.0])

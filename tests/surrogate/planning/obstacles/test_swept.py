@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.surrogate.planning.obstacles.solids import Box, HalfSpace, Sphere
-from sofa_softctl.surrogate.planning.obstacles.swept import nearest, swept
+from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Sphere, nearest, swept
 
 SHAPES = [
     Sphere((0.1, 0.2, 0.0), 0.5),

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.status import Status
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Point, Smoothness
 from sofa_softctl.surrogate.grid.evaluation import MapSample
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
-from sofa_softctl.surrogate.grid.sparse.sparse import SparseGrid
-from sofa_softctl.surrogate.planning.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.planning.planner import plan
-from sofa_softctl.surrogate.planning.probes import Point
-from sofa_softctl.surrogate.planning.program.transcription import Limits, PlanningProblem
-from sofa_softctl.surrogate.planning.sparse.rounds import plan_in_rounds
+from sofa_softctl.surrogate.planning.rounds import plan_in_rounds
+from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem
+from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
 K, D = 40, 3
 

@@ -1,0 +1,1 @@
+"""Build a library, verify it and export it."""

@@ -1,1 +1,0 @@
-"""Chains of links: a model of an arm that bends, its motions, their correction by measurements."""

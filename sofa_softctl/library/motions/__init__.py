@@ -1,0 +1,1 @@
+"""Optimal trajectories of a library: entries, queries, corrections and the file."""

@@ -1,0 +1,1 @@
+"""Controllers that play the trajectories of a library."""

@@ -1,0 +1,1 @@
+"""Reduced models of robots, whose trajectories libraries hold."""

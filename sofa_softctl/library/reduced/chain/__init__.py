@@ -1,0 +1,1 @@
+"""A chain of rigid links, identified from recordings."""

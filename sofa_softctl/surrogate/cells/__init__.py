@@ -1,0 +1,1 @@
+"""Cells between grid points, and the interpolants in them."""

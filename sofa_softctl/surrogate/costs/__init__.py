@@ -1,0 +1,1 @@
+"""Costs and dynamics of trajectories, and obstacles."""

@@ -1,0 +1,253 @@
+"""Steps of the projected dynamics by Newton's method.
+
+Steps of the projected dynamics for many robots at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate.costs.dynamics import Dynamics, LinearisedDynamics, Steps
+from sofa_softctl.surrogate.grid.embedding import Jet
+
+CONDITION_LIMIT = 1e10
+"""Condition of x_a^T M x_a from which the message notes that some change of a hardly moves mass."""
+
+_SHORTEST = 2.0**-40  # of a Newton step, in the line search
+_JUMP_WITHIN = 1e-6  # a change of a [-] over which only a jump changes the residual by half
+
+
+_AT_BORDER = (
+    "The map's gradient jumps at a border between two cells, and the residual with it, past "
+    "zero: the smaller of the two residuals was taken. A finer grid makes it smaller."
+)
+_NOT_CONVERGED = (
+    "Newton's method found no balance: this is the smallest residual it reached. "
+    "Try a smaller dt, or a start closer to the answer."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """Result of a step."""
+
+    a: np.ndarray
+    """Coordinates after the step [-], shape (d,)."""
+    status: Status
+    """Solved, or not converged."""
+    at_border: bool
+    """Whether it failed because the residual jumps past zero between two cells."""
+    defect: float
+    """|r| over `Dynamics.unit`: of lines, the missing tension over `force` [-]."""
+    iterations: int
+    """Newton iterations."""
+    condition: float
+    """Condition number of x_a^T M x_a after the step [-]."""
+    message: str
+    """Message; empty if all went well."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A simulated sequence of steps."""
+
+    a: np.ndarray
+    """Coordinates [-], shape (K, d), the initial ones first."""
+    status: Status
+    """Worst status of the steps."""
+    defect: np.ndarray
+    """Defect of each step [-], shape (K - 1,)."""
+    borders: int
+    """Number of steps that ended at a border between cells."""
+    condition: float
+    """Largest condition number of x_a^T M x_a [-]."""
+    message: str
+    """Messages of the steps that have one, with their numbers."""
+
+
+def step(
+    dynamics: Dynamics,
+    a: np.ndarray,
+    a_before: np.ndarray,
+    u: np.ndarray,
+    *,
+    guess: np.ndarray | None = None,
+    tolerance: float = 1e-10,
+    iterations: int = 60,
+) -> StepResult:
+    """One implicit Euler step: a+ with r(a+, a, a-, u) = 0, by Newton's method with line search.
+
+    Args:
+        dynamics: The projected dynamics.
+        a: Coordinates now [-], shape (d,).
+        a_before: Coordinates a step earlier; a itself for a robot at rest.
+        u: Inputs during the step, shape (m,): of lines, tensions over `force` [-].
+        guess: Initial guess; None: a.
+        tolerance: Largest defect [-] of a solved step, on top of rounding.
+        iterations: Maximum number of Newton iterations.
+
+    Returns:
+        The step, with `status`, `defect` and `message`.
+    """
+    known = dynamics.embedding.at(np.array([a, a_before], float))
+    newton = _Newton(dynamics, np.asarray(a, float), np.asarray(u, float), known)
+    here = newton.look(np.array(a if guess is None else guess, float))
+    status, at_border, count = Status.NOT_CONVERGED, False, 0
+    for count in range(iterations + 1):
+        if here.norm <= tolerance * dynamics.unit + newton.rounding(here):
+            status = Status.SOLVED
+            break
+        if count == iterations:
+            break
+        further, jumps = newton.search(here)
+        here = further or here
+        at_border = bool(jumps)
+        if at_border or further is None:
+            break
+    condition = float(np.linalg.cond(newton.linearise(here).mass[0]))
+    message = "" if status.ok else _AT_BORDER if at_border else _NOT_CONVERGED
+    if condition > CONDITION_LIMIT:
+        message += f" Some change of a hardly moves mass: condition {condition:.1e}."
+    defect = here.norm / dynamics.unit
+    return StepResult(here.a, status, at_border, defect, count, condition, message.strip())
+
+
+def simulate(
+    dynamics: Dynamics,
+    u: np.ndarray,
+    a: np.ndarray,
+    a_before: np.ndarray | None = None,
+    *,
+    tolerance: float = 1e-10,
+) -> Simulation:
+    """Simulate steps under inputs u, shape (K - 1, m).
+
+    They start from a, shape (d,), at rest unless `a_before` is given. Failed steps do not end it;
+    `message` lists them.
+    """
+    now = np.array(a, float)
+    before = now if a_before is None else np.array(a_before, float)
+    steps: list[StepResult] = []
+    for inputs in u:
+        steps.append(step(dynamics, now, before, inputs, tolerance=tolerance))
+        now, before = steps[-1].a, now
+    messages = [f"Step {k}: {each.message}" for k, each in enumerate(steps) if each.message]
+    return Simulation(
+        a=np.array([np.array(a, float), *(each.a for each in steps)]),
+        status=Status.worst(each.status for each in steps),
+        defect=np.array([each.defect for each in steps]),
+        borders=sum(each.at_border for each in steps),
+        condition=max((each.condition for each in steps), default=0.0),
+        message="\n".join(messages),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """The residual at a trial point."""
+
+    a: np.ndarray  # (d,)
+    jet: Jet  # one point
+    r: np.ndarray  # (d,)
+    norm: float
+
+
+class _Newton:
+    """The equation of one step."""
+
+    def __init__(self, dynamics: Dynamics, a: np.ndarray, u: np.ndarray, known: Jet):
+        self.dynamics, self.a, self.u = dynamics, a[None], u[None]
+        self.now, self.before = known[0:1], known[1:2]
+
+    def look(self, a: np.ndarray) -> _Look:
+        jet = self.dynamics.embedding.at(a[None])
+        r = self.dynamics.residual(self._steps(a, jet))[0]
+        return _Look(a, jet, r, float(np.linalg.norm(r)))
+
+    def linearise(self, here: _Look) -> LinearisedDynamics:
+        return self.dynamics.linearise(self._steps(here.a, here.jet))
+
+    def _steps(self, a: np.ndarray, jet: Jet) -> Steps:
+        return Steps(a[None], self.a, self.u, jet, self.now, self.before)
+
+    def rounding(self, here: _Look) -> float:
+        return 8.0 * float(self.dynamics.rounding(here.jet, self.now, self.before)[0])
+
+    def search(self, here: _Look) -> tuple[_Look | None, bool]:
+        """Point of smaller residual along Newton's direction, or None; and whether a jump is near.
+
+        Within a cell the residual decreases along that direction, so Newton's method approaches a
+        border beyond which it is larger.
+        """
+        direction = np.linalg.lstsq(self.linearise(here).by_next[0], -here.r)[0]
+        t, jumps = 1.0, False
+        while t >= _SHORTEST:
+            there = self.look(here.a + t * direction)
+            if there.norm <= (1.0 - 1e-4 * t) * here.norm:
+                return there, jumps
+            if t * np.abs(direction).max() <= _JUMP_WITHIN:
+                jumps |= bool(np.linalg.norm(there.r - (1.0 - t) * here.r) > 0.5 * here.norm)
+            t *= 0.5
+        return None, jumps
+
+
+ITERATIONS = 15
+"""Newton steps at most: from rest, three are enough."""
+
+
+def step_many(
+    dynamics: Dynamics,
+    a: np.ndarray,
+    now: Jet,
+    before: Jet,
+    u: np.ndarray,
+    *,
+    guess: np.ndarray | None = None,
+    tolerance: float = 1e-9,
+) -> tuple[np.ndarray, Jet, np.ndarray]:
+    """An implicit Euler step of m robots, by Newton's method without line search.
+
+    Args:
+        dynamics: The projected dynamics, on a map that is smooth.
+        a: Coordinates now [-], shape (m, d).
+        now: The map at them.
+        before: The map a step earlier.
+        u: Inputs during the step, shape (m, n_u).
+        guess: Coordinates where Newton's method begins [-], shape (m, d); None: a.
+        tolerance: Largest defect of a solved step [-], on top of rounding; see `StepResult`.
+
+    Returns:
+        Coordinates after it, the map there, and which steps were solved, shape (m,): none is where
+        the map has no answer.
+    """
+    after = np.array(a if guess is None else guess, float)
+    ahead = dynamics.embedding.at(after)
+    solved = np.zeros(len(a), bool)
+    rows = np.flatnonzero(np.isfinite(ahead.value[:, 0]))
+    allowed = tolerance * dynamics.unit
+    for iteration in range(ITERATIONS + 1):
+        here, earlier, there = (_rows(jet, rows) for jet in (now, before, ahead))
+        steps = Steps(after[rows], a[rows], u[rows], there, here, earlier)
+        size = np.linalg.norm(dynamics.residual(steps), axis=1)
+        done = size <= allowed + 8.0 * dynamics.rounding(there, here, earlier)
+        solved[rows[done]] = True
+        if done.all() or iteration == ITERATIONS:
+            break
+        left = np.flatnonzero(~done)
+        rows = rows[left]
+        jets = (_rows(jet, left) for jet in (there, here, earlier))
+        found = dynamics.linearise(Steps(after[rows], a[rows], u[rows], *jets))
+        change = np.linalg.solve(found.by_next, -found.residual[..., None])[..., 0]
+        after[rows] += change
+        moved = dynamics.embedding.at(after[rows])
+        ahead.value[rows], ahead.gradient[rows] = moved.value, moved.gradient
+        rows = rows[np.isfinite(moved.value[:, 0])]
+    return after, ahead, solved
+
+
+def _rows(jet: Jet, rows: np.ndarray) -> Jet:
+    """The jet at some of the points, a copy."""
+    return Jet(jet.value[rows], jet.gradient[rows])

@@ -1,1 +1,0 @@
-"""Hierarchical grid: splines in cells whose corners are equilibria."""

@@ -1,1 +1,0 @@
-"""Sparse grid: polynomials in many variables, near a motion."""

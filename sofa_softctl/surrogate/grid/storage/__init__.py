@@ -1,1 +1,0 @@
-"""Files that keep samples of exact maps."""

@@ -1,1 +1,0 @@
-"""Obstacles of points: their cost, collisions between instants, and ways around them."""

@@ -1,1 +1,0 @@
-"""The nonlinear program of a plan and its optimiser."""

@@ -1,0 +1,235 @@
+"""Rounds of a plan on a sparse grid: each within reach of the plan before, on a better map.
+
+Estimated number of equilibria of a plan on a sparse grid, from the errors of its first fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.errors import MapError
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
+from sofa_softctl.surrogate.program.settings import Settings
+from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem, evaluate
+from sofa_softctl.surrogate.sparse.polynomials import (
+    RADIUS,
+    Frame,
+    axis_weights,
+    fits,
+    ordered_terms,
+)
+from sofa_softctl.surrogate.sparse.sparse import CAUTION, FINEST, MOST, SparseGrid
+from sofa_softctl.surrogate.sparse.tube import Tube
+
+ACCURACY = 2e-6
+"""Default tolerance over the largest displacement of an output [-]: that of cells of 1/8."""
+COARSE = (1000.0, 10.0, 1.0)
+"""Tolerance over that of the last round, until a plan first stays in its tube, and so on [-]."""
+WIDTH, WIDTH_MIN, WIDTH_MAX = 0.15, 0.02, 0.3
+"""Width of the first tube over the motion's extent, least and largest width of a tube [-]."""
+ITERATIONS = 30
+"""Iterations of a round that is not the last one at most."""
+ROUNDS = 20
+"""Rounds at most."""
+
+
+@dataclass(frozen=True)
+class RoundsEnd:
+    """How the rounds ended."""
+
+    error: float
+    """Estimated largest error of the map along the plan [length]."""
+    tolerance: float
+    """The error that was asked for [length]."""
+    moving: bool
+    """Whether the last plan left the tube in which the error is known."""
+
+
+def plan_in_rounds(
+    problem: PlanningProblem,
+    grid: SparseGrid,
+    u: np.ndarray,
+    a: np.ndarray,
+    *,
+    tolerance: float | None = None,
+    most: int = MOST,
+    settings: Settings | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+    evaluations: Callable[[], int] | None = None,
+) -> Plan:
+    """Plan; sample the map anew around the plan, and plan again from there.
+
+    A round may move each coordinate by the width of its tube. The rounds end when the map's
+    estimated error is tolerated and the plan is inside the tube that was sampled.
+
+    Args:
+        problem: The problem, with an embedding that takes its data from the grid.
+        grid: The grid.
+        u: Initial tensions, shape (K - 1, d).
+        a: Initial motion, shape (K, d).
+        tolerance: Error of outputs [length]; None: `ACCURACY` of their largest displacement.
+        most: Samples in a tube at most.
+        settings, progress, evaluations: As for `plan`.
+
+    Raises:
+        MapError: The map has no answers near a motion.
+    """
+    history: list[Iteration] = []
+    width, stage = first_width(a), 0
+    found, end = None, RoundsEnd(np.inf, 0.0, True)
+    rest = np.tile(problem.a_first, (problem.instants, 1))
+    for number in range(ROUNDS):
+        known = (a,) if problem.a_before is None else (problem.a_before, a)
+        asked = tolerance or ACCURACY * displacement(grid)
+        error = grid.cover(np.vstack(known), width, COARSE[stage] * asked, most=most)
+        asked = tolerance or ACCURACY * displacement(grid)
+
+        def report(step: Iteration, number: int = number) -> None:
+            history.append(step._replace(round=number))
+            if progress is not None:
+                progress(history[-1])
+
+        near = replace(problem, limits=_near(problem, a, width))
+        if not np.isfinite(evaluate(near, a, u).cost):  # it leads to where the map has no answers
+            if found is not None:
+                end = RoundsEnd(error, asked, True)
+                break
+            if np.array_equal(a, rest):
+                raise MapError(_without_answers(grid, a[0]))
+            u, a, width = problem.within_limits(rest[1:]), rest, 2.0 * WIDTH_MIN
+            continue
+        given = settings or Settings()
+        if stage < len(COARSE) - 1 and error > asked:
+            given = replace(given, iterations=min(given.iterations, ITERATIONS))
+        found = plan(near, u, a, settings=given, progress=report, evaluations=evaluations)
+        moved = float(np.linalg.norm(found.a - a, axis=1).max())
+        end = RoundsEnd(error, asked, bool(np.isnan(grid.error_estimate(found.a)).any()))
+        if not end.moving and (stage == len(COARSE) - 1 or error <= asked):
+            break
+        u, a = found.u, found.a
+        if end.moving:
+            width = min(2.0 * width, WIDTH_MAX)
+        else:
+            width, stage = max(min(2.0 * moved, width), WIDTH_MIN), stage + 1
+    assert found is not None
+    found = replace(found, iterations=len(history), history=tuple(history))
+    return _ended(found, end, grid)
+
+
+def first_width(a: np.ndarray) -> float:
+    """Width of the tube around a first guess of the motion a, shape (K, d) [-]."""
+    wanted = WIDTH * float(np.ptp(a, axis=0).max(initial=0.0))
+    return float(np.clip(wanted, 2.0 * WIDTH_MIN, WIDTH_MAX))
+
+
+def displacement(grid: SparseGrid) -> float:
+    """Largest displacement of an output between samples; infinite for less than two."""
+    value = grid.corners.data[:, 0]
+    return float(np.ptp(value, axis=0).max()) if len(value) > 1 else np.inf
+
+
+def _near(problem: PlanningProblem, a: np.ndarray, width: float) -> Limits:
+    """Limits of the coordinates within a width of a motion as well."""
+    low, high = problem.state_bounds
+    low, high = np.maximum(low, a[1:] - width), np.minimum(high, a[1:] + width)
+    return replace(problem.limits, a_min=low, a_max=high)
+
+
+def _without_answers(grid: SparseGrid, a: np.ndarray) -> str:
+    reason = "".join(f" {why}" for _, why in grid.failures[-1:])
+    return (
+        f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot buckles, folds, "
+        f"or snaps to another shape. Give another start, or lower tensions.{reason}"
+    )
+
+
+def _ended(found: Plan, end: RoundsEnd, grid: SparseGrid) -> Plan:
+    """The plan, not solved where the map is not known well enough along it."""
+    reasons = []
+    if end.moving:
+        reasons.append("The plan still moves to where the map's error is not known.")
+    if end.error > end.tolerance:
+        reasons.append(
+            f"The map's error along the plan is estimated at {end.error:.2g}, above the tolerance "
+            f"of {end.tolerance:.2g}: give a larger one, or narrower limits."
+        )
+    if found.status.ok and not reasons:
+        return found
+    if grid.refused:
+        reasons.append(
+            f"At {grid.refused} points near the plans so far the robot buckles, folds, or snaps to "
+            "another shape: move the goals, or lower u_max."
+        )
+    status = Status.NOT_CONVERGED if found.status.ok else found.status
+    return replace(found, status=status, message=" ".join(filter(None, (found.message, *reasons))))
+
+
+EQUATIONS = 0.6
+"""Terms over equations that fits come out with [-]."""
+TERMS = 10_000
+"""Terms at most that are counted."""
+
+
+def estimate_sparse(
+    grid: SparseGrid, a: np.ndarray, tolerance: float | None, workers: int = 0
+) -> CostEstimate:
+    """Estimate the cost of a plan near the motion a, shape (K, d), see `expected_samples`.
+
+    The time of one equilibrium is measured on those of the first round, which are kept.
+    """
+    start, solved = perf_counter(), grid.counts.evaluations
+    expected = expected_samples(grid, a, tolerance)
+    counts = grid.counts
+    seconds = (perf_counter() - start) * max(workers, 1)
+    return CostEstimate(
+        corners={FINEST: max(expected - counts.from_store, counts.evaluations)},
+        known=counts.from_store,
+        each=seconds / max(counts.evaluations - solved, 1),
+        size=8 * (1 + grid.dimension) * grid.size,
+        workers=workers,
+        stored=grid.corners.store is not None,
+    )
+
+
+def expected_samples(grid: SparseGrid, a: np.ndarray, tolerance: float | None) -> int:
+    """Number of samples that a plan will take, with those of its first round, which are drawn.
+
+    Left out of the first fits, samples are missed by errors that fall exponentially with the weight
+    of the last term. That line is prolonged to the tolerance. Terms of less weight, in the narrower
+    tube of the last round, each take their share of equations. In the cases of
+    `benchmarks.dimensions` it is right within a factor of two.
+
+    Args:
+        grid: The grid.
+        a: Motion near the plan's [-], shape (K, d).
+        tolerance: As for `plan_in_rounds`.
+    """
+    grid.cover(a, first_width(a), np.inf)
+    assert grid.tube is not None
+    near = grid.rows_near(grid.tube)
+    points, data = grid.corners.points[near], grid.corners.data[near]
+    with one_blas_thread():
+        tried = list(fits(points, data))
+    errors = np.log([max(error, 1e-300) for _, error in tried])
+    frame = tried[0][0].basis.frame
+    r = RADIUS * float(frame.half.max())
+    weights = axis_weights(frame.half, r)
+    last = np.array([fit.basis.terms[-1] @ weights for fit, _ in tried])
+    upto = int(np.argmin(errors)) + 1
+    asked = np.log((tolerance or ACCURACY * displacement(grid)) / CAUTION**2)
+    if upto < 2 or errors[upto - 1] <= asked:
+        return len(near)
+    slope, start = np.polyfit(last[:upto], errors[:upto], 1)
+    if slope >= 0.0:
+        return len(near)
+    narrow = Frame.around(Tube(a, WIDTH_MIN).draw(400, np.random.default_rng(0))).half
+    terms = ordered_terms(narrow, TERMS)
+    needed = int((terms @ axis_weights(narrow, r) <= (asked - start) / slope).sum())
+    return max(len(near), round(needed / (EQUATIONS * (1 + grid.dimension))))

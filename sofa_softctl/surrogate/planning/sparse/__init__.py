@@ -1,1 +1,0 @@
-"""Plans on a sparse grid: their rounds, and what they will cost."""

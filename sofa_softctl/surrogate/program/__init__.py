@@ -1,0 +1,1 @@
+"""The nonlinear program of a trajectory, and its solution."""

@@ -1,0 +1,40 @@
+"""Optimisation of a motion: iterations of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sofa_softctl.surrogate.program.collocation import Collocation
+from sofa_softctl.surrogate.program.search import Search
+from sofa_softctl.surrogate.program.settings import (
+    Ended,
+    Settings,
+    TrustRegionIteration,
+)
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+
+
+def optimise(
+    problem: PlanningProblem,
+    trial: Trial,
+    settings: Settings,
+    report: Callable[[TrustRegionIteration], None],
+) -> Ended:
+    """Find a local optimum of the problem from a trial with inputs within their limits."""
+    search: Search = (settings.search or Collocation)(problem, trial, settings)
+    for _ in range(settings.iterations):
+        radius = search.radius
+        accepted = search.iterate()
+        trial = search.trial
+        report(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
+        if search.converged or search.stuck:
+            break
+    return Ended(
+        trial,
+        search.balanced,
+        search.converged,
+        search.stuck,
+        search.stationarity,
+        tuple(search.answers.notes),
+        search.answers.fallback,
+    )

@@ -1,0 +1,38 @@
+"""Protocol of a search for the best motion."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sofa_softctl.surrogate.program.transcription import Trial
+from sofa_softctl.surrogate.program.trust_region import Answers
+
+
+class Search(Protocol):
+    """Iterations that improve a motion, such as `Collocation`."""
+
+    radius: float
+    """Trust region of the next step [-]."""
+    trial: Trial
+    """The best motion so far."""
+    converged: bool
+    """Whether the first-order conditions hold."""
+    stationarity: float
+    """Largest violation of the first-order conditions [-]."""
+    answers: Answers
+    """Answers of the QP solvers."""
+
+    @property
+    def merit(self) -> float:
+        """Quantity that accepted steps decrease."""
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the motion can be executed."""
+
+    @property
+    def stuck(self) -> bool:
+        """Whether further iterations would not help."""
+
+    def iterate(self) -> bool:
+        """Try a step; return True if it was accepted."""

@@ -1,0 +1,1 @@
+"""Plans of scenes: their tasks, files, replays and the controller."""

@@ -1,0 +1,192 @@
+"""Controller that executes a plan in a scene, in open loop or as a goal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import RecordError, SceneError
+from sofa_softctl.scene import options
+from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.report import History, Line, Report, Summary
+
+
+class SurrogateController(SceneController):
+    """Executes a plan of `softctl plan` in open loop, or serves as the goal of another controller.
+
+    The lines are cables whose valueType is "force". Each step has the plan's tensions; before the
+    plan begins the lines are slack, and after it the last tensions are held. Steps have the
+    stiffness of the lines, as in the plan's replay; see `LineStiffness`.
+
+    Args:
+        root: Root of the scene; it holds the constraint solver.
+        lines: The CableConstraints, in the order of the scene that was planned for. Empty: no
+            tensions, `spot` alone.
+        plan: The file.
+        anyway: Whether to execute a plan that did not pass its replay on the full model; the run
+            then says so.
+        name: Name of the controller.
+
+    Data:
+        tension: Planned tensions of this step [force].
+        planned: Planned position of the task's point at its end [length].
+
+    Raises:
+        SceneError: `lines` are no components; or, at the first step, the scene's robot is not the
+            one that was planned for.
+        RecordError: the file cannot be read, is no plan, one for another number of lines, or one
+            that did not pass its replay.
+    """
+
+    def __init__(
+        self,
+        *,
+        root: Any,
+        lines: Sequence[Any],
+        plan: str | os.PathLike[str],
+        anyway: bool = False,
+        name: str = "surrogate",
+    ) -> None:
+        # here, since many scenes import this class and few runs have a plan
+        from sofa_softctl.surrogate.costs.line_dynamics import LinePull
+        from sofa_softctl.surrogate.scene.plan_file import is_in_replay, read_plan
+
+        super().__init__(name=name, root=root)
+        self.lines = options.components(self, "lines", lines, "cables")
+        self.file, self.found = os.fspath(plan), read_plan(plan)
+        self.times, self.tensions, self.spots = (
+            self.found.times,
+            self.found.tension,
+            self.found.spot,
+        )
+        if self.lines and self.tensions.shape[1] != len(self.lines):
+            raise RecordError(
+                f"{plan}: the plan is for {self.tensions.shape[1]} lines, not {len(self.lines)}. "
+                "Give those of the scene that was planned for, in its order."
+            )
+        self.in_replay = is_in_replay(plan)
+        if self.lines and not (self.found.accepted or self.in_replay or anyway):
+            raise RecordError(
+                f"{plan}: {self._judgement} Such a plan is executed with anyway=True alone. Make "
+                "a plan that passes with softctl plan."
+            )
+        self.line_pull = LinePull(root, self.lines, stiffness=self.found.line_stiffness)
+        self._checked, self._now = False, 0.0
+        self.add_output("tension", np.zeros(len(self.tensions.T)), "Planned tensions [force].")
+        self.add_output("planned", np.zeros((1, 3)), "Where the task's point is to be [length].")
+
+    @property
+    def _judgement(self) -> str:
+        """How the plan's replay ended, in a sentence."""
+        report = self.found.report
+        if report is None:
+            return "the plan was never replayed on the full model."
+        if report.passed:
+            return "the plan passed its replay on the full model."
+        return f"the plan did not pass its replay on the full model. {report.reason}"
+
+    def start_warnings(self) -> list[str]:
+        """See SceneController: a plan that did not pass its replay, or flutters."""
+        from sofa_softctl.scene.line_stiffness import has_line_stiffness
+
+        if self.in_replay:
+            return []
+        found = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
+        found += self._other_simulator()
+        if self.found.flutter > 1.0 and not has_line_stiffness(self.root):
+            found.append(
+                f"{self.file}: the forces of the lines may flutter along this plan: their number "
+                f"is {self.found.flutter:.2g}, and SOFA's steps are stable up to 1. Add the "
+                "stiffness of the lines, by add_line_stiffness for each."
+            )
+        return found
+
+    def _other_simulator(self) -> list[str]:
+        """What is to be said where the replay was on another backend than this run."""
+        backend, report = find_backend(), self.found.report
+        if report is None or report.simulator.startswith("SOFA") == (backend.name == "sofa"):
+            return []
+        return [
+            f"{self.file}: the plan was replayed on another backend: {report.simulator}. Plan with "
+            f"--backend {backend.name} to have it replayed on this one."
+        ]
+
+    def spot(self, time: float) -> np.ndarray:
+        """Planned position of the task's point at a time [length], shape (3,)."""
+        return np.array([np.interp(time, self.times, column) for column in self.spots.T])
+
+    @pauses_on_error
+    def onAnimateBeginEvent(self, event: Any) -> None:
+        """Tensions of the step, as multipliers of SOFA's cables."""
+        del event
+        if not self._checked:
+            self._check_robot()
+            self.keep(_checked=True)
+        end, dt = self.time.value + self.dt.value, self.dt.value
+        self.keep(_now=end)
+        row = min(int(np.searchsorted(self.times, end - 1e-6 * dt)), len(self.times) - 1)
+        begun = end > self.times[0] - 1e-6 * dt
+        tension = self.tensions[row] if begun else np.zeros_like(self.tensions[0])
+        self.line_pull.pull(tension)
+        self.outputs["tension"].value = tension
+        self.outputs["planned"].value = self.spot(end)[None]
+
+    def _check_robot(self) -> None:
+        if self.found.robot is None or not self.lines:
+            return
+        from sofa_softctl.surrogate.scene.plan_file import differences, robot_identity
+
+        found = differences(self.found.robot, robot_identity(self.root, self.lines))
+        if found:
+            raise SceneError(
+                f"{self.file}: the plan is for another robot: {'; '.join(sorted(found))}. Plan "
+                "for this one, with the same --set for softctl plan and softctl run."
+            )
+
+    def hold(self) -> None:
+        """Hold the tensions: they are in the lines' own `value`."""
+
+    def summary(self, history: History) -> Summary | None:
+        """See SceneController."""
+        del history
+        report = self.found.report
+        worst = None if report is None else report.worst
+        return PlanSummary(self.file, self.found.accepted, self._judgement, worst, self._left())
+
+    def _left(self) -> str:
+        """What of the plan the run did not come to; empty if it came to its end."""
+        now, dt = self._now, self.dt.value
+        first, last = float(self.times[0]), float(self.times[-1])
+        if now > last - 0.5 * dt:
+            return ""
+        done = f"{max(now - first + dt, 0.0):.3g} of its {last - first + dt:.3g}"
+        return f"the run ended after {done} of time. It takes a run until {last:.4g}."
+
+
+@dataclass(frozen=True)
+class PlanSummary(Summary):
+    """The plan that a run executed."""
+
+    file: str
+    """Its file."""
+    accepted: bool
+    """Whether it passed its replay."""
+    judgement: str
+    """How its replay ended."""
+    worst: float | None
+    """Largest share of a limit that its replay used [-]; None: it was not replayed."""
+    left: str = ""
+    """What of the plan the run did not come to; empty if it came to its end."""
+
+    def report(self, units: dict[str, str]) -> Report:
+        """See Summary."""
+        del units
+        lines = [Line(f"{self.file}: {self.judgement}", "good" if self.accepted else "doubt")]
+        if self.left:
+            lines.append(Line(f"{self.file}: {self.left}", "doubt"))
+        return Report(lines=lines)

@@ -1,0 +1,206 @@
+"""Replays of a scene's plan on the full model, and corrections of what it misses there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.acceptance import AcceptanceReport
+from sofa_softctl.scene.backend_call import call_on_backend
+from sofa_softctl.surrogate.costs.costs import Probe
+from sofa_softctl.surrogate.scene.replay import (
+    LONGEST,
+    Judgement,
+    Replay,
+    check_watched,
+    criteria_of,
+    replay,
+    steps_to_rest,
+)
+from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
+from sofa_softctl.surrogate.scene.step_correction import NoDerivative, StepCorrection, with_step
+
+CORRECTIONS = 8
+"""Most plans after the first one."""
+EXACT_CORRECTIONS = 4
+"""Most Gauss-Newton steps after them."""
+NEAR = 0.1
+"""Distance from its start at which a plan may begin, as a share of the replay's tolerance."""
+SLOW = 0.5
+"""Share of the smallest error so far above which a correction is slow [-]."""
+STALLED = 2
+"""Slow corrections after which Gauss-Newton steps take over: one may be the last small one."""
+DIVERGING = 4.0
+"""Growth of what a replay misses, over the best one, at which corrections are given up [-]."""
+SHORTEST = 0.25
+"""Smallest share of a Gauss-Newton step that is tried [-]."""
+
+Report = Callable[[str], None]
+
+
+def accepted(
+    found: ScenePlan,
+    *,
+    corrections: int = CORRECTIONS,
+    exact_corrections: int = EXACT_CORRECTIONS,
+    progress: Report | None = None,
+) -> ScenePlan:
+    """Replay a plan on the full model; plan again for what it misses there, until it passes.
+
+    What the full model's outputs have beyond the map's is added to the map's in the next plan, at
+    the same instants. Where that gets slow, the tensions of the best plan are corrected by
+    Gauss-Newton steps on the full model itself, with the derivatives of its steps. Of all plans the
+    best one is returned, with its report.
+
+    Args:
+        found: A plan without a replay.
+        corrections: Most plans after this one; 0: no corrections of either kind.
+        exact_corrections: Most Gauss-Newton steps after them.
+        progress: Called with a line of text before each replay and plan.
+
+    Raises:
+        SceneError: the task looks at what a replay does not watch, or the scene takes no tensions.
+    """
+    if not found.plan.status.executable:
+        return found
+    check_watched(found.task, found.robot.dynamics.layout)
+    report = progress or (lambda text: None)
+    start = perf_counter()
+    report("waiting for the full robot to rest at the start")
+    flutter = found.robot.flutter(found.plan.a)
+    first = replace(found, delay=_delay(found), flutter=flutter)
+    report("replaying the plan on the full robot")
+    best = _replayed(first)
+    if corrections and not (best.passed or best.failed):
+        best = _corrected(best, corrections, exact_corrections, report)
+    return replace(best, seconds=found.seconds + perf_counter() - start)
+
+
+def _corrected(first: ScenePlan, most: int, most_exact: int, report: Report) -> ScenePlan:
+    """The best plan after corrections, of both kinds where derivatives are known.
+
+    Where Gauss-Newton steps do not suffice either, plans for other paths still may: corrections by
+    offsets go on.
+    """
+    best, exact, slow = first, _exact(first) if most_exact else None, 0
+    if isinstance(exact, str):
+        best, exact = replace(first, no_derivative=exact), None
+    for current in _by_offsets(best, most, report):
+        slow += current.error > SLOW * best.error
+        best = min(best, current, key=_error)
+        if exact is not None and slow == STALLED and not best.passed:
+            best, exact = _by_steps(best, exact, most_exact, report), None
+        if best.passed:
+            return best
+    if exact is not None:
+        best = _by_steps(best, exact, most_exact, report)
+    return best
+
+
+def _error(found: ScenePlan) -> float:
+    return found.error
+
+
+def _exact(found: ScenePlan) -> StepCorrection | str:
+    """Gauss-Newton steps for a plan, or why there are none."""
+    try:
+        return StepCorrection(found)
+    except NoDerivative as reason:
+        return str(reason)
+
+
+def _by_offsets(first: ScenePlan, most: int, report: Report) -> Iterator[ScenePlan]:
+    """Plans for what the one before missed, each with its replay, until they diverge."""
+    current, least = first, first.error
+    for number in range(1, most + 1):
+        report(f"correcting the plan, {number} of at most {most}")
+        following = _planned_again(current, number)
+        if following is None:
+            return
+        current = _replayed(following)
+        yield current
+        if current.failed or current.error > DIVERGING * least:
+            return
+        least = min(least, current.error)
+
+
+def _by_steps(best: ScenePlan, exact: StepCorrection, most: int, report: Report) -> ScenePlan:
+    """The best plan after Gauss-Newton steps; a step that gains nothing is halved."""
+    start, share, count, step = perf_counter(), 1.0, 0, None
+    try:
+        while not best.passed and count < most and share >= SHORTEST:
+            count += 1
+            report(f"correcting the tensions on the full robot, {count} of at most {most}")
+            if step is None:
+                step = exact.step(best)
+            current = _replayed(with_step(best, share * step))
+            if current.error < best.error:
+                best, share, step = current, 1.0, None
+            else:
+                share *= 0.5
+    except NoDerivative as reason:
+        best = replace(best, no_derivative=str(reason))
+    return replace(best, exact_corrections=count, exact_seconds=perf_counter() - start)
+
+
+def _planned_again(found: ScenePlan, number: int) -> ScenePlan | None:
+    """The next plan, from this one and its replay; None where there is none to execute."""
+    assert found.judgement is not None
+    offset = np.nan_to_num(found.judgement.outputs - _map_outputs(found), nan=0.0)
+    problem = found.robot.problem(found.task, len(found.plan.a), offset=offset)
+    plan = found.robot.plan(problem, guess=found.plan)
+    if not plan.status.executable:
+        return None
+    history = (*found.plan.history, *plan.history)
+    plan = replace(plan, history=history, iterations=len(history))
+    return replace(found, plan=plan, offset=offset, corrections=number, judgement=None)
+
+
+def _replayed(found: ScenePlan) -> ScenePlan:
+    """The plan with a replay, and its report."""
+    robot, tolerance = found.robot, found.robot.replay_tolerance
+    given = (found.scene, found.file(), robot.map.points, robot.map.parameters)
+    seen: Replay = call_on_backend(found.backend, replay, *given)
+    outputs = np.full((len(found.plan.a), robot.dynamics.layout.size), np.nan)
+    outputs[:, outputs.shape[1] - seen.points.shape[1] :] = seen.points
+    criteria = criteria_of(found.task, found.outputs, outputs, tolerance)
+    failure = seen.failure
+    if found.delay >= LONGEST:
+        failure = (
+            f"the scene does not come to rest where the plan begins within {LONGEST} steps. Does "
+            "it start with slack lines, and at rest?"
+        )
+    report = AcceptanceReport(seen.simulator, criteria, failure, seen.seconds)
+    return replace(found, judgement=Judgement(seen, outputs, report))
+
+
+def _delay(found: ScenePlan) -> int:
+    """Steps until the full robot rests where the plan begins."""
+    robot, probe = found.robot, found.task.probe
+    first = robot.dynamics.layout.length.stop
+    near = _Near(probe, first, found.spot[0], NEAR * robot.replay_tolerance)
+    given = (found.scene, found.file(), robot.map.points, near, robot.map.parameters)
+    steps: int = call_on_backend(found.backend, steps_to_rest, *given)
+    return steps
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Whether a probe is near a place; picklable, for another process."""
+
+    probe: Probe
+    first: int
+    place: np.ndarray
+    distance: float
+
+    def __call__(self, points: np.ndarray) -> bool:
+        outputs = np.concatenate((np.zeros(self.first), points))[None, list(self.probe.rows)]
+        return bool(np.linalg.norm(self.probe.locate(outputs)[0][0] - self.place) <= self.distance)
+
+
+def _map_outputs(found: ScenePlan) -> np.ndarray:
+    """Outputs of the map alone, shape (K, n)."""
+    return found.outputs if found.offset is None else found.outputs - found.offset

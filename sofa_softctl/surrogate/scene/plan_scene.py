@@ -1,0 +1,204 @@
+"""Plan a task of a scene file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.base.executors.workers import check_workers, files_sent
+from sofa_softctl.base.executors.workers import workers as workers_of
+from sofa_softctl.scene.backend_call import backend_of_runs
+from sofa_softctl.scene.loader import load_scene
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.models.task import Task
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.planner import Iteration, Plan
+from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
+from sofa_softctl.surrogate.scene.scene_task import at_fault, make_task, read_task
+from sofa_softctl.units import Units
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A task of a scene, planned on the affine map, before the full plan."""
+
+    scene: str
+    """Scene file."""
+    name: str
+    """Name of the task."""
+    task: Task
+    """The task."""
+    instants: int
+    """Number of instants K."""
+    robot: PlannedRobot
+    """The robot, with its grid."""
+    rehearsal: Plan | None
+    """The plan on the affine map; None if there is none."""
+    estimate: CostEstimate | None
+    """Estimated cost of the plan."""
+    started: float
+    """Start of the preparation, by `perf_counter` [s]."""
+    units: Units | None = None
+    """Units of the scene."""
+    backend: str = "embedded"
+    """What replays the plan: see `call_on_backend`."""
+
+    def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
+        """Plan; the plan is not replayed yet, see `accepted`. `progress`: after each iteration."""
+        robot, task = self.robot, self.task
+        with at_fault(f"'{self.scene}': task '{self.name}'"):
+            problem = robot.problem(task, self.instants)
+            found = robot.plan(problem, guess=self.rehearsal, progress=progress)
+        seconds = perf_counter() - self.started
+        return ScenePlan(
+            self.scene,
+            self.name,
+            task,
+            robot,
+            found,
+            self.estimate,
+            seconds,
+            self.units,
+            backend=self.backend,
+        )
+
+    def progress_text(self, steps: Sequence[Iteration]) -> str:
+        """Progress line after some iterations, with the equilibria so far."""
+        expected = ""
+        if self.estimate is not None:
+            bound = "at most " if self.estimate.at_most else ""
+            expected = f" of {bound}~{self.estimate.equilibria}"
+        line = f"{self.robot.evaluations}{expected} equilibria"
+        if not steps:
+            return line
+        step = steps[-1]
+        return (
+            f"{line}, round {step.round + 1}, iteration {len(steps)}, "
+            f"cost {step.cost:.3g}, imbalance {step.defect:.0e}"
+        )
+
+
+def plan_scene(
+    scene: str | Path,
+    task: str,
+    *,
+    progress: Callable[[str], None] | None = None,
+    **given: Any,
+) -> ScenePlan:
+    """Plan one of a scene file's TASKS for the robot of its SURROGATE, and replay it.
+
+    Arguments as for `prepare_scene`; `progress` is called with a line of text after each iteration.
+    A plan is SOLVED when it passed its replay on the full model, see `accepted`.
+    """
+    with prepare_scene(scene, task, **given) as ready:
+        steps: list[Iteration] = []
+
+        def report(step: Iteration) -> None:
+            steps.append(step)
+            if progress is not None:
+                progress(ready.progress_text(steps))
+
+        return accepted(ready.plan(report), progress=progress)
+
+
+@contextmanager
+def prepare_scene(
+    scene: str | Path,
+    task: str,
+    *,
+    instants: int = 200,
+    store: str | Path | None = None,
+    exact: bool = False,
+    workers: int = 0,
+    cluster: str = "",
+    grid: str | None = None,
+    tolerance: float | None = None,
+    replay_tolerance: float | None = None,
+    parameters: dict[str, Any] | None = None,
+    task_parameters: dict[str, Any] | None = None,
+    backend: str = "embedded",
+) -> Iterator[Prepared]:
+    """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
+
+    This solves the 2^d corners of the cell of the start and two or three more, which the plan
+    needs anyway; on a sparse grid, the samples of its first round.
+
+    Args:
+        scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
+            (layout, share of the time at each instant (K,)) -> `Task`, see `MakeTask`.
+        task: Name of the task.
+        instants: Number of instants K.
+        store: File of equilibria for later plans.
+        exact: Plan with the exact map instead of a grid.
+        workers: Number of processes that solve equilibria; 0: this one alone.
+        cluster: Address of the scheduler of a Dask cluster whose workers solve equilibria, such as
+            'tcp://host:8786'; empty: none. The scene, and what it reads, are sent to them.
+        grid: Kind of grid: 'auto', 'cells' or 'sparse'; None: that of SURROGATE.
+        tolerance: Estimated error of positions above which cells are split [length]; None: that of
+            SURROGATE, or all.
+        replay_tolerance: Largest distance from the planned path in the replay [length]; None: that
+            of SURROGATE.
+        parameters: Parameters of createScene.
+        task_parameters: Parameters of the task's function, such as {"radius": 80.0}.
+        backend: What replays the plan: 'embedded', 'sofa', or 'auto', which is SOFA where it can be
+            used, as for runs. Equilibria are always those of the embedded runtime.
+
+    Raises:
+        SceneError: the scene file has no such task, or its declarations are invalid.
+        ValueError: there are less than 3 instants.
+        UsageError: there are both workers and a cluster.
+        ClusterError: the cluster is not reached, or its workers cannot be used.
+        BackendError: there is no such backend.
+    """
+    backend = backend_of_runs(backend)
+    check_workers(workers, cluster)
+    start = perf_counter()
+    with files_sent(cluster, str(scene)) as files:
+        surrogate, make = read_task(scene, task)
+        chosen = {"grid": grid, "tolerance": tolerance, "replay_tolerance": replay_tolerance}
+        surrogate |= {name: value for name, value in chosen.items() if value is not None}
+        with at_fault(f"'{scene}': SURROGATE"):
+            robot = PlannedRobot(
+                scene, **surrogate, parameters=parameters, store=store, exact=exact
+            )
+    with workers_of(workers, cluster, files) as executor:
+        if robot.grid is not None:
+            robot.grid.corners.executor = executor
+        expected = None
+        with at_fault(f"'{scene}': task '{task}'"):
+            layout = robot.dynamics.layout
+            wanted = make_task(
+                make, layout, instants, task_parameters, lambda: start_outputs(robot)
+            )
+            rehearsal = robot.model.prepare(robot.problem(wanted, instants))
+        if rehearsal is not None:
+            count = 0 if executor is None else executor.count
+            expected = robot.model.estimate(rehearsal.a, count)
+        units = load_scene(scene).units
+        yield Prepared(
+            str(scene), task, wanted, instants, robot, rehearsal, expected, start, units, backend
+        )
+
+
+def start_outputs(robot: PlannedRobot) -> np.ndarray:
+    """Outputs of a robot at rest without tension, where plans begin [length], shape (n,).
+
+    Exact: one equilibrium. On a grid, positions of nodes are NaN: `Layout.node` has no rows then.
+
+    Raises:
+        MapError: the robot does not rest without tension.
+    """
+    exact, layout = robot.map, robot.dynamics.layout
+    value = exact(np.zeros(exact.dimension)).value
+    if not layout.reduced:
+        return value
+    return np.concatenate(
+        (np.full(layout.length.start, np.nan), value[exact.layout.length.start :])
+    )

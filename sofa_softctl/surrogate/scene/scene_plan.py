@@ -1,0 +1,244 @@
+"""A plan of a scene's task, with its replay and its costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.acceptance import AcceptanceReport
+from sofa_softctl.errors import RecordError
+from sofa_softctl.record.file import RecordFile
+from sofa_softctl.scene.provenance import environment
+from sofa_softctl.status import Status
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.models.task import Task
+from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.outcome import limits_reached
+from sofa_softctl.surrogate.planning.planner import Plan
+from sofa_softctl.surrogate.program.transcription import PlanningProblem
+from sofa_softctl.surrogate.scene.plan_file import PlanFile
+from sofa_softctl.surrogate.scene.replay import Judgement
+from sofa_softctl.units import Units
+
+COARSE = 0.1
+"""Distance of the full robot from its path, over the motion, from which on a plan says so [-]."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScenePlan:
+    """A plan of a scene's task, with its replay and its costs."""
+
+    scene: str
+    """Scene file."""
+    name: str
+    """Name of the task."""
+    task: Task
+    """The task."""
+    robot: PlannedRobot
+    """The robot, with its grid."""
+    plan: Plan
+    """The plan."""
+    estimate: CostEstimate | None
+    """Estimated cost; None without a grid, or where it is not known."""
+    seconds: float
+    """Computing time [s], replays included."""
+    units: Units | None = None
+    """Units of the scene."""
+    backend: str = "embedded"
+    """What replays it: see `call_on_backend`."""
+    offset: np.ndarray | None = None
+    """What the full model's outputs had beyond the map's in earlier replays [length], (K, n)."""
+    delay: int = 0
+    """Steps from the start of the scene until the robot rests where the plan begins."""
+    judgement: Judgement | None = None
+    """Its replay on the full model, with the report; None: there was none."""
+    flutter: float = 0.0
+    """Largest flutter number along it, see `flutter_number` [-]: above 1 it must not be executed in
+    steps without the stiffness of the lines."""
+    corrections: int = 0
+    """Number of plans before this one, whose errors in the replay it corrects."""
+    exact_corrections: int = 0
+    """Gauss-Newton steps of its tensions on the full model, see `StepCorrection`."""
+    exact_seconds: float = 0.0
+    """Computing time of these steps, with their replays [s]."""
+    no_derivative: str = ""
+    """Why there were no such steps, or no more; empty if there was no need, or all were made."""
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """Planned outputs at each instant [length], shape (K, n)."""
+        return self.plan.y
+
+    @property
+    def spot(self) -> np.ndarray:
+        """Planned position of the task's probe at each instant [length], shape (K, 3)."""
+        return self._located(self.outputs)
+
+    @property
+    def replayed_spot(self) -> np.ndarray | None:
+        """Position of the task's probe in the replay [length], shape (K, 3); None: no replay."""
+        return None if self.judgement is None else self._located(self.judgement.outputs)
+
+    @property
+    def report(self) -> AcceptanceReport | None:
+        """What its replay was judged by; None: there was none."""
+        return None if self.judgement is None else self.judgement.report
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed its replay."""
+        return self.report is not None and self.report.passed
+
+    @property
+    def failed(self) -> bool:
+        """Whether its replay did not reach the end."""
+        return self.report is not None and bool(self.report.failure)
+
+    @property
+    def error(self) -> float:
+        """Largest share of a limit that its replay used [-]; infinite without one."""
+        return math.inf if self.report is None else self.report.worst
+
+    def _located(self, outputs: np.ndarray) -> np.ndarray:
+        probe = self.task.probe
+        return probe.locate(outputs[:, list(probe.rows)])[0]
+
+    @property
+    def status(self) -> Status:
+        """Status of the plan; REJECTED where it did not pass its replay."""
+        failed = self.report is not None and not self.report.passed
+        return Status.REJECTED if failed else self.plan.status
+
+    @property
+    def message(self) -> str:
+        """What there is to say of it; empty if all went well."""
+        reasons = [self.plan.message]
+        if self.report is not None and not self.report.passed:
+            reasons.append(f"{self.report.reason} {self._advice}")
+        elif self.report is not None:
+            reasons.append(self._coarse)
+        return " ".join(filter(None, reasons))
+
+    @property
+    def _coarse(self) -> str:
+        """That the full robot is off by much of a small motion; empty if it is not."""
+        assert self.report is not None
+        off, motion = self.report.criteria[0].value, float(np.ptp(self.spot, axis=0).max())
+        if off <= COARSE * motion or not motion:
+            return ""
+        return (
+            f"The full robot is off its path by {off:.2g}. That is {off / motion:.0%} of the "
+            "motion: give a smaller replay_tolerance."
+        )
+
+    @property
+    def _advice(self) -> str:
+        tries = self._tries
+        if self.flutter > 1.0 and not self.robot.line_stiffness:
+            tries += (
+                f"The lines' forces flutter: their number is {self.flutter:.2g}, and SOFA's steps "
+                "are stable up to 1. Leave out line_stiffness=False. "
+            )
+        return (
+            f"{tries}The full robot does not follow this plan: do not execute it. Give the motion "
+            "more time, bend the robot less, or allow more by replay_tolerance."
+        )
+
+    @property
+    def _tries(self) -> str:
+        """Corrections that did not suffice, with what limited them."""
+        counts = [(self.corrections, "correction"), (self.exact_corrections, "Gauss-Newton step")]
+        made = [f"{n} {name}{'s' if n > 1 else ''}" for n, name in counts if n]
+        text = f"{' and '.join(made)} did not suffice. " if made else ""
+        if self.no_derivative:
+            text += f"No Gauss-Newton steps on the full robot: {self.no_derivative}. "
+        elif self.exact_corrections:
+            text += f"{limits_reached(self.problem, self.plan.a, self.plan.u)} "
+        return text
+
+    @property
+    def problem(self) -> PlanningProblem:
+        """The problem that it solves, without its costs: from rest, and slack lines."""
+        first, robot = self.plan.a[0], self.robot
+        slack = np.maximum(first, 0.0)
+        instants = len(self.plan.a)
+        return PlanningProblem(robot.dynamics, instants, first, robot.limits, u_before=slack)
+
+    @property
+    def lines(self) -> list[str]:
+        """Names of the lines: those of their nodes."""
+        return [cable.getContext().getName() for cable in self.robot.map.map.cables]
+
+    def file(self) -> PlanFile:
+        """Content of its file."""
+        plan, dynamics = self.plan, self.robot.dynamics
+        metadata = {"scene": self.scene, "task": self.name, "status": self.status.name}
+        if self.units is not None:
+            metadata["units"] = str(self.units)
+        computer = environment()
+        metadata |= computer["versions"] | {"cpu": computer["cpu"], "os": computer["os"]}
+        return PlanFile(
+            times=dynamics.dt * np.arange(self.delay + 1, self.delay + 1 + len(plan.u)),
+            tension=dynamics.force * plan.u,
+            spot=self.spot[1:],
+            coordinates=plan.a[1:],
+            metadata=metadata,
+            line_stiffness=self.robot.line_stiffness,
+            flutter=self.flutter,
+            robot=None if self.judgement is None else self.judgement.replay.robot,
+            report=self.report,
+        )
+
+    def write(self, path: str | Path | RecordFile, *, anyway: bool = False) -> None:
+        """Write it as a recording for playback, see `PlanFile`.
+
+        Args:
+            path: The file; an existing one is replaced atomically.
+            anyway: Whether to write a plan that must not be executed: its file says so.
+
+        Raises:
+            RecordError: it must not be executed, or the file cannot be written.
+        """
+        if not (self.status.executable or anyway):
+            raise RecordError(f"{path}: nothing is written. {self.message}")
+        self.file().write(path)
+
+    @property
+    def _shared(self) -> bool:
+        """Whether other processes also solved equilibria, so that their time is not known."""
+        return self.robot.grid is not None and self.robot.grid.corners.executor is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        plan, robot = self.plan, self.robot
+        return {
+            "scene": self.scene,
+            "task": self.name,
+            "status": self.status.name,
+            "verdict": self.status.verdict.name,
+            "message": self.message,
+            "replay": None if self.report is None else self.report.to_dict(),
+            "corrections": self.corrections,
+            "exact_corrections": self.exact_corrections,
+            "exact_seconds": self.exact_seconds,
+            "no_derivative": self.no_derivative,
+            "flutter": self.flutter,
+            "line_stiffness": self.robot.line_stiffness,
+            "delay": self.delay,
+            "miss": plan.miss,
+            "violation": plan.violation,
+            "inside": plan.inside,
+            "defect": plan.defect,
+            "iterations": plan.iterations,
+            "dofs": 3 * robot.map.layout.nodes,
+            "evaluations": robot.evaluations,
+            "estimate": None if self.estimate is None else self.estimate.to_dict(),
+            **robot.model.to_dict(),
+            "map_error": robot.model.error(plan.a),
+            "seconds": self.seconds,
+            "seconds_exact": None if self._shared else robot.map.seconds,
+        }

@@ -1,0 +1,134 @@
+"""Declarations of a scene file for planning: SURROGATE and TASKS."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.scene.loader import arguments_of, load_scene
+from sofa_softctl.surrogate.grid.embedding import Layout
+from sofa_softctl.surrogate.models.robot import PlannedRobot
+from sofa_softctl.surrogate.models.task import Task
+
+MakeTask = Callable[..., Task]
+"""(layout, share of the time at each instant (K,), parameters of its own) -> the task.
+
+With a parameter `start` that has no default, it gets the outputs where the plan begins, (n,)."""
+
+
+def read_surrogate(scene: str | Path) -> dict[str, Any]:
+    """A scene file's SURROGATE, arguments of `PlannedRobot`.
+
+    Raises:
+        SceneError: it has none, or one with unknown arguments.
+    """
+    surrogate = getattr(load_scene(scene).module, "SURROGATE", None)
+    if not isinstance(surrogate, Mapping):
+        raise SceneError(
+            f"'{scene}' has no dictionary SURROGATE, which says how the map of its equilibria is "
+            "made, see scenes/laser_arm.py."
+        )
+    unknown = [key for key in surrogate if key not in SURROGATE_NAMES]
+    if unknown:
+        raise SceneError(
+            f"'{scene}': SURROGATE has no '{unknown[0]}'. Known: {', '.join(SURROGATE_NAMES)}."
+        )
+    if "scale" not in surrogate:
+        raise SceneError(f"'{scene}': SURROGATE needs 'scale', the tension of a control of 1.")
+    return dict(surrogate)
+
+
+def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
+    """A scene file's SURROGATE, and one of its TASKS.
+
+    Raises:
+        SceneError: it has no SURROGATE, one with unknown arguments, or no such task.
+    """
+    tasks = getattr(load_scene(scene).module, "TASKS", {})
+    if not isinstance(tasks, Mapping) or name not in tasks:
+        names = ", ".join(sorted(map(str, tasks))) if isinstance(tasks, Mapping) else ""
+        raise SceneError(
+            f"'{scene}' has no task '{name}' to plan. It has: {names or 'none'}. A scene file that "
+            "can be planned for has the dictionaries SURROGATE and TASKS, see scenes/laser_arm.py."
+        )
+    return read_surrogate(scene), tasks[name]
+
+
+def make_task(
+    make: MakeTask,
+    layout: Layout,
+    instants: int,
+    parameters: Mapping[str, Any] | None = None,
+    start: Callable[[], np.ndarray] | None = None,
+) -> Task:
+    """The task over K instants.
+
+    Args:
+        make: The scene file's function.
+        layout: Layout of the outputs.
+        instants: K.
+        parameters: Values of its further parameters; texts are converted.
+        start: Outputs where the plan begins [length], shape (n,); called if the task asks for
+            them.
+
+    Raises:
+        ParameterError: the function takes no such parameter, or not that value.
+        ValueError: the function returned no `Task`.
+    """
+    made = partial(make, layout)
+    if start is not None and _asks_for_start(make):
+        made = _given_start(make, layout, start())
+    values = arguments_of(made, parameters or {}, who="The task", option="--task-set")
+    task = made(np.arange(instants) / (instants - 1), **values)
+    if not isinstance(task, Task):
+        raise ValueError(f"the function must return a Task. Got: {type(task).__name__}")
+    return task
+
+
+def _asks_for_start(make: MakeTask) -> bool:
+    parameter = inspect.signature(make).parameters.get("start")
+    return parameter is not None and parameter.default is parameter.empty
+
+
+def _given_start(make: MakeTask, layout: Layout, start: np.ndarray) -> partial[Task]:
+    """The function with its `start`, which is no parameter that users give."""
+    signature = inspect.signature(make)
+    _, *others = signature.parameters.values()
+    made = partial(make, layout, start=start)
+    own = [each for each in others if each.name != "start"]
+    made.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    return made
+
+
+@contextmanager
+def at_fault(what: str) -> Iterator[None]:
+    """Raise a `ValueError` as a SceneError with the part of the scene file and its line.
+
+    Errors of this package, as of a store, say themselves what is wrong where.
+
+    Raises:
+        SceneError: in its place.
+    """
+    try:
+        yield
+    except SoftctlError:
+        raise
+    except ValueError as error:
+        raise SceneError(f"{what}: {error}").with_traceback(error.__traceback__) from error
+
+
+def _names() -> tuple[str, ...]:
+    """Arguments of `PlannedRobot` in a scene file; the others are the caller's."""
+    callers = ("self", "scene", "parameters", "store", "executor", "exact")
+    return tuple(n for n in inspect.signature(PlannedRobot.__init__).parameters if n not in callers)
+
+
+SURROGATE_NAMES = _names()
+"""Valid arguments in SURROGATE."""

@@ -1,0 +1,1 @@
+"""Sparse polynomials of the equilibrium map, for many inputs."""
