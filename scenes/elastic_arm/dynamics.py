@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sofa_softctl.library.ocp.formulas import rk4
 from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.library.ocp.runge_kutta import rk4
 
 from .problem import (
     MOTOR_FRICTION,

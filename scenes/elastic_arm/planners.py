@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sofa_softctl.errors import LibraryError, SoftctlError
-from sofa_softctl.library.model import check_plant
+from sofa_softctl.library.motions.storage import load
+from sofa_softctl.library.ocp.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.library.storage import load
 
 from .problem import arm, plant_of
 

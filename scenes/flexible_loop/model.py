@@ -25,7 +25,7 @@ from sofa_softctl.identification.mechanism.parts import (
     Scaled,
     Spring,
 )
-from sofa_softctl.identification.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter
 
 from . import baxter
 
