@@ -10,6 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.actuator_quantities import quantities_of
+from sofa_softctl.scene.channels import path_of
 
 
 class ActuatorType(NamedTuple):
@@ -208,7 +209,7 @@ def _names(components: Sequence[Any]) -> list[str]:
         for node, path, entry in zip(nodes, paths, components, strict=True)
     ]
     return [
-        entry.getPathName().lstrip("/") if names.count(name) > 1 else name
+        path_of(entry) if names.count(name) > 1 else name
         for name, entry in zip(names, components, strict=True)
     ]
 

@@ -105,6 +105,32 @@ def channels_of(root: Any) -> list[DataChannel]:
     return found
 
 
+def path_of(entry: Any, holder: Any = None) -> str:
+    """Path of a node or component without the first '/', which tells it from all others.
+
+    Of siblings with one name, as SOFA allows, the second is `name#2`, the third `name#3`; nodes
+    without a name are `#1`, `#2`.
+
+    Args:
+        entry: The node or component.
+        holder: Node that holds it, where SOFA's Python does not know it of a component.
+    """
+    core: Any = find_backend().Sofa.Core
+    is_node = isinstance(entry, core.Node)
+    if holder is None:
+        holder = next(iter(entry.parents), None) if is_node else entry.getContext()
+    if holder is None:  # the root, or what is in no graph
+        return "" if is_node else str(entry.getPathName().lstrip("/"))
+    name = str(entry.getName())
+    siblings = holder.children if is_node else holder.objects
+    same = [sibling for sibling in siblings if sibling.getName() == name]
+    number = same.index(entry) if len(same) > 1 and entry in same else 0
+    if number or not name:
+        name += f"#{number + 1}"
+    above = path_of(holder)
+    return f"{above}/{name}" if above else name
+
+
 def own_state(node: Any) -> Any:
     """The MechanicalObject that the node itself holds, None when it has none."""
     return next((e for e in node.objects if e.getClassName() == "MechanicalObject"), None)
@@ -168,6 +194,6 @@ def _channel(component: Any, name: str, unit: str, help: str) -> DataChannel:
             f"{component.getClassName()} '{component.getPathName()}' has '{name}' in its "
             f"`recorded`, and no Data of that name.{did_you_mean(name, known)}"
         )
-    path = f"{component.getPathName().lstrip('/')}.{name}"
+    path = f"{path_of(component)}.{name}"
     shape = None if isinstance(data.value, str) else np.shape(data.value)
     return DataChannel(path, data, unit, shape, help)

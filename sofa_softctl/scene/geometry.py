@@ -12,7 +12,7 @@ from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.record import Record
 from sofa_softctl.runtime.components.topology.parts import faces_of_hexahedra
 from sofa_softctl.scene.body import cable_components, elements_of
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.channels import nodes_of, own_state, path_of
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.scene.material import Material, material_from, material_of
 
@@ -224,7 +224,7 @@ def _body(state: Any, topology: Any) -> Body:
     if len(rest) != len(state.position.value):  # SOFA's mapped states may have none
         rest = np.array(state.position.value, dtype=float)
     return Body(
-        name=state.getPathName().lstrip("/"),
+        name=path_of(state),
         rest=rest[:, :3],
         tetrahedra=tetrahedra,
         triangles=np.empty((0, 3), int) if len(tetrahedra) else surface_of(topology),
@@ -241,8 +241,8 @@ def _cable(root: Any, entry: Any) -> Cable:
     except SceneError:  # nothing moves what it pulls at
         factor = float("nan")
     return Cable(
-        name=entry.getPathName().lstrip("/"),
-        state=state.getPathName().lstrip("/"),
+        name=path_of(entry),
+        state=path_of(state),
         indices=np.array(entry.indices.value, dtype=int),
         pull_point=point if entry.hasPullPoint.value else point[:0],
         lambda_per_effort=factor,

@@ -14,7 +14,7 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.channels import nodes_of, path_of
 
 OF_SOFA = ("name", "listening", "printLog", "tags", "bbox")
 """Options of every controller: Data of Sofa.Core.Controller."""
@@ -174,8 +174,8 @@ def find_data(controller: Any, option: str, value: Any, example: str) -> Any:
     if not isinstance(value, str):
         return value
     path, _, name = value.lstrip("@/").rpartition(".")
-    entries = (entry for node in nodes_of(controller.root) for entry in node.objects)
-    found = next((entry for entry in entries if entry.getPathName().lstrip("/") == path), None)
+    entries = ((entry, node) for node in nodes_of(controller.root) for entry in node.objects)
+    found = next((entry for entry, node in entries if path_of(entry, node) == path), None)
     data = None if found is None else found.findData(name)
     if data is None:
         raise SceneError(

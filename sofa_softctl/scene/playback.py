@@ -13,6 +13,7 @@ from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record, read_record
 from sofa_softctl.scene import options
 from sofa_softctl.scene.actuator_quantities import QUANTITIES, is_effort, value_quantity
+from sofa_softctl.scene.channels import path_of
 from sofa_softctl.scene.constraints.system import effort_factor
 from sofa_softctl.scene.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.declared_units import declared_units
@@ -148,7 +149,7 @@ class Playback(SceneController):
     def _size_of_same(self, node: Any) -> float:
         """Size of the body above a node if it is where it was in the recording, else 0 [length]."""
         state: Any = next((s for n in node.parents if (s := n.getMechanicalState())), None)
-        x: Any = None if state is None else self._starts.get(f"{state.getPathName()[1:]}.position")
+        x: Any = None if state is None else self._starts.get(f"{path_of(state)}.position")
         if x is None or x.shape != np.shape(state.position.value):
             return 0.0
         size = float(np.ptp(x, axis=0).max())

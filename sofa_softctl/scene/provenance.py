@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base.versions import versions
+from sofa_softctl.scene.channels import path_of
 
 
 def provenance(session: Any) -> dict[str, Any]:
@@ -35,9 +36,7 @@ def provenance(session: Any) -> dict[str, Any]:
         "backend": backend.describe(),
         **computer,
         "controllers": {
-            one.getPathName().lstrip("/"): about
-            for one in session.controllers
-            if (about := _about(one))
+            path_of(one): about for one in session.controllers if (about := _about(one))
         },
     }
 

@@ -18,7 +18,7 @@ from sofa_softctl.errors import RecordError, SceneError, SoftctlError
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state
+from sofa_softctl.scene.channels import DataChannel, channels_of, nodes_of, own_state, path_of
 from sofa_softctl.scene.cleanup import clean_up, is_interrupt
 from sofa_softctl.scene.condition import Condition
 from sofa_softctl.scene.loader import arguments_of, build_scene, load_scene, parameters_of
@@ -374,7 +374,7 @@ class Session:
         from sofa_softctl.scene.streams import write_rows
 
         for controller in self._streaming:
-            path = controller.getPathName().lstrip("/")
+            path = path_of(controller)
             write_rows(writer, path, controller.streams(), self.units)
 
     def all_parameters(self) -> dict[str, Any]:
@@ -421,7 +421,7 @@ class Session:
         """Positions of every state by its path, copies."""
         states = (own_state(node) for node in self.nodes())
         return {
-            f"{state.getPathName().lstrip('/')}.position": np.array(state.position.value)
+            f"{path_of(state)}.position": np.array(state.position.value)
             for state in states
             if state is not None
         }

@@ -16,6 +16,7 @@ import numpy as np
 
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.record.record import read_record
+from sofa_softctl.scene.channels import path_of
 from sofa_softctl.scene.report import History, Markers, Report
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict
@@ -160,7 +161,7 @@ def check_recorded(session: Session, controller: Any, steps: int) -> None:
                 for name in recorded:
                     seen[name].append(np.array(controller.findData(name).value, dtype=float))
         channels = read_record(path).channels
-    place = controller.getPathName().lstrip("/")
+    place = path_of(controller)
     for name, values in seen.items():
         shapes = {value.shape for value in values}
         constant = len(shapes) == 1 or len(recorded[name]) == 3

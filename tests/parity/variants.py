@@ -585,12 +585,12 @@ REASONS = {
     "error": "SOFA goes on with a value that makes no sense, and here it is an error at its line.",
     "page": "It is [different on purpose](../explanation/where-we-differ.md).",
     "contacts": "1e-12 at the start gives as much here: contacts come and go at a threshold.",
-    "nonsense": "A number that no scene has, such as a negative thickness, not refused.",
+    "nonsense": "A number that no scene has, such as a negative thickness; a warning names it.",
     "memory": "SOFA reads beyond the end of a list: its numbers are those of some other memory.",
     "qp": "As near as a QP solver comes to its answer, 1e-9, often beside a zero.",
     "undetermined": "The QP has many solutions, or none: nothing moves the effector, say.",
     "rounding": "1e-16 of noise in each product of the iterations gives as much here.",
-    "shown": "Data that show something else, or that SOFA fills in later; the motion is the same.",
+    "warned": "A warning says that it is not read.",
     "open": "Not looked into.",
 }
 
@@ -614,7 +614,7 @@ def list_known():
             continue
         name = label(values)
         reason = before.get(kind, {}).get(scene, {}).get(name)
-        guess = {"refused here": "error", "other Data": "shown", "unchanged": where}
+        guess = {"refused here": "error", "unchanged": where}
         listed.setdefault(kind, {}).setdefault(scene, {})[name] = (
             where if verdict == "unchanged" else reason or guess.get(verdict, "open")
         )

@@ -106,3 +106,26 @@ def test_a_data_that_changes_its_shape_is_nan_with_one_warning(record, caplog):
     )
     assert caplog.text.count("mine.seen] had shape (1,) when the recording began") == 1
     assert "and has (2,) now" in caplog.text
+
+
+def test_siblings_of_one_name_and_nodes_without_a_name_have_channels_of_their_own(tmp_path):
+    """As XML scenes may have them; the second of a name is numbered, a node without one always."""
+    scene = tmp_path / "siblings.scn"
+    state = "<MechanicalObject name='dofs' position='{} 0 0'/>"
+    scene.write_text(
+        "<Node name='root' dt='0.01'><DefaultAnimationLoop/>"
+        + state.format(0)
+        + "".join(f"<Node>{state.format(x)}</Node>" for x in (1, 2))
+        + "".join(f"<Node name='a'><Node>{state.format(x)}</Node></Node>" for x in (3, 4))
+        + "</Node>"
+    )
+    places = dict(zip(("", "#1/", "#2/", "a/#1/", "a#2/#1/"), range(5), strict=True))
+    with Session(scene, backend="embedded") as session:
+        with session.recording(tmp_path / "run.mcap"):
+            session.step(1)
+        present = session.positions()
+    recorded = read_record(tmp_path / "run.mcap").channels
+    assert set(recorded) == set(present) == {f"{place}dofs.position" for place in places}
+    for place, x in places.items():
+        assert recorded[f"{place}dofs.position"][0, 0, 0] == x
+        assert present[f"{place}dofs.position"][0, 0] == x

@@ -121,12 +121,17 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
     Raises:
         StudyError: There is no such Data.
     """
+    from sofa_softctl.scene.channels import path_of
+
     if not values:
         return
     owners = {
-        entry.getPathName().lstrip("/"): entry
+        path: entry
         for node in session.nodes()
-        for entry in (node, *node.objects)
+        for path, entry in (
+            (path_of(node), node),
+            *((path_of(entry, node), entry) for entry in node.objects),
+        )
     }
     for name, value in values.items():
         path, _, data = name.rpartition(".")

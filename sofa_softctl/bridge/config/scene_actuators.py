@@ -11,7 +11,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.actuator_quantities import QUANTITIES
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.channels import nodes_of, path_of
 from sofa_softctl.scene.constraints.system import ComplianceSystem
 
 LISTS = ("actuators", "lines")
@@ -70,7 +70,7 @@ def names_of(controller: Any, components: Sequence[Any]) -> list[str]:
     if isinstance(names, Sequence) and len(names) == len(components):
         return [str(name) for name in names]
     found = [each.getContext().getName() for each in components]
-    paths = [each.getPathName().lstrip("/") for each in components]
+    paths = [path_of(each) for each in components]
     return [p if found.count(n) > 1 else n for n, p in zip(found, paths, strict=True)]
 
 

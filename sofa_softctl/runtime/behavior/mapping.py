@@ -150,8 +150,12 @@ class Mapping(Component):
                 position._value = value
         return True
 
+    def give_nodes(self) -> None:
+        """Give the follower its nodes, without their positions; most mappings take its own."""
+
     def place(self) -> None:
         """Put the follower where its drivers say, at init; if asked to, also at rest."""
+        vars(self.child).pop("_known", None)  # see MechanicalState.known_count
         names = ("rest_position", "position") if self.applyRestPosition.get() else ("position",)
         for name in names:
             own = self.child._data[name]

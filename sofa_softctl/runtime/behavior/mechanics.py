@@ -35,6 +35,11 @@ class SingleStateComponent(Component):
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3",)
     """Kinds of states that it knows."""
 
+    def before_init(self) -> None:
+        """Let the states of its node have the nodes that a later mapping gives them."""
+        for state in () if self._context is None else self._context.of("state"):
+            state.take_mapped_nodes()  # type: ignore[attr-defined]
+
     def getTemplateName(self) -> str:
         """The kind of degrees of freedom."""
         if "state" in vars(self):
@@ -92,8 +97,6 @@ class SingleStateComponent(Component):
         nodes: np.ndarray,
         name: str = "indices",
         state: MechanicalState | None = None,
-        *,
-        ahead: bool = False,
     ) -> np.ndarray:
         """The nodes that a Data names, all of which exist.
 
@@ -101,16 +104,11 @@ class SingleStateComponent(Component):
             nodes: Their numbers.
             name: Of the Data.
             state: That they are of; its own by default.
-            ahead: Whether nodes count that a mapping gives the state later: for what reads no
-                positions until then.
 
         Raises:
             SceneError: one does not exist.
         """
-        owner = state or self.state
-        if ahead and len(nodes) and nodes.max() >= owner.count:
-            owner.take_mapped_nodes()
-        count = owner.count
+        count = (state or self.state).count
         if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
             wrong = nodes.min() if nodes.min() < 0 else nodes.max()
             place = "there are" if state is None else f"{state.describe()} has"

@@ -110,16 +110,31 @@ class MechanicalState(Component):
         """Number of nodes."""
         return len(self._data["position"].get())
 
+    _known: int | None = None
+    """Number of nodes without those that a mapping is still to give it; None: all are there."""
+
+    @property
+    def known_count(self) -> int:
+        """Number of nodes without those that a later component, a mapping, gives it."""
+        return self.count if self._known is None else self._known
+
     def take_mapped_nodes(self) -> None:
         """Take the nodes that a mapping gives it, though the mapping is initialised only later.
 
-        For what stands before the mapping and names nodes of it: SOFA asks for them in a step.
+        For what stands before the mapping: in SOFA it reads beyond the state's memory at init,
+        where mostly a 0 lies, and finds the nodes in a step. So they are at zero until then.
         """
         for mapping in () if self._context is None else self._context.of("mapping"):
-            if not mapping._initialised and mapping.child is self:
+            if self._known is None and not mapping._initialised and mapping._follower() is self:
                 for data in mapping._data.values():
                     data.follow_link(must=True)
-                mapping.init()
+                own = self._data["position"].get()
+                mapping.give_nodes()
+                count = self.count
+                if count != len(own):
+                    self._known = len(own)
+                    missing = np.tile(self.kind.identity, (max(count - len(own), 0), 1))
+                    self._data["position"].set(np.concatenate([own[:count], missing]))
 
     def getSize(self) -> int:
         """Number of nodes."""

@@ -93,6 +93,9 @@ class Component(Base):
     def added(self) -> None:
         """Called when the component has been put into its node, with all that the scene gave."""
 
+    def before_init(self) -> None:
+        """Called just before `init` for what a class must do whatever `init` a subclass has."""
+
     def init(self) -> None:
         """Get ready: called once, parents before children, in order of addition."""
         self._initialised = True

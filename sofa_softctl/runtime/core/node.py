@@ -291,6 +291,7 @@ class Node(GraphNode):
                 if link.type.kind != "state":  # some do without a state that is nowhere
                     link.check()
             given = component.given_lengths()
+            component.before_init()
             component.init()
             component._initialised = True
             for data, length in given.items():

@@ -10,7 +10,7 @@ from sofa_softctl.runtime.mesh.cursor import Path, excerpt, fault, numbers
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
-def read_obj(data: bytes, path: Path) -> Mesh:
+def read_obj(data: bytes, path: Path, *, triangulate: bool = False) -> Mesh:
     """The vertices and faces of an OBJ file, as SOFA's MeshOBJLoader gives them.
 
     Every `v` is a point, in the order of the file. Faces of four vertices are quads, larger ones
@@ -20,6 +20,7 @@ def read_obj(data: bytes, path: Path) -> Mesh:
     Args:
         data: The bytes of the file.
         path: Where they came from, for messages.
+        triangulate: Make fans of triangles of faces of four vertices, too.
     """
     coordinates: list[bytes] = []
     faces: dict[str, list[tuple[int, ...]]] = {"edges": [], "triangles": [], "quads": []}
@@ -33,7 +34,7 @@ def read_obj(data: bytes, path: Path) -> Mesh:
             nodes = [_index(each, len(coordinates) // 3, number, path) for each in rest]
             if word == b"l" and len(nodes) > 2:
                 raise _long_line(number, path)
-            _add_face(faces, nodes)
+            _add_face(faces, nodes, 3 if triangulate else 4)
     if not coordinates:
         raise fault(
             path,
@@ -44,10 +45,11 @@ def read_obj(data: bytes, path: Path) -> Mesh:
     return Mesh(positions, **faces)  # type: ignore[arg-type]
 
 
-def _add_face(faces: dict[str, list[tuple[int, ...]]], nodes: list[int]) -> None:
+def _add_face(faces: dict[str, list[tuple[int, ...]]], nodes: list[int], most: int) -> None:
+    """Add an edge or a face, which is cut if it has more than `most` vertices."""
     if len(nodes) == 2:
         faces["edges"].append((min(nodes), max(nodes)))
-    elif len(nodes) == 4:
+    elif len(nodes) == 4 <= most:
         faces["quads"].append(tuple(nodes))
     else:
         fan = zip(nodes[1:], nodes[2:], strict=False)

@@ -31,7 +31,9 @@ SUFFIXES = {
 }
 
 
-def read_mesh(path: Path, kind: str | None = None, *, merge: bool = True) -> Mesh:
+def read_mesh(
+    path: Path, kind: str | None = None, *, merge: bool = True, triangulate: bool = False
+) -> Mesh:
     """The mesh in a file, elements in its order, every coordinate finite and every index valid.
 
     Args:
@@ -40,6 +42,7 @@ def read_mesh(path: Path, kind: str | None = None, *, merge: bool = True) -> Mes
             its suffix.
             Suffixes of other formats (Abaqus, Medit, Nastran, PLY, ...) go to meshio.
         merge: Make one point of equal ones in STL files, as SOFA does.
+        triangulate: Cut quadrilaterals of OBJ files, where they stand among the triangles.
 
     Raises:
         MeshError: The file is missing, no such file, damaged, or has unusable numbers.
@@ -51,7 +54,8 @@ def read_mesh(path: Path, kind: str | None = None, *, merge: bool = True) -> Mes
     data = _content(path)
     if kind is not None:
         read = reader_of(kind)
-        mesh = read(data, path, merge=merge) if kind == "stl" else read(data, path)
+        options = {"stl": {"merge": merge}, "obj": {"triangulate": triangulate}}.get(kind, {})
+        mesh = read(data, path, **options)
     else:
         mesh = _read_foreign(path, suffix)
     check_mesh(mesh, path)

@@ -27,6 +27,7 @@ USE_REST = (
     "BendingSprings",
     "TrianglePressureForceField",
     "DiagonalMass",
+    "FixedLagrangianConstraint",
 )
 """Ends of the names of classes whose forces or masses come from the rest positions of a state."""
 

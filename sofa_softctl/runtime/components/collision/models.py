@@ -81,6 +81,11 @@ class CollisionModel(SingleStateComponent):
         self.reach = self.find_reach()
         if self.reach.min(initial=0.0) < 0.0:
             complain(self, self.fault(f"has a thickness of {self.reach.min():g}: give 0 or more."))
+        assert self._context is not None
+        resting = self.simulated.get() and not self.moving.get()
+        if resting and self._context.find_upward("ode solver"):
+            problem = f"has moving=False, but {self.state.describe()} moves: contacts are sought"
+            complain(self, self.fault(f"{problem} where it was at first. Leave 'moving' out."))
         self._boxes: np.ndarray | None = None
         self._joined: dict[int, np.ndarray] = {}
         self._surface = self._build()

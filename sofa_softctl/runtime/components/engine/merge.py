@@ -68,12 +68,12 @@ class MergePoints(Engine):
     indices1 = Integers([], "Numbers of the first object's points.", computed=True)
     indices2 = Integers([], "Numbers of the second object's points.", computed=True)
     points = Coords([], "All points.", unit="length", computed=True)
-    noUpdate = Bool(False, "Compute once only.")
+    noUpdate = Bool(False, "Compute nothing at all, as in SOFA.")
 
     def compute(self) -> None:
         """See Engine."""
         first, second = self.position1.get(), self.position2.get()
-        if self.noUpdate.get() and len(self._data["points"]._value):
+        if self.noUpdate.get():
             return
         places = self.mappingX2.get()
         if len(places):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class ConstantForceField(ForceWithoutStiffness):
     totalForce = Deriv("Force that the nodes share.", unit="force")
     showArrowSize = Real(0.0, "Size of the drawn arrows.")
     showColor = Color([0.2, 0.9, 0.3, 1.0], "Color of the drawn arrows.")
-    topology = LinkType("Unused: the mesh does not change.")
+    topology = LinkType("Topology whose points it knows; the nearest by default.")
 
     def init(self) -> None:
         """Distribute the force.
@@ -63,7 +63,7 @@ class ConstantForceField(ForceWithoutStiffness):
             SceneError: no force was given, or a node does not exist.
         """
         if not self.indices.isSet() or not len(self.indices.get()):
-            self.indices.set(np.arange(self.state.count))
+            self.indices.set(self._every())
         forces, total = self.forces, self.totalForce
         if not (forces.isSet() or total.isSet()):
             complain(self, self.fault("has no force: give 'forces' or 'totalForce'."))
@@ -74,13 +74,26 @@ class ConstantForceField(ForceWithoutStiffness):
         self._seen = (-1, -1, -1)
         self._distribute()
 
+    def _every(self) -> np.ndarray:
+        """All nodes: in SOFA as many as its topology has points, or as there are by now."""
+        topology: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
+        known = self.state.known_count
+        if topology is not None:
+            topology.make_ready()
+            known = len(topology.nodes()) or topology.getNbPoints()
+        if known != (count := self.state.count):
+            there = "it has" if topology is None else f"{topology.describe()} has points for"
+            way = "these count, as in SOFA" if known < count else "all share it, in SOFA more do"
+            problem = f"has no 'indices', and of the {count} nodes of its state {there} {known}: "
+            complain(self, self.fault(f"{problem}{way}. Give 'indices'."))
+        return np.arange(min(known, count))
+
     def _distribute(self) -> None:
         """Forces of each node, after a Data changed."""
         sources = (self.indices, self.forces, self.totalForce)
         if tuple(data.getCounter() for data in sources) == self._seen:
             return
-        # Without a topology SOFA knows of no more nodes than there are now.
-        self._nodes = self.checked(self.indices.get(), ahead=topology_of(self._context) is not None)
+        self._nodes = self.checked(self.indices.get())
         if self.indexFromEnd.get():
             self._nodes = self.state.count - 1 - self._nodes
         count, given = len(self._nodes), self.forces.get()
@@ -137,7 +150,7 @@ class LinearForceField(ForceWithoutStiffness):
         Raises:
             SceneError: a node does not exist, or there is not one force for each time.
         """
-        self.checked(self.points.get(), "points", ahead=True)
+        self.checked(self.points.get(), "points")
         self.check_times("times", "forces")
 
     def add_force(self, force: np.ndarray) -> None:

@@ -71,7 +71,7 @@ class SurfacePressureForceField(BlockForceField):
     def _chosen(self, topology: Topology, kind: str, name: str) -> np.ndarray:
         numbers = self._data[name].get()
         place = f"{kind} of {topology.getPathName()}"
-        every = self.checked(topology.elements(kind), place, ahead=True)
+        every = self.checked(topology.elements(kind), place)
         return numbered(self, every, numbers, kind, name) if len(numbers) else every
 
     def add_force(self, force: np.ndarray) -> None:

@@ -93,6 +93,9 @@ class GridMeshCreator(MeshCreator):
             SceneError: the resolution is not two numbers from 2 on.
         """
         n = self.resolution.get()
+        if self.filename.get():
+            problem = "has a 'filename', for which SOFA makes its mesh before it knows the others"
+            complain(self, self.fault(f"{problem} of its Data: leave it out."))
         if n.min() < 2:
             raise self.fault(f"needs a 'resolution' of two numbers from 2 on, got {n.tolist()}.")
         y, x = np.indices(n[::-1].tolist()).reshape(2, -1)

@@ -163,7 +163,7 @@ class MeshLoader(Component):
         Raises:
             MeshError: the file is missing, unreadable or broken.
         """
-        return read_mesh(path, self.kind)
+        return read_mesh(path, self.kind, triangulate=self.triangulate.get())
 
     def _placed(self, mesh: Mesh) -> Mesh:
         matrix, translation = self._placing()
@@ -264,7 +264,7 @@ class MeshOBJLoader(MeshLoader):
     aliases = ("MeshObjLoader",)
     kind = "obj"
 
-    handleSeams = Bool(False, "Unused: seams are not split.")
+    handleSeams = Bool(False, "Not supported: vertices along seams of textures are not split.")
     loadMaterial = Bool(True, "Unused: for drawing.")
     defaultMaterial = Text("", "Unused: for drawing.", aliases=("material",))
     materials = Texts([], "Unused: for drawing.")
@@ -278,6 +278,13 @@ class MeshOBJLoader(MeshLoader):
     computeMaterialFaces = Bool(False, "Unused: for drawing.")
     vertPosIdx = Texts([], "Unused.")
     vertNormIdx = Texts([], "Unused.")
+
+    def load(self) -> None:
+        """See MeshLoader; complain of what would change the vertices."""
+        if self.handleSeams.get():
+            problem = "does not read 'handleSeams', with which SOFA has other vertices"
+            complain(self, self.fault(f"{problem} where textures or normals differ: leave it out."))
+        super().load()
 
     def parse(self, path: str) -> Mesh:
         """See MeshLoader; nothing, as in SOFA, where the file is one of another loader."""

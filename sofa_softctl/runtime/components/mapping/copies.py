@@ -41,7 +41,8 @@ class CopyMapping(Mapping):
         """Find the driving nodes and place the follower, unless what follows is only drawn."""
         if self.mechanical:
             self.check_templates()
-            given = self.child._data["position"].get().copy()
+            known = vars(self.child).get("_known")  # see MechanicalState.known_count
+            given = self.child._data["position"].get()[:known].copy()
             self.sources = self.find_sources()
             self._warn_of_other_shape(given)
             self._jacobians = [self._build(number) for number in range(len(self.drivers))]
@@ -52,6 +53,12 @@ class CopyMapping(Mapping):
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Find `sources`, and give the follower its size."""
         raise NotImplementedError
+
+    def give_nodes(self) -> None:
+        """See Mapping."""
+        if self.mechanical:
+            self.check_templates()
+            self.find_sources()
 
     def _warn_of_other_shape(self, given: np.ndarray) -> None:
         """Warn if no turn, scale and shift takes the given positions to those that are copied."""

@@ -65,6 +65,10 @@ class DistanceMapping(Mapping):
             self.geometric = EdgeStiffness(self)
         self.place()
 
+    def give_nodes(self) -> None:
+        """See Mapping."""
+        self.init()
+
     def count_of(self, per: str) -> tuple[int, str]:
         """See Component."""
         return len(self.edges), "edges"

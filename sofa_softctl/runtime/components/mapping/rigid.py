@@ -68,6 +68,11 @@ class RigidMapping(Mapping):
             self.geometric = GeometricStiffness(self)
         self.place()
 
+    def give_nodes(self) -> None:
+        """See Mapping."""
+        if len(self.initialPoints.get()):
+            self.init()
+
     def count_of(self, per: str) -> tuple[int, str] | None:
         """See Component."""
         return (self.child.count, "nodes") if self.mechanical else None

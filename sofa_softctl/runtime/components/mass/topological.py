@@ -67,7 +67,8 @@ class TopologicalMass(Mass):
         self._given = density if given_by(self, *_GIVE) == "massDensity" else total
         rho = self.densities(len(found)) if self._given is density else None
         if rho is None:
-            self._given, rho = total, np.array([total.get() / sizes.sum()])
+            size = sizes.sum()
+            self._given, rho = total, np.array([total.get() / size if size else 0.0])
         if not (rho >= 0.0).all() or not rho.any():
             problem = self.fault(f"needs a positive mass, got {rho.min() * sizes.sum():g}.")
             if not rho.any():
@@ -194,6 +195,11 @@ class MeshMatrixMass(TopologicalMass):
                 )
         self._lumped = vars(self).get("_lumped", self.lumping.get())  # solvers know the pairs
         count = self.state.count
+        if count != self.state.known_count:
+            raise self.fault(
+                "stands before the mapping that gives its state the nodes, whose positions SOFA "
+                "then reads beyond its memory. Add it after the mapping."
+            )
         elements, masses, kind = self.elements()
         width = elements.shape[1]
         shares = element_matrix(kind, width)
@@ -306,7 +312,7 @@ class DiagonalMass(TopologicalMass, LumpedMass):
         """Return True if they can be the nodes' masses; otherwise say why not."""
         if not masses.size:
             return False
-        if len(masses) > self.state.count:
+        if max(len(masses), self.state.known_count) != self.state.count:
             problem = f"has {len(masses)} entries in 'vertexMass' for {self.state.count} nodes."
         elif (masses < 0.0).any():
             problem = f"has a negative 'vertexMass', {masses.min():g}."

@@ -53,7 +53,7 @@ class UniformMass(LumpedMass):
         Raises:
             SceneError: no mass was given, it is negative, or a node does not exist.
         """
-        count = self.state.count
+        count = self.state.known_count
         if not count:
             raise self.fault(
                 f"acts on {self.state.describe()}, which has no nodes: give it 'position', or add "
@@ -65,8 +65,11 @@ class UniformMass(LumpedMass):
         first, last = self.localRange.get()
         if first >= 0 and 0 < last < count - 1:
             nodes = np.arange(int(first), int(last) + 1)
-        if nodes.size and (nodes.min() < 0 or nodes.max() >= count):
-            raise self.fault(f"has 'indices' up to {nodes.max()}, but there are {count} nodes.")
+        if count != self.state.count and not nodes.size:
+            nodes = np.arange(count)
+            problem = "stands before the mapping that gives its state the other nodes: only "
+            complain(self, self.fault(f"{problem}{count} of them has mass, as in SOFA."))
+        self.checked(nodes)
         total, vertex = self.totalMass, self.vertexMass
         if not (total.isSet() or vertex.isSet()):
             raise self.fault("has no mass: give totalMass or vertexMass.")

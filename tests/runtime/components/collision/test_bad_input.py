@@ -371,3 +371,15 @@ def test_five_hundred_contacts_carry_the_weight(root, detection, surface, flying
     assert len(force) == side**2 > 500
     assert force == pytest.approx(10.0, abs=1e-9)
     assert body.dofs.position.value[:, 2] == pytest.approx(0.05, abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [{"moving": False}, {"moving": False, "simulated": False}])
+def test_a_body_that_moves_but_is_said_to_rest_is_told(
+    root, detection, surface, flying, run, told, tolerant, values
+):
+    """One that is not simulated either is an obstacle."""
+    detection(root)
+    flying(root, "one", surface, **values)
+    run(root, 2)
+    texts = [text for text in told() if "has moving=False, but MechanicalObject" in text]
+    assert len(texts) == (0 if "simulated" in values else 3)  # triangles, lines, points

@@ -230,6 +230,12 @@ def test_points_are_merged(engine):
     assert found.indices2.array().tolist() == [2, 3, 4]
 
 
+def test_points_are_not_merged_without_an_update(engine):
+    """As in SOFA, where noUpdate holds from the start."""
+    found = engine("MergePoints", position1=POINTS[:2], position2=POINTS[2:], noUpdate=True)
+    assert len(found.points.value) == len(found.indices1.value) == 0
+
+
 def test_points_may_take_the_place_of_others(engine):
     found = engine("MergePoints", position1=POINTS[:3], position2=POINTS[3:], mappingX2=[2, 0])
     assert found.points.array() == pytest.approx(POINTS[[4, 1, 3]])

@@ -111,63 +111,12 @@ def test_times_and_forces_must_fit(body):
         body("LinearForceField", POINTS, points=[2], times=[1, 1], forces=[[1, 0, 0]] * 2)
 
 
-@pytest.fixture
-def before_mapping(root, integrated, run):
-    """Makes a force field that stands before the mapping, which gives its state four nodes."""
-
-    def make(kind, mapping, topology=True, **values):
-        node = integrated(root, "body", POINTS)
-        node.addObject("UniformMass", totalMass=1.0)
-        child = node.addChild("skin")
-        if topology:
-            child.addObject("TriangleSetTopologyContainer", triangles=[[1, 2, 3]])
-        child.addObject("MechanicalObject", name="dofs")
-        field = child.addObject(kind, **values)
-        child.addObject(mapping, **({} if mapping == "IdentityMapping" else {"indices": range(4)}))
-        run(root)
-        return field
-
-    return make
-
-
-@pytest.mark.parametrize("mapping", ["IdentityMapping", "SubsetMapping"])
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        ("ConstantForceField", {"indices": [3], "forces": [0, 1, 0]}),
-        ("LinearForceField", {"points": [3], "times": [0, 1], "forces": [[0, 1, 0]] * 2}),
-        ("SurfacePressureForceField", {"pressure": 1.0}),
-    ],
-)
-def test_a_load_may_stand_before_the_mapping_that_brings_its_nodes(
-    kind, values, mapping, before_mapping, force_of
+def test_without_indices_it_acts_on_as_many_nodes_as_its_topology_has_points(
+    body, root, tolerant, force_of, caplog
 ):
-    field = before_mapping(kind, mapping, **values)
-    assert field.state.position.value.tolist() == POINTS.tolist()
-    field.state.position.value = POINTS**2  # no longer in a line
-    assert force_of(field).shape == (4, 3)
-    assert force_of(field)[3].any()
-    assert not force_of(field)[0].any()
-
-
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        ("TrianglePressureForceField", {"pressure": [0, 1, 0], "triangleList": [0]}),
-        ("MeshSpringForceField", {"stiffness": 1.0}),
-        ("DiagonalMass", {"totalMass": 1.0}),
-    ],
-)
-def test_what_reads_positions_before_the_mapping_brings_them_is_an_error(
-    kind, values, before_mapping
-):
-    """SOFA reads them beyond its list of one."""
-    with pytest.raises(SceneError, match="has 3 in 'triangles|has 3 in 'edges"):
-        before_mapping(kind, "IdentityMapping", **values)
-
-
-def test_a_load_without_a_topology_knows_of_the_nodes_so_far_alone_as_in_sofa(before_mapping):
-    with pytest.raises(SceneError, match="has 3 in 'indices', but there are 1 nodes"):
-        before_mapping(
-            "ConstantForceField", "IdentityMapping", topology=False, indices=[3], forces=[0, 1, 0]
-        )
+    """As in SOFA: the force is shared by them."""
+    mesh = root.addChild("mesh")
+    mesh.addObject("MeshTopology", name="mesh", position=POINTS[:2])
+    field = body("ConstantForceField", POINTS, totalForce=[4, 0, 0], topology="@/mesh/mesh")
+    assert force_of(field)[:, 0].tolist() == [2, 2, 0, 0]
+    assert "has points for 2: these count, as in SOFA. Give 'indices'." in caplog.text

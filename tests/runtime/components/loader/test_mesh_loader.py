@@ -195,6 +195,7 @@ def test_sofas_number_for_no_transformation_is_its_inverse(loader, tolerant, mon
     [
         ("StringMeshCreator", {"translation": [1, 0, 0]}, "stays on the x axis from 0 to 1"),
         ("GridMeshCreator", {"flipNormals": True}, "does not turn its faces over"),
+        ("GridMeshCreator", {"filename": "grid.obj"}, "has a 'filename', for which SOFA makes"),
     ],
 )
 def test_what_does_nothing_to_a_made_mesh_is_said(kind, values, message, root):
@@ -288,3 +289,25 @@ def test_a_mesh_is_placed_as_in_sofa_to_the_last_bit(root, tmp_path, placing, re
     (tmp_path / "three.obj").write_text(points)
     loader = root.addObject("MeshOBJLoader", filename=str(tmp_path / "three.obj"), **placing)
     assert loader.position.array().ravel().tolist() == [float.fromhex(x) for x in recorded.split()]
+
+
+@pytest.fixture
+def leaf(tmp_path, root):
+    """Makes a loader of a quadrilateral, a triangle, and a vertex that is in neither."""
+    path = tmp_path / "leaf.obj"
+    path.write_text(
+        "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 2 0 0\nv 9 9 9\nf 1 2 3 4\nf 2 5 3\n", "utf-8"
+    )
+    return lambda **values: root.addObject("MeshOBJLoader", filename=str(path), **values)
+
+
+def test_triangles_of_an_obj_file_stand_in_the_order_of_its_faces(leaf):
+    """As in SOFA: numbers of triangles in a scene count so."""
+    halves = [[0, 1, 2], [0, 2, 3]]
+    assert leaf(triangulate=True).triangles.value.tolist() == [*halves, [1, 4, 2]]
+    assert leaf().triangles.value.tolist() == [[1, 4, 2]]
+
+
+def test_seams_that_are_not_split_are_said(leaf):
+    with pytest.raises(SceneError, match="does not read 'handleSeams', with which SOFA has other"):
+        leaf(handleSeams=True)

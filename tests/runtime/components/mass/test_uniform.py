@@ -79,7 +79,7 @@ def test_a_new_total_counts_after_reinit(four_nodes):
         ({}, "has no mass: give totalMass or vertexMass"),
         ({"totalMass": 0.0}, "needs a positive mass, got 0"),
         ({"vertexMass": -2.0}, "needs a positive mass, got -8"),
-        ({"totalMass": 1.0, "indices": [4]}, "'indices' up to 4, but there are 4 nodes"),
+        ({"totalMass": 1.0, "indices": [4]}, "has 4 in 'indices', but there are 4 nodes"),
     ],
 )
 def test_a_mass_that_is_none_is_an_error(values, message, four_nodes):

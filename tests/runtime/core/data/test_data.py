@@ -1074,3 +1074,12 @@ def test_of_two_names_of_a_data_the_last_in_the_alphabet_counts(root, names):
     for first, last in (names, names[::-1]):
         values = {name: float(names.index(name)) for name in (first, last)}
         assert root.addObject(Sample(**values)).stiffness.value == 1.0
+
+
+@pytest.mark.parametrize("mask", [[True, False], np.array([True, False])])
+def test_a_mask_is_no_list_of_nodes(root, mask):
+    """SOFA reads zeros; a list of flags may be one of bools."""
+    with pytest.raises(SceneError, match="takes a list of whole numbers.*np.flatnonzero makes"):
+        root.addObject("FixedProjectiveConstraint", indices=mask)
+    flags = root.addObject("SpringForceField", enabled=mask).enabled
+    assert flags.value.tolist() == [1, 0]

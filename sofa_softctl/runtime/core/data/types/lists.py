@@ -63,7 +63,14 @@ class Integers(DataType):
     data_class = DataContainer
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
+        """See DataType; a mask names no nodes, in SOFA neither."""
+        entries = value if isinstance(value, list | tuple | np.ndarray) else []
+        if (
+            self.of
+            and len(entries)
+            and all(isinstance(entry, bool | np.bool_) for entry in entries)
+        ):
+            raise ValueError("a mask, of which np.flatnonzero makes numbers")
         return reading.whole_numbers(value, reading.span).ravel()
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
