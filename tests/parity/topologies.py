@@ -39,6 +39,19 @@ BOX = {"min": [0.0, -1.0, 0.5], "max": [2.0, 1.0, 2.0]}
 CELLS = [[x, y, z] for z in (0, 1, 3) for y in (0, 1, 2) for x in (0, 1, 2)]
 ROW = [[k, k + 1, k + 4, k + 3, k + 9, k + 10, k + 13, k + 12] for k in (0, 1, 3, 4)]
 ABOVE = [[vertex + 9 for vertex in cell] for cell in ROW]
+NEEDLE = [
+    [x * 0.02 + foot, y * 0.02, z]
+    for foot, height in ((0.0, 0.3), (0.1, 0.02), (0.1, 0.3))
+    for z in (height - 0.02 if foot else 0.0, height)
+    for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))
+]
+"""A high brick, with small ones beside its foot and its top."""
+BRICKS = np.arange(24).reshape(3, 8).tolist()
+SPLINTERS = [
+    [brick[0], brick[a], brick[b], brick[6]]
+    for brick in BRICKS
+    for a, b in ((1, 2), (2, 3), (3, 7), (7, 4), (4, 5), (5, 1))
+]
 
 
 def ring():
@@ -145,8 +158,11 @@ def tube(**values):
     return build
 
 
-def falling(kind, force_field="TetrahedronFEMForceField", **values):
-    """A soft body on a topology of hexahedra, which has moved for 20 steps."""
+def falling(kind, force_field="TetrahedronFEMForceField", beside=None, **values):
+    """A soft body, of hexahedra for example, that has moved for 20 steps and carries points.
+
+    They lie in a box of size 3, or in the one from 0 to `beside`.
+    """
 
     def build(node):
         node.addObject("EulerImplicitSolver", rayleighMass=0.1, rayleighStiffness=0.02)
@@ -158,7 +174,8 @@ def falling(kind, force_field="TetrahedronFEMForceField", **values):
         node.addObject(force_field, **moduli)
         node.addObject("FixedProjectiveConstraint", indices=[0, 1, 3, 9])
         child = node.addChild("child")
-        points = np.random.default_rng(9).uniform(-0.5, 2.4, size=(20, 3)).round(3)
+        box = (-0.5, 2.4) if beside is None else (0.0, beside)
+        points = np.random.default_rng(9).uniform(*box, size=(20, 3)).round(3)
         carried = child.addObject("MechanicalObject", name="carried", position=points.tolist())
         child.addObject("UniformMass", totalMass=0.5)
         child.addObject("BarycentricMapping")
@@ -250,6 +267,18 @@ CASES = {
     ),
     "moving_grid": falling("RegularGridTopology", n=[3, 3, 3], **BOX),
     "moving_mesh_of_hexahedra": falling("MeshTopology", position=CELLS, hexahedra=[*ROW, *ABOVE]),
+    "moving_set_of_hexahedra": falling(
+        "HexahedronSetTopologyContainer", beside=[0.08, 0.05, 0.32], position=NEEDLE,
+        hexahedra=BRICKS,
+    ),
+    "moving_set_of_tetrahedra": falling(
+        "TetrahedronSetTopologyContainer", beside=[0.08, 0.05, 0.32], position=NEEDLE,
+        tetrahedra=SPLINTERS,
+    ),
+    "moving_set_of_triangles": falling(
+        "TriangleSetTopologyContainer", "MeshSpringForceField", beside=[0.08, 0.05, 0.32],
+        position=NEEDLE, triangles=[splinter[1:] for splinter in SPLINTERS],
+    ),
     "moving_tetrahedra_of_a_grid": in_one_node(),
     "sparse": alone("SparseGridTopology", n=[7, 6, 4], **ring()),
     "sparse_by_cells": alone("SparseGridTopology", cellWidth=0.4, **ring()),

@@ -8,20 +8,23 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
+from sofa_softctl.runtime.components.topology.containers import TopologyContainer
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
+from sofa_softctl.runtime.kernels.mapping.cells import nearest_in_cells
 
 
 class BarycentricMapping(LinearMapping):
     """Each node keeps its barycentric weights in the element that carried it at init.
 
     Among several elements that contain a node the one in which it lies deepest carries it; a node
-    outside all gets the element whose centroid is nearest, with weights outside [0, 1]. In
-    hexahedra the eight weights are products of coordinates along the edges; in a
-    RegularGridTopology a node outside gets the nearest cell, in a SparseGridTopology the one of
-    nearest center that the surface meets. Where there is no topology, nodes stay where they are.
+    outside all gets the element whose centroid is nearest, with weights outside [0, 1]; in a
+    TetrahedronSetTopologyContainer and its kind, the nearest of those in its cell. In hexahedra the
+    eight weights are products of coordinates along the edges; in a RegularGridTopology a node
+    outside gets the nearest cell, in a SparseGridTopology the one of nearest center that the
+    surface meets. Where there is no topology, nodes stay where they are.
     """
 
     useRestPosition = Bool(False, "Find the elements in the rest position.", follows="start")
@@ -51,6 +54,7 @@ class BarycentricMapping(LinearMapping):
             return
         tetrahedra = topology._data["tetrahedra"].get()
         hexahedra = topology._data["hexahedra"].get()
+        in_cells = isinstance(topology, TopologyContainer)
         if len(hexahedra) and not len(tetrahedra):
             from sofa_softctl.runtime.kernels.mapping.hexahedral import (
                 locate_in_hexahedra,
@@ -58,15 +62,26 @@ class BarycentricMapping(LinearMapping):
             )
 
             in_grid = topology.cells_at(points)
-            cells, coordinates = in_grid or locate_in_hexahedra(points, x, hexahedra)
-            self.set_weights(hexahedra[cells], trilinear(coordinates))
+            best, inner = in_grid or locate_in_hexahedra(points, x, hexahedra)
+            if in_cells:
+                outside = np.maximum(-inner, inner - 1.0).max(axis=1) > 0.0
+                edges = topology.elements("edges")
+                for k, e in nearest_in_cells(points, outside, x, hexahedra, edges):
+                    best[k] = e
+                    inner[k] = locate_in_hexahedra(points[[k]], x, hexahedra[[e]])[1]
+            self.set_weights(hexahedra[best], trilinear(inner))
             return
         triangles = topology.elements("triangles")
-        elements = tetrahedra if len(tetrahedra) else triangles
+        elements = np.ascontiguousarray(tetrahedra if len(tetrahedra) else triangles)
         if not len(elements):
             raise self.fault(f"finds neither tetrahedra nor triangles in {topology.describe()}.")
         best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
-        locate(points, x, np.ascontiguousarray(elements), best, inner)
+        outside = locate(points, x, elements, best, inner) > 0.0
+        if in_cells:
+            edges = topology.elements("edges")
+            for k, e in nearest_in_cells(points, outside, x, elements, edges):
+                locate(points[[k]], x, elements[[e]], best[k : k + 1], inner[k : k + 1])
+                best[k] = e
         inner = inner[:, : elements.shape[1] - 1]
         if (best < 0).any():
             raise self.fault(

@@ -32,7 +32,7 @@ def _inverse(m: np.ndarray, out: np.ndarray) -> None:
 @njit
 def locate(
     points: np.ndarray, x: np.ndarray, elements: np.ndarray, best: np.ndarray, weights: np.ndarray
-) -> None:
+) -> np.ndarray:
     """The element in which each point lies deepest; the one of nearest centroid outside all.
 
     The third axis of a triangle is ab cross ac; a point counts as inside within 1 % of its length.
@@ -44,6 +44,9 @@ def locate(
         best: Output, element of each point or -1, shape (k,).
         weights: Output, weights of the element's second and later vertices, shape (k, 3); that
             of a triangle's third axis is left at 0.
+
+    Returns:
+        Squared distance to the centroid for points outside all elements; others not above 0.
     """
     corners = elements.shape[1]
     inverse, edges, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
@@ -81,3 +84,4 @@ def locate(
                 best[p] = e
                 for i in range(corners - 1):
                     weights[p, i] = w[i]
+    return distance
