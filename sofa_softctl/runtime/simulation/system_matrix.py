@@ -123,6 +123,8 @@ class Projection:
 
     def add(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         """values[slots] += factor J^T K J."""
+        if not len(slots):  # a force without stiffness: SciPy answers no indices with a matrix
+            return
         self.values[:] = 0.0
         self.contribution.add_matrix(self.values, self.local_slots, factor)
         if self._constant:

@@ -116,3 +116,25 @@ def test_derivatives_refuse_a_force_from_outside(root):
     root.one.dofs.externalForce.value = [[1.0, 0, 0]]
     with pytest.raises(SceneError, match="externalForce.*use a ConstantForceField"):
         ImplicitStep(root)
+
+
+def test_a_force_without_stiffness_below_two_mappings_pushes_the_body(root):
+    """v = dt F / m after a step, under a direct solver, whose matrix has no entry of the force."""
+    root.gravity = [0, 0, 0]
+    body = root.addChild("body")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("SparseLDLSolver")
+    state = body.addObject("MechanicalObject", template="Rigid3d")
+    body.addObject("UniformMass", totalMass=2.0)
+    corners = body.addChild("corners")
+    positions = [[-1, -1, -1], [3, -1, -1], [-1, 3, -1], [-1, -1, 3]]
+    corners.addObject("MeshTopology", position=positions, tetrahedra=[[0, 1, 2, 3]])
+    corners.addObject("MechanicalObject")
+    corners.addObject("RigidMapping")
+    point = corners.addChild("point")
+    point.addObject("MechanicalObject", position=[[0, 0, 0]])
+    point.addObject("BarycentricMapping")
+    point.addObject("ConstantForceField", indices=[0], totalForce=[1, 0, 0])
+    simulation.init(root)
+    simulation.animate(root, 0.01)
+    assert state.velocity.value[0] == pytest.approx([0.005, 0, 0, 0, 0, 0], abs=1e-15)

@@ -107,7 +107,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         for mass in self._context.of("mass"):
             if isinstance(mass, UniformMass):
                 self._seen_mass = str(mass.vertexMass.get())
-                self._is_early = not mass._initialised and mass.totalMass.isSet()
+                self._is_early = not mass._initialised
 
     def attach(self, system: MechanicalSystem) -> None:
         """See ConstraintCorrection."""
@@ -173,14 +173,16 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         body = RigidMass.of(self._seen_mass or "1")
         if not body.mass:
             raise self.fault("finds a UniformMass of 0, which any force moves without end.")
+        moment = body.moment()
         if self._is_early:
+            moment = np.eye(3)  # the mass has not inverted its inertia yet
             message.warning(
                 self,
                 f"{describe(self._where)}: {self.describe()} comes before the UniformMass of its "
-                f"node. As in SOFA it moves the body as one of mass {body.mass:g}, whatever "
-                "totalMass is: put the mass before it.",
+                f"node. As in SOFA it moves the body as one of mass {body.mass:g} and a moment of "
+                "inertia of 1, whatever totalMass is: put the mass before it.",
             )
-        found = np.array([1.0 / body.mass, *np.linalg.inv(body.moment())[np.triu_indices(3)]])
+        found = np.array([1.0 / body.mass, *np.linalg.inv(moment)[np.triu_indices(3)]])
         return found if self.useOdeSolverIntegrationFactors.get() else self._dt() ** 2 * found
 
     def _dt(self) -> float:

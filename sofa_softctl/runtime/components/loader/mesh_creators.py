@@ -58,7 +58,7 @@ class StringMeshCreator(MeshCreator):
         matrix, translation = super()._placing()
         if not (matrix - np.eye(3)).any() and not translation.any():
             return matrix, translation
-        placing = ("translation", "rotation", "scale3d", "transformation")
+        placing = ("translation", "rotation", "scale", "scale3d", "transformation")
         given = [name for name in placing if self.getData(name).isSet()]
         problem = (
             f"stays on the x axis from 0 to 1, as in SOFA, whatever {', '.join(given)} is: place "

@@ -12,8 +12,7 @@ from sofa_softctl.runtime.components.topology.containers import TopologyContaine
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.strictness import complain
-from sofa_softctl.runtime.kernels.mapping.barycentric import locate
-from sofa_softctl.runtime.kernels.mapping.cells import nearest_in_cells
+from sofa_softctl.runtime.kernels.mapping.barycentric import locate, nearest_in_cells
 
 
 class BarycentricMapping(LinearMapping):

@@ -52,7 +52,7 @@ def _solve_row(row: np.ndarray, w: float, d: float, old: float) -> float:
         elif w > 0.0 and reached > row[5]:
             new = old + (row[5] - d) / w
         return new
-    if w <= 0.0:
+    if w == 0.0:  # below 0 the matrix is indefinite, and the row goes on as in SOFA
         return old
     if kind == 0:
         return min(max(old - (d - row[1]) / w, row[2]), row[3])

@@ -140,6 +140,12 @@ def test_a_row_without_compliance_keeps_its_force():
     assert lam.tolist() == [4.0, 4.0]
 
 
+def test_a_row_of_negative_compliance_is_solved():
+    """Of an indefinite matrix, as in SOFA: -2 lambda + 1 = 0."""
+    lam, _, _ = solve(np.array([[-2.0]]), np.array([1.0]), [row_parameters(BILATERAL)])
+    assert lam == pytest.approx([0.5])
+
+
 def reference(W, delta_free, values, sor, tolerance, max_sweeps):
     """The algorithm of the docstring in plain NumPy, for IMPOSE_DELTA without limits."""
     lam = np.zeros(len(values))

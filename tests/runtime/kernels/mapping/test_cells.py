@@ -4,7 +4,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.kernels.mapping.cells import nearest_in_cells
+from sofa_softctl.runtime.kernels.mapping.barycentric import nearest_in_cells
 
 
 def rule(point, x, elements, side):
