@@ -51,5 +51,5 @@ cmake -S sofa -B build -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS_R
 
 # Everything but the Python binding of SoftRobots.Inverse's solver, which asks for OpenGL.
 bindings=$(ninja -C build -t targets all | grep -oE '^Bindings\.[A-Za-z0-9.]+: phony' | cut -d: -f1)
-ninja -C build runSofa Sofa.GUI.Batch MultiThreading SoftRobots SoftRobots.Inverse $bindings
+ninja -C build runSofa Sofa.Component Sofa.GUI.Batch MultiThreading SoftRobots SoftRobots.Inverse $bindings
 echo "SOFA_ROOT=$here/build"
