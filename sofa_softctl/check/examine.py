@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from sofa_softctl.base.source_line import describe
+from sofa_softctl.base.time_limit import time_limit
 from sofa_softctl.check.result import Lack, SceneCheck
 from sofa_softctl.check.stand_in import stand_ins
 from sofa_softctl.errors import (
@@ -60,7 +60,8 @@ def examine(
 
     with Listener(), complaints() as found, stand_ins() if with_stand_ins else nullcontext():
         try:
-            with _given_up_after(seconds), Session(path, parameters=parameters) as session:
+            limit = time_limit(seconds, partial(_out_of_time, seconds), interval=1.0)
+            with limit, Session(path, parameters=parameters) as session:
                 _look(session, check)
                 for _ in range(steps):
                     session.step()
@@ -86,24 +87,14 @@ class OutOfTime(BaseException):
     """The time of a scene is over; its own `except Exception` does not catch this."""
 
 
-@contextmanager
-def _given_up_after(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime where the scene is at the end of its time, and again where it is kept."""
-
-    def stop(signal_number: int, frame: FrameType | None) -> NoReturn:
-        compiles = any(
-            entry.f_globals.get("__name__", "").startswith(COMPILING)
-            for entry, _ in traceback.walk_stack(frame)
-        )
-        why = " It was compiling kernels, as a first run does: check it again." if compiles else ""
-        raise OutOfTime(f"It was not done after {seconds:g} s.{why}")
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+def _out_of_time(seconds: float, frame: FrameType | None) -> OutOfTime:
+    """Return the error of a scene that is interrupted in this frame after its time [s]."""
+    compiles = any(
+        caller.f_globals.get("__name__", "").startswith(COMPILING)
+        for caller, _ in traceback.walk_stack(frame)
+    )
+    why = " It was compiling kernels, as a first run does: check it again." if compiles else ""
+    return OutOfTime(f"It was not done after {seconds:g} s.{why}")
 
 
 def _look(session: Any, check: SceneCheck) -> None:

@@ -1,0 +1,52 @@
+"""A time limit on a block of code, by the alarm signal of Unix."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+RETRY_INTERVAL = 0.01
+"""Time until the next alarm after one that would have been lost [s]."""
+
+
+@contextmanager
+def time_limit(
+    seconds: float, make_error: Callable[[FrameType | None], BaseException], *, interval: float
+) -> Iterator[None]:
+    """Raise an error in a block that takes longer; in the main thread, not nested.
+
+    A system call that waits is interrupted, and so is Python code; a library that waits in a loop
+    of its own, without Python, is not.
+
+    Args:
+        seconds: Time after which the error is raised [s].
+        make_error: Returns the error, given the frame that is being interrupted.
+        interval: Time after which the error is raised again if the block caught it [s].
+    """
+    is_running = True
+
+    def ring(signal_number: int, frame: FrameType | None) -> None:
+        del signal_number
+        if not is_running:
+            return
+        if _is_weakref_callback(frame):
+            signal.setitimer(signal.ITIMER_REAL, RETRY_INTERVAL, interval)
+            return
+        raise make_error(frame)
+
+    signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, interval)
+        yield
+    finally:
+        try:
+            is_running = False
+        finally:  # an alarm just before the line above raises there
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def _is_weakref_callback(frame: FrameType | None) -> bool:
+    """Return True in a callback of a weak reference, from which Python drops every exception."""
+    return frame is not None and frame.f_globals.get("__name__") in ("_weakrefset", "weakref")
