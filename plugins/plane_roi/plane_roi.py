@@ -8,6 +8,7 @@ Scenes that shall run in SOFA, too, write PlaneROI, which the runtime has itself
 """
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl import hookimpl
 from sofa_softctl.runtime import RegionOfInterest, Vectors
@@ -43,8 +44,8 @@ class SlabROI(RegionOfInterest):
                 raise self.fault(f"has a plane whose corners lie on a line: {plane[:9].tolist()}.")
         super().init()
 
+    @override
     def contains(self, points):
-        """See RegionOfInterest."""
         return np.any([_inside(plane, points) for plane in self.plane.get()], axis=0)
 
     def contains_elements(self, points, elements):

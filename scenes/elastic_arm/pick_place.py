@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl import Sofa
 from sofa_softctl.errors import SceneError, SoftctlError
@@ -58,8 +59,8 @@ class PickAndPlaceSummary(Summary):
         """Reached when all objects were caught and placed."""
         return Verdict.REACHED if self.phase == "done" else Verdict.NOT_REACHED
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See `scene.report.Summary`."""
         count = f"{self.caught} of {self.objects} objects caught, {self.placed} placed"
         if self.verdict.ok:
             far = f"{max(self.grasp_error):.3g} {units['length']}"
@@ -178,8 +179,8 @@ class PickAndPlace(SceneController):
         """Restore a `snapshot`."""
         self.keep(**snapshot)
 
+    @override
     def summary(self, history: History) -> PickAndPlaceSummary:
-        """See SceneController."""
         del history
         actions = self.arm.state.hand.actions
         return PickAndPlaceSummary(

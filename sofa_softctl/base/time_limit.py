@@ -49,4 +49,6 @@ def time_limit(
 
 def _is_weakref_callback(frame: FrameType | None) -> bool:
     """Return True in a callback of a weak reference, from which Python drops every exception."""
+    while frame is not None and frame.f_globals is globals():  # an alarm within an alarm
+        frame = frame.f_back
     return frame is not None and frame.f_globals.get("__name__") in ("_weakrefset", "weakref")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import Sofa
+from typing_extensions import override
 
 from sofa_softctl.base.processes import ended_by_signals
 from sofa_softctl.bridge.config.file import read_robot
@@ -138,12 +139,12 @@ class HardwareBridge(SceneController):
         found = {match.index: match.actuator.quantity for match in self.fit.matches}
         return tuple(found.get(index, "") for index in range(len(self.names)))
 
+    @override
     def start_warnings(self) -> list[str]:
-        """See SceneController."""
         return list(self.fit.warnings)
 
+    @override
     def about(self) -> dict[str, Any]:
-        """See SceneController."""
         return {
             "actuators": list(self.names),
             "source": _path(self.controller),
@@ -298,8 +299,8 @@ class HardwareBridge(SceneController):
             faults=[self.fault] if self.fault else [],
         )
 
+    @override
     def plot(self, figure: Any, history: History) -> bool:
-        """See SceneController."""
         if not np.isfinite(history["robot_time"]).any():  # its clock did not start
             return False
         words = DRY_RUN if self.dry_run else ""

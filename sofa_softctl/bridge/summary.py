@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.bridge.dry_run import DRY_RUN
 from sofa_softctl.bridge.stream.state import Statistics, StreamState
@@ -60,8 +61,8 @@ class BridgeSummary(Summary):
     notes: tuple[str, ...]
     """What users should know: no real-time priority, no watchdog, ..."""
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See `scene.report.Summary`."""
         del units
         return bridge_report(self)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import Sofa
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse import outputs
@@ -243,21 +244,21 @@ class InverseController(SceneController):
         outputs.clear(self.outputs)
         self.keep(goal_seen=self.outputs["goal"].getCounter())
 
+    @override
     def start_warnings(self) -> list[str]:
-        """See SceneController."""
         return [*goal_warnings(self), *limit_warnings(self)]
 
+    @override
     def about(self) -> dict[str, Any]:
-        """See SceneController."""
         tips = [[rows.getPathName() for rows in each] for each in self.effectors]
         return {"actuators": list(self.names), "effectors": tips, "solver": self.solver}
 
+    @override
     def summary(self, history: History) -> InverseSummary | None:
-        """See SceneController."""
         return summarise(self, history) if len(history.time) else None
 
+    @override
     def plot(self, figure: Any, history: History) -> bool:
-        """See SceneController."""
         from sofa_softctl.inverse.plot import draw_tracking
 
         quantities = [each.effort for each in self.driven.quantities]
@@ -268,8 +269,8 @@ class InverseController(SceneController):
         draw_tracking(figure, self.names, history, quantities, limits)
         return True
 
+    @override
     def markers(self) -> Markers:
-        """See SceneController."""
         return outputs.markers(self.outputs)
 
     def snapshot(self) -> dict[str, Any]:

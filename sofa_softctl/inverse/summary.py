@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.inverse.goals.verdict import GoalSummary, judge
 from sofa_softctl.scene.report import History, Line, Report, Summary, Table
@@ -109,8 +110,8 @@ class InverseSummary(Summary):
             return Verdict.HELD
         return None if self.goal is None else self.goal.outcome
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See `scene.report.Summary`."""
         lines = [] if self.contacts is None else [Line(_contact_line(self.contacts, units))]
         if self.search is not None:
             lines.append(Line(_search_line(self.search)))

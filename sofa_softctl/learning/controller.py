@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from sofa_softctl.learning.action import Actuation
 from sofa_softctl.learning.episode import Episode
@@ -140,8 +141,8 @@ class PolicyController(SceneController):
         self.actuation.applied = snapshot["applied"].copy()
         self.episode.action = self.actuation.asked.copy()
 
+    @override
     def markers(self) -> Markers | None:
-        """See SceneController."""
         if "goal" not in self.outputs:
             return None
         none = np.zeros((0, 3))
@@ -150,13 +151,13 @@ class PolicyController(SceneController):
     def hold(self) -> None:
         """Leave the actuators where they are: they hold the values of the step before."""
 
+    @override
     def about(self) -> dict[str, Any]:
-        """See SceneController."""
         names = list(self.policy.interface.action.names)
         return {"actuators": names, "policy": dict(self.policy.about)}
 
+    @override
     def summary(self, history: History) -> PolicySummary | None:
-        """See SceneController."""
         del history
         if self.task.success is None or not self.episode.decisions:
             return None
@@ -176,8 +177,8 @@ class PolicySummary(Summary):
     success: bool
     """Whether the task is done, at the end of the run."""
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See Summary."""
         del units
         text = "The task is done." if self.success else "The task is not done."
         return Report(lines=[Line(text, "good" if self.success else "doubt")])

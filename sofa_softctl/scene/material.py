@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.kernels.elasticity import corotational, hyperelastic
 from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
@@ -66,10 +67,10 @@ class Corotational(Material):
     poisson: np.ndarray
     """Poisson's ratio, likewise."""
 
+    @override
     def von_mises(
         self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
     ) -> np.ndarray:
-        """See Material."""
         x, x0 = (np.ascontiguousarray(each, dtype=float) for each in (positions, rest))
         elements, method = np.ascontiguousarray(tetrahedra, dtype=np.int64), _METHODS[self.method]
         gradients, _ = corotational.shape_gradients(x0, elements)
@@ -83,8 +84,8 @@ class Corotational(Material):
         lame = np.stack([nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), 0.5 / (1.0 + nu)], axis=1)
         return stresses.von_mises(stresses.linear_stress(strain, young[:, None] * lame))
 
+    @override
     def arrays(self) -> dict[str, np.ndarray]:
-        """See Material."""
         return {"method": np.array(self.method), "young": self.young, "poisson": self.poisson}
 
 
@@ -97,10 +98,10 @@ class Hyperelastic(Material):
     parameters: np.ndarray
     """Its ParameterSet [pressure], of the body, shape (k,), or of each tetrahedron, (m k,)."""
 
+    @override
     def von_mises(
         self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
     ) -> np.ndarray:
-        """See Material."""
         x, x0 = (np.ascontiguousarray(each, dtype=float) for each in (positions, rest))
         elements = np.ascontiguousarray(tetrahedra, dtype=np.int64)
         gradients, _ = corotational.shape_gradients(x0, elements)
@@ -112,8 +113,8 @@ class Hyperelastic(Material):
         hyperelastic.deform(x, elements, gradients, unit, law, parameters, F, slopes)
         return stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
 
+    @override
     def arrays(self) -> dict[str, np.ndarray]:
-        """See Material."""
         return {"energy": np.array(self.energy), "parameters": self.parameters}
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+from typing_extensions import override
 
 from sofa_softctl import SceneController
 from sofa_softctl.errors import SceneError
@@ -37,8 +38,8 @@ class SwimmerSummary(Summary):
     turned: float
     """Angle that link 0 turned by, about any axis [rad]."""
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See `Summary`."""
         del units
         way = ", ".join(f"{100.0 * each:.4g}" for each in self.way)
         text = f"The centre of mass swam {way} cm along x, y and z; link 0 turned by"

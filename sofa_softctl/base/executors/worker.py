@@ -19,6 +19,8 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.reduction import DupFd
 from typing import Any
 
+from typing_extensions import override
+
 LONGEST = 8000
 """Of a text that is kept; of longer ones the end [characters]."""
 LARGEST = 1 << 24
@@ -89,8 +91,8 @@ class _Process(SpawnProcess):
     children of a daemonic process that is killed would stay; these end with their parent.
     """
 
+    @override
     def start(self) -> None:
-        """See `Process`."""
         own = current_process()._config  # type: ignore[attr-defined]
         with _starting:
             daemonic = own.pop("daemon", None)

@@ -44,7 +44,7 @@ class Values:
     size: int = 1
 
     def grid(self) -> list[Value]:
-        """See `Axis`."""
+        """Its values in a grid."""
         return list(self.values)
 
     def at(self, u: np.ndarray) -> list[Value]:
@@ -70,7 +70,7 @@ class Range:
 
     @property
     def size(self) -> int:
-        """See `Axis`."""
+        """Numbers that `at` takes: 1, or the entries of a vector."""
         return np.size(self.low)
 
     def grid(self) -> list[Value]:
@@ -81,7 +81,7 @@ class Range:
         return self.at(np.column_stack([steps] * self.size))
 
     def at(self, u: np.ndarray) -> list[Value]:
-        """See `Axis`."""
+        """The n values at quantiles u in [0, 1), shape (n, size)."""
         low, high = (np.array(end, dtype=float) for end in (self.low, self.high))
         end = high + 1.0 if self.whole else high  # each whole number as often
         u = u.reshape(-1, *low.shape)
@@ -106,11 +106,11 @@ class Normal:
 
     @property
     def size(self) -> int:
-        """See `Axis`."""
+        """Numbers that `at` takes: 1, or the entries of a vector."""
         return np.size(self.mean)
 
     def grid(self) -> list[Value]:
-        """See `Axis`."""
+        """Its values in a grid."""
         raise ValueError("normal")
 
     def at(self, u: np.ndarray) -> list[Value]:

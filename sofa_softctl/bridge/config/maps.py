@@ -24,11 +24,11 @@ class LinearMap:
     """Value at position 0 [device unit]."""
 
     def to_device(self, value: np.ndarray) -> np.ndarray:
-        """See `UnitMap`."""
+        """From the actuator's unit to the device's, any shape."""
         return self.zero + self.slope * np.asarray(value, dtype=float)
 
     def from_device(self, value: np.ndarray) -> np.ndarray:
-        """See `UnitMap`."""
+        """The inverse."""
         return (np.asarray(value, dtype=float) - self.zero) / self.slope
 
     def slope_range(self, low: float, high: float) -> tuple[float, float]:
@@ -58,11 +58,11 @@ class TableMap:
         self.values = zero + sign * np.array(values, dtype=float)
 
     def to_device(self, value: np.ndarray) -> np.ndarray:
-        """See `UnitMap`."""
+        """From the actuator's unit to the device's, any shape."""
         return _interpolated(np.asarray(value, dtype=float), self.positions, self.values)
 
     def from_device(self, value: np.ndarray) -> np.ndarray:
-        """See `UnitMap`."""
+        """The inverse."""
         order = slice(None) if self.values[0] < self.values[-1] else slice(None, None, -1)
         value = np.asarray(value, dtype=float)
         return _interpolated(value, self.values[order], self.positions[order])
@@ -110,7 +110,7 @@ class PolynomialMap:
         self._slope = polynomial.polyder(self._c)
 
     def to_device(self, value: np.ndarray) -> np.ndarray:
-        """See `UnitMap`."""
+        """From the actuator's unit to the device's, any shape."""
         x = np.asarray(value, dtype=float)
         inside = np.clip(x, self.low, self.high)
         beyond = np.where(x == inside, 0.0, x - inside)

@@ -10,6 +10,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.bridge.device import (
     Capabilities,
@@ -101,8 +102,8 @@ class CanDevice(Device):
         self._where = f"device '{name}', {interface} {channel}"
         self._bus: Any = None
 
+    @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`."""
         self._numbers = [channel.number for channel in channels]
         places = self.frames.places(channels, self._where)
         self._check_ids(places)
@@ -136,8 +137,8 @@ class CanDevice(Device):
             notes=tuple(notes),
         )
 
+    @override
     def write(self, command: Command) -> None:
-        """See `Device.write`."""
         self._opened()
         inside = np.clip(command.values, self._low, self._high)  # rounding must not pass a limit
         values = dict(zip(self._numbers, inside.tolist(), strict=True))
@@ -150,8 +151,8 @@ class CanDevice(Device):
             if self.feedback_id >= 0:
                 self._owed.setdefault(frame, now)
 
+    @override
     def read(self) -> Feedback | None:
-        """See `Device.read`."""
         if self._bus is None:
             return None
         arrived = sum(self._take(message) for message in self._received()) + self._listened
@@ -171,8 +172,8 @@ class CanDevice(Device):
             acknowledged = min(self._taken.values())
         return Feedback(now, dict(self._positions), acknowledged=acknowledged)
 
+    @override
     def dropped(self) -> dict[str, int]:
-        """See `Device.dropped`."""
         return dict(self._dropped)
 
     def stop(self) -> None:
@@ -181,8 +182,8 @@ class CanDevice(Device):
             self._send(self.stop_id, self.stop_data)
         self._owed = {}
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         bus, self._bus = self._bus, None
         if bus is not None:
             try:

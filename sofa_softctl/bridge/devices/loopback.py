@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import monotonic
 
+from typing_extensions import override
+
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
 from sofa_softctl.errors import DeviceFailedError
 
@@ -26,8 +28,8 @@ class LoopbackDevice(Device):
         self._channels: list[int] = []
         self._waiting: Feedback | None = None
 
+    @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`."""
         self._channels = [channel.number for channel in channels]
         self._waiting = None
         return Capabilities(
@@ -43,8 +45,8 @@ class LoopbackDevice(Device):
             measures_effort=False,
         )
 
+    @override
     def write(self, command: Command) -> None:
-        """See `Device.write`."""
         if not self._channels:
             raise DeviceFailedError(f"device '{self.name}': it is not open.")
         values = command.values
@@ -53,14 +55,14 @@ class LoopbackDevice(Device):
         positions = dict(zip(self._channels, values.tolist(), strict=True))
         self._waiting = Feedback(monotonic(), positions, acknowledged=command.sequence)
 
+    @override
     def read(self) -> Feedback | None:
-        """See `Device.read`."""
         found, self._waiting = self._waiting, None
         return found
 
     def stop(self) -> None:
         """See `Device.stop`: nothing moves."""
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         self._channels, self._waiting = [], None

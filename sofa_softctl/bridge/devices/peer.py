@@ -10,6 +10,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.bridge.device import (
     Capabilities,
@@ -92,8 +93,8 @@ class PeerDevice(Device):
 
     # -- the contract --------------------------------------------------------------------------
 
+    @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`."""
         self.close()
         self._names = [channel.name for channel in channels]
         self._low = np.array([channel.low for channel in channels])
@@ -143,8 +144,8 @@ class PeerDevice(Device):
             notes=tuple(notes),
         )
 
+    @override
     def write(self, command: Command) -> None:
-        """See `Device.write`."""
         self._check_open()
         if not self._names:
             return
@@ -175,8 +176,8 @@ class PeerDevice(Device):
             self._note_sent()
         return feedback
 
+    @override
     def dropped(self) -> dict[str, int]:
-        """See `Device.dropped`."""
         return dict(self._inbox.dropped) if self._is_open else {}
 
     def stop(self) -> None:
@@ -200,8 +201,8 @@ class PeerDevice(Device):
             f"{self._where}: {self._with} did not report in {_STOP:g} s that it stopped.{promise}"
         )
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         if self._is_open:
             self._is_open = False
             self._disconnect()

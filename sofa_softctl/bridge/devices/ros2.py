@@ -8,6 +8,8 @@ from importlib import import_module
 from time import monotonic
 from typing import Any
 
+from typing_extensions import override
+
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
 from sofa_softctl.bridge.devices import ros_messages as messages
 from sofa_softctl.bridge.devices.ros_topics import STOP_TYPE, Topics
@@ -79,8 +81,8 @@ class Ros2Device(Device):
         )
         self._context: Any = None
 
+    @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`."""
         self.topics.open(channels)
         self._start()
         try:
@@ -100,8 +102,8 @@ class Ros2Device(Device):
             raise
         return self.topics.capabilities(self.name, "ROS 2", self.unit, self.watchdog)
 
+    @override
     def write(self, command: Command) -> None:
-        """See `Device.write`."""
         if self._context is None:
             raise DeviceFailedError(f"{self._where} is not open.")
         if not self.topics.topic:
@@ -113,8 +115,8 @@ class Ros2Device(Device):
             )
         self._publish(self.topics.command(command.values))
 
+    @override
     def read(self) -> Feedback | None:
-        """See `Device.read`."""
         if self._context is None:
             return None
         self._spin(0.0)
@@ -123,8 +125,8 @@ class Ros2Device(Device):
             self.topics.check_silence()
         return found
 
+    @override
     def dropped(self) -> dict[str, int]:
-        """See `Device.dropped`."""
         return dict(self.topics.dropped)
 
     def stop(self) -> None:
@@ -136,8 +138,8 @@ class Ros2Device(Device):
         if (fields := self.topics.hold()) is not None:
             self._publish(fields)
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         context, self._context = self._context, None
         if context is None:
             return

@@ -10,6 +10,8 @@ from functools import partial
 from time import sleep
 from typing import Any
 
+from typing_extensions import override
+
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
 from sofa_softctl.bridge.devices.computers import one_name
 from sofa_softctl.bridge.devices.ros_topics import STOP_TYPE, Topics
@@ -90,12 +92,12 @@ class RosbridgeDevice(Device):
         self._ros: Any = None
 
     @classmethod
+    @override
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
-        """See `Device.identify`."""
         return one_name(options["host"]), options["port"], options["topic"]
 
+    @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`."""
         self.topics.open(channels)
         self._ros = self._connect()
         try:
@@ -108,14 +110,14 @@ class RosbridgeDevice(Device):
             self.name, f"rosbridge at {self.host}:{self.port}", self.unit, self.watchdog
         )
 
+    @override
     def write(self, command: Command) -> None:
-        """See `Device.write`."""
         self._check_connection()
         if self.topics.topic:
             self._command.publish(self.topics.command(command.values))
 
+    @override
     def read(self) -> Feedback | None:
-        """See `Device.read`."""
         if self._ros is None:
             return None
         found = self.topics.take()
@@ -124,8 +126,8 @@ class RosbridgeDevice(Device):
             self.topics.check_silence()
         return found
 
+    @override
     def dropped(self) -> dict[str, int]:
-        """See `Device.dropped`."""
         return dict(self.topics.dropped)
 
     def stop(self) -> None:
@@ -138,8 +140,8 @@ class RosbridgeDevice(Device):
         if (fields := self.topics.hold()) is not None:
             self._command.publish(fields)
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         ros, self._ros = self._ros, None
         if ros is None:
             return

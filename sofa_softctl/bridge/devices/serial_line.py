@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from time import monotonic
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.serial_port import SerialPort
 from sofa_softctl.bridge.device import (
@@ -85,8 +86,8 @@ class SerialDevice(Device):
         self._talk: Conversation | None = None
         self._first: Feedback | None = None
 
+    @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`."""
         self.close()
         self._talk = Conversation(SerialPort(self.port, self.baud_rate))
         try:
@@ -182,8 +183,8 @@ class SerialDevice(Device):
                 f"{self._where} did not acknowledge STOP in {_STOP:g} s. {self._after()}"
             )
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         talk, self._talk = self._talk, None
         if talk is not None:
             talk.port.close()
@@ -204,8 +205,8 @@ class SerialDevice(Device):
             found[limits.channel] = min(max(round(value), limits.low), limits.high)
         return found
 
+    @override
     def dropped(self) -> dict[str, int]:
-        """See `Device.dropped`."""
         if self._talk is None:
             return {}
         return {

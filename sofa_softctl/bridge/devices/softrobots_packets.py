@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from time import monotonic, sleep
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.serial_port import HEADER, SerialPort, packet
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
@@ -64,8 +65,8 @@ class SoftRobotsDevice(Device):
         self._port: SerialPort | None = None
         self._stopped = False
 
+    @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`."""
         self.close()
         self._check_options()
         self._numbers = [channel.number for channel in channels]
@@ -97,8 +98,8 @@ class SoftRobotsDevice(Device):
             ),
         )
 
+    @override
     def write(self, command: Command) -> None:
-        """See `Device.write`."""
         port = self._opened()
         if self._stopped or not self._size:
             return
@@ -119,8 +120,8 @@ class SoftRobotsDevice(Device):
         """See `Device.stop`: nothing more is sent, so that motors stay at the last value."""
         self._stopped = True
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         port, self._port = self._port, None
         if port is not None:
             port.close()

@@ -7,6 +7,8 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from sofa_softctl.bridge.devices.computers import one_name
 from sofa_softctl.bridge.devices.peer import PeerDevice
 from sofa_softctl.bridge.protocol.json_messages import SIZE_MAX
@@ -62,13 +64,13 @@ class UdpDevice(PeerDevice):
         self._socket: socket.socket | None = None
 
     @classmethod
+    @override
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
-        """See `Device.identify`."""
         return one_name(options["host"]), options["port"]
 
     @property
+    @override
     def can_send(self) -> bool:
-        """See `PeerDevice`."""
         return bool(self.host)
 
     def _connect(self) -> str:

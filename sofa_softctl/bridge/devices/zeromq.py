@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from sofa_softctl.bridge.devices.computers import one_name
 from sofa_softctl.bridge.devices.peer import PeerDevice
 from sofa_softctl.errors import (
@@ -70,8 +72,8 @@ class ZeroMqDevice(PeerDevice):
         self._in: Any = None
 
     @classmethod
+    @override
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
-        """See `Device.identify`."""
         transport, _, place = options["send"].partition("://")
         if transport != "tcp":
             return transport, place
@@ -79,8 +81,8 @@ class ZeroMqDevice(PeerDevice):
         return transport, one_name(host.strip("[]")), port
 
     @property
+    @override
     def can_send(self) -> bool:
-        """See `PeerDevice`."""
         return bool(self.send)
 
     def _connect(self) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
+from typing_extensions import override
+
 VERSION = 1
 CHANNELS_MAX = 16
 
@@ -82,8 +84,8 @@ class Configure(Message):
     rate: int
     """Greatest change in a second [device unit / s]; 0: no limit."""
 
+    @override
     def content(self) -> bytes:
-        """See `Message`."""
         return self.layout.pack(self.channel, self.low, self.high, self.rest, self.rate)
 
 
@@ -97,8 +99,8 @@ class Arm(Message):
     on: int
     """1: begin, 0: end."""
 
+    @override
     def content(self) -> bytes:
-        """See `Message`."""
         return self.layout.pack(self.on)
 
 
@@ -114,15 +116,15 @@ class SetValues(Message):
     values: Mapping[int, int] = field(default_factory=dict)
     """By the number of their channel, 0 to 15 [device unit]."""
 
+    @override
     def content(self) -> bytes:
-        """See `Message`."""
         mask = sum(1 << channel for channel in self.values)
         values = [value for _, value in sorted(self.values.items())]
         return self.layout.pack(self.time, mask) + struct.pack(f"<{len(values)}i", *values)
 
     @classmethod
+    @override
     def from_content(cls, sequence: int, content: bytes) -> Self:
-        """See `Message`."""
         time, mask = cls.layout.unpack_from(content)
         channels = [channel for channel in range(CHANNELS_MAX) if mask >> channel & 1]
         values = struct.unpack(f"<{len(channels)}i", content[cls.layout.size :])
@@ -170,8 +172,8 @@ class Info(Message):
     name: bytes
     """16 bytes, ASCII, filled with 0."""
 
+    @override
     def content(self) -> bytes:
-        """See `Message`."""
         first = (self.major, self.minor, self.channels, self.inputs, self.watchdog, self.rate)
         return self.layout.pack(*first, self.unit, self.low, self.high, self.name)
 
@@ -188,8 +190,8 @@ class Ack(Message):
     result: int
     """An index of `RESULTS`."""
 
+    @override
     def content(self) -> bytes:
-        """See `Message`."""
         return self.layout.pack(self.answers, self.result)
 
 
@@ -217,16 +219,16 @@ class Report(Message):
     inputs: tuple[int, ...] = ()
     """Each analogue input, 0 to 65535 of full scale."""
 
+    @override
     def content(self) -> bytes:
-        """See `Message`."""
         n, m = len(self.outputs), len(self.inputs)
         counts = (self.dropped, self.refused, n, m)
         head = self.layout.pack(self.state, self.result, self.last, self.time, *counts)
         return head + struct.pack(f"<{n}i{m}H", *self.outputs, *self.inputs)
 
     @classmethod
+    @override
     def from_content(cls, sequence: int, content: bytes) -> Self:
-        """See `Message`."""
         state, result, last, time, dropped, refused, n, m = cls.layout.unpack_from(content)
         values = struct.unpack(f"<{n}i{m}H", content[cls.layout.size :])
         first = (sequence, state, result, last, time, dropped, refused)

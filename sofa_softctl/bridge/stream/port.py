@@ -91,7 +91,7 @@ class Port:
         self.capabilities: Capabilities
 
     def open(self) -> Capabilities:
-        """See `Device.open`."""
+        """Connect, check that all channels are there, and set the limits. Nothing moves yet."""
         with self._calling("open", OPENS_WITHIN):
             self.capabilities = self.device.open(self.channels)
         return self.capabilities
@@ -147,7 +147,7 @@ class Port:
             self.device.stop()
 
     def close(self) -> None:
-        """See `Device.close`."""
+        """Release everything; raises nothing. A closed device can be opened again."""
         with self._calling("close", STOPS_WITHIN):
             self.device.close()
 

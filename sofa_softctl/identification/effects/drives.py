@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.effects.sensors import even, shift
@@ -39,8 +40,8 @@ class DriveEffect(Effect):
     def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
         """Weights of the changed input as weights of the recorded one, shape (n_t,)."""
 
+    @override
     def of(self, experiment: Experiment) -> Experiment:
-        """See Effect."""
         return _Driven(experiment, self)
 
 
@@ -48,16 +49,16 @@ class DriveEffect(Effect):
 class DriveGain(DriveEffect):
     """A model is driven by (1 + gain) times what was recorded."""
 
+    @override
     def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         return value * u
 
+    @override
     def slope(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         return u
 
+    @override
     def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         return (1.0 + value) * weights
 
 
@@ -65,16 +66,16 @@ class DriveGain(DriveEffect):
 class DriveOffset(DriveEffect):
     """A model is driven by what was recorded plus an offset."""
 
+    @override
     def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         return np.full_like(u, value)
 
+    @override
     def slope(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         return np.ones_like(u)
 
+    @override
     def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         return weights
 
 
@@ -82,23 +83,23 @@ class DriveOffset(DriveEffect):
 class DriveDelay(DriveEffect):
     """A model is driven later than was recorded, by cubics through even samples."""
 
+    @override
     def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         found: np.ndarray = shift(time, value)[0] @ u - u
         return found
 
+    @override
     def slope(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         found: np.ndarray = shift(time, value)[1] @ u
         return found
 
+    @override
     def back(self, weights: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:
-        """See DriveEffect."""
         found: np.ndarray = shift(time, value)[0].T @ weights
         return found
 
+    @override
     def of(self, experiment: Experiment) -> Experiment:
-        """See Effect."""
         if not even(experiment.time):
             raise IdentificationError(f"{experiment.name}: a delay needs samples at even times.")
         return super().of(experiment)

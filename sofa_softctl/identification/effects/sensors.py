@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import csr_array
+from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic
@@ -26,8 +27,8 @@ class SensorGain(Effect):
     channel: str
     """Name of the output."""
 
+    @override
     def of(self, experiment: Experiment) -> Experiment:
-        """See Effect."""
         return _Sensed(experiment, self.parameter, self.channel, relative=True)
 
 
@@ -38,8 +39,8 @@ class SensorOffset(Effect):
     channel: str
     """Name of the output."""
 
+    @override
     def of(self, experiment: Experiment) -> Experiment:
-        """See Effect."""
         return _Sensed(experiment, self.parameter, self.channel, relative=False)
 
 
@@ -50,8 +51,8 @@ class SensorDelay(Effect):
     channel: str
     """Name of the output."""
 
+    @override
     def of(self, experiment: Experiment) -> Experiment:
-        """See Effect."""
         return Delayed(experiment, self.parameter, (self.channel,))
 
 

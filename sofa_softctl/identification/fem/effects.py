@@ -84,23 +84,23 @@ class Change:
         self.of, self.factor, self.value = of, factor, of.get()
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return (self.of.get() - self.value) / self.factor
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         self.of.set(self.value + self.factor * value)
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return self.of.allowed(self.value + self.factor * value)
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return self.factor * self.of.residual(step)
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         return self.factor * self.of.collect(sums)
 
 

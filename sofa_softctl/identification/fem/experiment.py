@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.interpolation import linear
@@ -82,8 +83,8 @@ class FemExperiment(Experiment):
         return FemExperiment, (self.problem, self.recording, self.frame)
 
     @property
+    @override
     def effects(self) -> tuple[Effect, ...]:
-        """See Experiment."""
         from sofa_softctl.identification.fem.effects import fem_effects
 
         return (*signal_effects(self), *fem_effects(self.problem))
@@ -112,33 +113,33 @@ class FemExperiment(Experiment):
             )
 
     @property
+    @override
     def name(self) -> str:
-        """See Experiment."""
         return self.recording.name
 
     @property
+    @override
     def parameters(self) -> tuple[FemParameter | FrameParameter, ...]:
-        """See Experiment."""
         return self.problem.parameters
 
     @property
+    @override
     def channels(self) -> tuple[Channel, ...]:
-        """See Experiment."""
         return self.problem.channels
 
     @property
+    @override
     def inputs(self) -> tuple[Channel, ...]:
-        """See Experiment."""
         return self.problem.inputs
 
     @property
+    @override
     def time(self) -> np.ndarray:
-        """See Experiment."""
         return self.recording.time
 
     @property
+    @override
     def measured(self) -> np.ndarray:
-        """See Experiment."""
         return self.recording.outputs
 
     @cached_property
@@ -194,12 +195,12 @@ class FemExperiment(Experiment):
             f"here {dt:g} times as much: use the record itself as data"
         ]
 
+    @override
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        """See Experiment."""
         return self._placed(self._at_samples(self._run(rho).outputs), self._pose(rho))
 
+    @override
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Experiment."""
         motion, pose = self._run(rho, sensitivities=True), self._pose(rho)
         assert motion.by_parameters is not None
         here, slopes = self._at_samples(motion.outputs), self._at_samples(motion.by_parameters)
@@ -211,10 +212,10 @@ class FemExperiment(Experiment):
         found[(*at, self._framing)] = pose.by_correction(here[:, self._xyz])[..., self._components]
         return self._placed(here, pose), found
 
+    @override
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """See Experiment."""
         motion, pose = self._run(rho), self._pose(rho)
         here = self._at_samples(motion.outputs)
         outputs = self._placed(here, pose)
@@ -246,8 +247,8 @@ class FemExperiment(Experiment):
         placed[:, self._xyz] = pose.place(here[:, self._xyz])
         return placed
 
+    @override
     def with_input_errors(self, errors: np.ndarray) -> FemExperiment:
-        """See Experiment."""
         other = copy(self)
         other.recording = replace(self.recording, inputs=self.recording.inputs + errors)
         other._last = None

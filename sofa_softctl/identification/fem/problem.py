@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording
@@ -204,14 +205,14 @@ class FemProblem(Problem):
         return 1.0 if self.units is None else self.units.in_si("time")
 
     @property
+    @override
     def inputs(self) -> tuple[Channel, ...]:
-        """See Problem."""
         units = self.units
         return tuple(Channel(d.name, symbol(units, d.quantity), d.deviation) for d in self.drives)
 
     @property
+    @override
     def channels(self) -> tuple[Channel, ...]:
-        """See Problem."""
         return tuple(one for sensor in self.sensors for one in sensor.channels(self.units))
 
     @cached_property
@@ -244,8 +245,8 @@ class FemProblem(Problem):
 
         return recording_of(self, path, start=self.wait)
 
+    @override
     def experiment(self, recording: Recording) -> FemExperiment:
-        """See Problem."""
         if not self.register_by:
             return FemExperiment(self, recording, self.frame)
         if "_camera" not in self.__dict__:  # cached in a frozen dataclass
@@ -291,8 +292,8 @@ class FemProblem(Problem):
         return given
 
     @property
+    @override
     def not_in_scene(self) -> tuple[str, ...]:
-        """See Problem."""
         return tuple(one.name for one in self.physical if one.scene_parameter is None)
 
 

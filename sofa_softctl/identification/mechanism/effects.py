@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.effects.selection import (
@@ -76,8 +77,8 @@ class SignalEffect(MechanismEffect):
     channel: str
     """Name of the signal."""
 
+    @override
     def on(self, problem: MechanismProblem) -> MechanismProblem:
-        """See MechanismEffect."""
         known = getattr(problem, self.kind)
         if self.channel in known:
             raise IdentificationError(
@@ -95,8 +96,8 @@ class JointDamping(MechanismEffect):
     joint: str
     """Name of the joint."""
 
+    @override
     def on(self, problem: MechanismProblem) -> MechanismProblem:
-        """See MechanismEffect."""
         own = Damper(self.joint, self.name)
         return self._with(problem, dampers=(*problem.mechanism.dampers, own))
 
@@ -110,8 +111,8 @@ class JointFriction(MechanismEffect):
     speed: float
     """Speed below which it is viscous [rad / s] or [m / s]."""
 
+    @override
     def on(self, problem: MechanismProblem) -> MechanismProblem:
-        """See MechanismEffect."""
         own = Friction(self.joint, self.name, self.speed)
         return self._with(problem, frictions=(*problem.mechanism.frictions, own))
 
@@ -123,8 +124,8 @@ class JointArmature(MechanismEffect):
     joint: str
     """Name of the joint."""
 
+    @override
     def on(self, problem: MechanismProblem) -> MechanismProblem:
-        """See MechanismEffect."""
         own = Armature(self.joint, self.name)
         return self._with(problem, armatures=(*problem.mechanism.armatures, own))
 
@@ -138,8 +139,8 @@ class Payload(MechanismEffect):
     at: tuple[float, ...]
     """Place in its axes [m]."""
 
+    @override
     def on(self, problem: MechanismProblem) -> MechanismProblem:
-        """See MechanismEffect."""
         own = Body(self.joint, self.name, self.at)
         return self._with(problem, bodies=(*problem.mechanism.bodies, own))
 
@@ -151,8 +152,8 @@ class JointMass(MechanismEffect):
     joint: str
     """Name of the joint."""
 
+    @override
     def on(self, problem: MechanismProblem) -> MechanismProblem:
-        """See MechanismEffect."""
         return self._with(problem, bodies=[self._changed(one) for one in problem.mechanism.bodies])
 
     def _changed(self, one: Body) -> Body:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic, held, linear
@@ -91,19 +92,19 @@ class MechanismExperiment(Experiment):
         return tuple(notes)
 
     @cached_property
+    @override
     def measured(self) -> np.ndarray:
-        """See Experiment."""
         if not self.problem.from_feedback:
             return self.recording.outputs
         rho = np.zeros(len(self.parameters))
         return self.problem.read(rho, self._measured_q)[0]
 
+    @override
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        """See Experiment."""
         return self.run(rho).outputs
 
+    @override
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Experiment."""
         run, mechanism = self.run(rho), self.problem.mechanism
         z_q, _ = adjoint.sensitivities(mechanism, run.rho, run.start, run.drive, run.trajectory)
         at_nodes = run.y_rho + run.y_q @ z_q  # (K + 1, n_y, n_rho)
@@ -111,10 +112,10 @@ class MechanismExperiment(Experiment):
         by_rho = flat.reshape(len(self.time), *at_nodes.shape[1:])
         return run.outputs, by_rho if run.moved_rho is None else by_rho - run.moved_rho
 
+    @override
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """See Experiment."""
         run, problem = self.run(rho), self.problem
         weights = gradient(run.outputs)  # (n_times, n_y)
         at_nodes = run.sample.T @ weights  # (K + 1, n_y)
@@ -179,8 +180,8 @@ class MechanismExperiment(Experiment):
         return refinements_of(self)
 
     @property
+    @override
     def outputs_from_inputs(self) -> bool:
-        """See Experiment."""
         return self.problem.from_feedback
 
     def trajectory(self, rho: np.ndarray) -> Trajectory:

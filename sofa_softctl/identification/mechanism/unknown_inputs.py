@@ -157,7 +157,7 @@ class UnknownInputs(Experiment):
         self._last = self.smoother.linearised(carried)
 
     def state(self, rho: np.ndarray) -> Smoothed:
-        """See `Lifted`."""
+        """A state at parameters rho."""
         return self.smoother.linearised(self.smoother.first(np.array(rho, dtype=float)))
 
     def resumed(self, state: Smoothed, rho: np.ndarray) -> Smoothed:
@@ -165,11 +165,11 @@ class UnknownInputs(Experiment):
         return self.smoother.linearised(self.smoother.resumed(state, np.array(rho, dtype=float)))
 
     def cost(self, state: Smoothed) -> float:
-        """See `Lifted`."""
+        """Sum of its squared residuals [-]."""
         return state.motion.cost
 
     def rows(self, state: Smoothed) -> Rows:
-        """See `Lifted`."""
+        """Residuals after the best change of the unknowns."""
         samples = state.samples
         at_samples = self.smoother.at_samples(state.motion.y_q, state.x)
         of_samples = (samples.values + samples.weight[..., None] * at_samples)[samples.weight > 0.0]
@@ -180,18 +180,18 @@ class UnknownInputs(Experiment):
         return Rows(rows[:, 0], rows[:, 1:])
 
     def moved(self, state: Smoothed, rho: np.ndarray, share: float) -> Smoothed:
-        """See `Lifted`."""
+        """The state at other parameters, after a share of the best change for these."""
         rho = np.array(rho, dtype=float)
         change = np.concatenate([[share], rho - state.motion.rho])
         return self.smoother.linearised(self.smoother.moved(state, rho, change))
 
     def keep(self, state: Smoothed | None) -> None:
-        """See `Lifted`."""
+        """Go on from a state when the likeliest unknowns are asked for."""
         self._last = state
 
     @property
     def kept(self) -> Smoothed | None:
-        """See `Lifted`."""
+        """The state from which it goes on."""
         return self._last
 
     def _table(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.model.channel import Channel
@@ -79,14 +80,14 @@ class LinearExperiment(Experiment):
         """The combinations, shape (1, n_seen)."""
         return (self.rows @ rho)[None]
 
+    @override
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Experiment."""
         return self.outputs(rho), self.rows[None]
 
+    @override
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """See Experiment."""
         outputs = self.outputs(rho)
         return PulledBack(outputs, gradient(outputs)[0] @ self.rows, np.zeros((1, 0)))
 

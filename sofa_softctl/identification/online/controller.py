@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.model.parameter import starts
@@ -155,13 +156,13 @@ class IdentificationController(SceneController):
         own = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
         self.keep(**(snapshot | own), pending=None)
 
+    @override
     def summary(self, history: History) -> RefinementSummary:
-        """See SceneController."""
         del history
         return summarise(self)
 
+    @override
     def plot(self, figure: Any, history: History) -> bool:
-        """See SceneController."""
         del history
         draw_refinement(figure, self)
         return True

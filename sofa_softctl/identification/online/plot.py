@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base import colors
 from sofa_softctl.base.axes import Axes, Figure
@@ -41,8 +42,8 @@ class RefinementSummary(Summary):
     half_width: list[float | None]
     """Half-widths of their 95 % intervals [units]; None: not identifiable."""
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See `scene.report.Summary`."""
         del units  # those of the problem
         caption = f"{self.fits} fits accepted; the last fit: {self.status or 'none yet'}."
         if self.fits:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.model.channel import Channel
@@ -34,23 +35,23 @@ class Simulated(Experiment):
         self.channels, self.inputs = experiment.channels, experiment.inputs
         self.time = experiment.time
 
+    @override
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        """See Experiment."""
         return self.experiment.outputs(rho)
 
+    @override
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Experiment."""
         return self.experiment.sensitivities(rho)
 
+    @override
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """See Experiment."""
         return self.experiment.pull_back(rho, gradient)
 
     @property
+    @override
     def has_adjoint(self) -> bool:
-        """See Experiment."""
         return self.experiment.has_adjoint
 
 

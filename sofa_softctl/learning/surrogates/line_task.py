@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.learning.episode import Episode
@@ -45,8 +46,8 @@ class PointsEpisode(Episode):
         """Simulated time [time]."""
 
     @property
+    @override
     def time(self) -> float:
-        """See `Episode`."""
         return self.now
 
     def read(self, path: str) -> np.ndarray:
@@ -199,8 +200,8 @@ class LineTask(BatchTask):
             rows.append(np.concatenate((*self._rest[:-1], self._notes_now.row(self._episode))))
         return np.array(rows)
 
+    @override
     def with_goal(self, state: np.ndarray, goal: Mapping[str, ArrayLike]) -> np.ndarray:
-        """See `BatchTask`."""
         found = state.copy()
         for row in found:
             robot = Robots(*np.split(row, self._ends))
@@ -234,8 +235,8 @@ class LineTask(BatchTask):
             self._judge(found, i)
         return Advanced(np.hstack(found), valid)
 
+    @override
     def observe(self, state: np.ndarray) -> np.ndarray:
-        """See `BatchTask`."""
         robots = self.robots(state)
         rows = []
         for i in range(len(state)):
@@ -248,12 +249,12 @@ class LineTask(BatchTask):
         del before, action
         return self.robots(after).reward[:, 0]
 
+    @override
     def done(self, state: np.ndarray) -> np.ndarray:
-        """See `BatchTask`."""
         return self._asked("done", state)
 
+    @override
     def success(self, state: np.ndarray) -> np.ndarray | None:
-        """See `BatchTask`."""
         return None if self.task.success is None else self._asked("success", state)
 
     def lost(self, state: np.ndarray) -> np.ndarray:

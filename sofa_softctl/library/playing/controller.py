@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.library.motions.answer import Answer
 from sofa_softctl.library.motions.library import TrajectoryLibrary
@@ -146,8 +147,8 @@ class LibraryController(SceneController):
         """Restore a `snapshot`."""
         self.keep(**snapshot)
 
+    @override
     def summary(self, history: History) -> LibrarySummary:
-        """See SceneController."""
         del history
         held_at, message = self.first_held
         return LibrarySummary(
@@ -257,8 +258,8 @@ class LibrarySummary(Summary):
         """Number of motions that missed their goal; one whose error is not a number did."""
         return sum(not error <= self.error_max for error in self.errors)
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See `scene.report.Summary`."""
         asked = self.executed + self.held
         if not asked:
             return Report(lines=[Line("The library was not asked: no task came up.")])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.playing.controller import LibraryController, LibrarySummary
@@ -76,8 +77,8 @@ class CorrectingLibraryController(LibraryController):
         lists = {"efforts": list(self.efforts), "seen": list(self.seen)}
         return {**super().snapshot(), **own, **lists}
 
+    @override
     def summary(self, history: History) -> LibrarySummary:
-        """See SceneController."""
         return replace(super().summary(history), kept=self.kept)
 
     def onAnimateBeginEvent(self, event: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.kernels.mapping import rigid
 from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
@@ -69,8 +70,8 @@ class RigidDofs(DofType):
     deriv_size = 6
     identity = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
+    @override
     def advance(self, x: np.ndarray, v: np.ndarray, h: float, out: np.ndarray) -> None:
-        """See Kind."""
         rigid.advance(x, v, h, out)
 
     def difference(self, x: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -78,24 +79,24 @@ class RigidDofs(DofType):
         turn = rigid.product(x[:, 3:], rigid.conjugate(start[:, 3:]))
         return np.hstack([x[:, :3] - start[:, :3], rigid.rotation_vector(turn)])
 
+    @override
     def entries(
         self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See Kind."""
         halves = np.concatenate([direction[:, :3], direction[:, 3:]])
         node = np.concatenate([2 * node, 2 * node + 1])
         kept = halves.any(axis=1)
         return np.tile(row, 2)[kept], node[kept], halves[kept]
 
+    @override
     def transformed(
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
-        """See Kind."""
         centre = super().transformed(x[:, :3], scale, angles, shift)
         return np.hstack([centre, rigid.product(quaternion_zyx(angles), x[:, 3:])])
 
+    @override
     def linear(self, vector: np.ndarray) -> np.ndarray:
-        """See Kind."""
         return np.concatenate([vector, np.zeros(3)])
 
 
@@ -107,21 +108,21 @@ class JointDofs(DofType):
     deriv_size = 1
     identity = (0.0,)
 
+    @override
     def entries(
         self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See Kind."""
         node, axis = np.divmod(node, 3)
         return row, node, direction * np.eye(3)[axis]
 
+    @override
     def transformed(
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
-        """See Kind."""
         return rotation_zyx(angles)[:1, :1] * (x * scale[0]) + shift[0]
 
+    @override
     def linear(self, vector: np.ndarray) -> np.ndarray:
-        """See Kind."""
         return vector[:1]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
@@ -184,7 +185,7 @@ class DrawnModel(Component):
 
     @property
     def block_count(self) -> int:
-        """See MechanicalState."""
+        """Rows of three scalars that its velocity takes in the vectors of a system."""
         return self.count
 
     def resize(self, position: np.ndarray) -> None:
@@ -203,8 +204,8 @@ class DrawnModel(Component):
         position.setParent(None)
         self._mapping = mapping
 
+    @override
     def update_outputs(self) -> None:
-        """See Base."""
         if self._mapping is not None and not self._asked:
             self._asked = True  # the mapping asks for its follower's position
             try:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows, ConstraintSystem
 from sofa_softctl.runtime.behavior.mapping import Mapping
@@ -247,8 +248,8 @@ class DirectLinearSolver(LinearSolver):
         """
         raise NotImplementedError
 
+    @override
     def require_direct(self, purpose: str) -> DirectLinearSolver:
-        """See LinearSolver."""
         return self
 
 

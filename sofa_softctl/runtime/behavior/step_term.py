@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
+from typing_extensions import override
 
 
 class StepTerm(ABC):
@@ -60,17 +61,17 @@ class ConstantStiffnessTerm(StepTerm):
     def __init__(self, add_product: Callable[[np.ndarray, np.ndarray, float], None]) -> None:
         self.add_product = add_product
 
+    @override
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
-        """See StepTerm."""
         del x, w, beta  # K is constant
         self.h = h
 
+    @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
-        """See StepTerm."""
         for one, own in zip(dx, out, strict=True):
             self.add_product(own, one, -self.h)
 
+    @override
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
-        """See StepTerm."""
         del by_stiffness  # there are none
         self.add_product(out, y, -self.h)

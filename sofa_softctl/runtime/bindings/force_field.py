@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.core.data.data import Data
@@ -44,8 +45,8 @@ class ForceFieldVec3d(Scripted, ForceField):
         data = self.state._data
         self.addForce(self._parameters(0.0), data["force"], data["position"], data["velocity"])
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         self.addDForce(self._parameters(-factor), self._wrapped(out), self._wrapped(v))
 
     def pairs(self) -> Pairs:
@@ -54,8 +55,8 @@ class ForceFieldVec3d(Scripted, ForceField):
         self._pattern = (rows, cols)
         return self._pattern
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         rows, cols, blocks = self._blocks()
         count = self._rows
         known = self._pattern[0] * count + self._pattern[1]

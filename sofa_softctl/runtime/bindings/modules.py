@@ -16,6 +16,8 @@ from pkgutil import resolve_name
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from typing_extensions import override
+
 from sofa_softctl.runtime.bindings.stlib import finder as libraries
 
 VERSION = "25.06.00"
@@ -45,10 +47,10 @@ def is_embedded(module: ModuleType) -> bool:
 class Finder(importlib.abc.MetaPathFinder):
     """Finds the modules of SOFA's Python API in this package."""
 
+    @override
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """See importlib.abc.MetaPathFinder."""
         if fullname not in _CONTENTS:
             return None
         del path, target

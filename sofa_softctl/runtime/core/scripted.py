@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from sofa_softctl.base.source_line import Line
 from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.core.component import Component
@@ -142,8 +144,8 @@ class DataEngine(Scripted):
         """Set the outputs."""
         raise self.fault("is a DataEngine without a method update(self), which sets its outputs.")
 
+    @override
     def update_outputs(self) -> None:
-        """See Base."""
         if self._updating:
             return
         counters = [data.getCounter() for data in self._inputs]

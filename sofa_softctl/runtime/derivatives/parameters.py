@@ -94,19 +94,19 @@ class Moduli:
         self.field, self.elements = field, np.asarray(elements, dtype=int)
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return float(self.field.moduli()[self.elements[0]])
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         self.field.set_moduli(self.elements, value)
 
     def values(self) -> np.ndarray:
-        """See Region."""
+        """The parameter in all elements of the field, shape (m,)."""
         return self.field.moduli()
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return 0.0 <= value < np.inf
 
     def change(self) -> np.ndarray:
@@ -116,11 +116,11 @@ class Moduli:
         return found
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_stiffness(self.field, self.change())
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         found = sums.stiffness[id(self.field)][self.elements]
         return float(np.vdot(found, self.field.unit_stiffness[self.elements]))
 
@@ -141,31 +141,31 @@ class MaterialParameter:
         self.sets = (number,)
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return float(self.values()[self.elements[0]])
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         rows = self.field.parameters[self.elements]
         rows[:, self.number] = value
         self.field.set_parameters(self.elements, rows)
 
     def values(self) -> np.ndarray:
-        """See Region."""
+        """The parameter in all elements of the field, shape (m,)."""
         return self.field.parameters[:, self.number]
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return 0.0 <= value < np.inf
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         change = np.zeros_like(self.field.parameters)
         change[self.elements, self.number] = 1.0
         return step.by_stiffness(self.field, change)
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         return float(sums.stiffness[id(self.field)][self.elements, self.number].sum())
 
 
@@ -186,11 +186,11 @@ class RestModulus:
         self.sets = tuple(range(len(field.parameter_names)))
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return float(self.values()[self.elements[0]])
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         self.field.set_parameters(self.elements, value * self._units())
 
     def values(self) -> np.ndarray:
@@ -199,17 +199,17 @@ class RestModulus:
         return 9.0 * bulk * shear / (3.0 * bulk + shear)
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return 0.0 < value < np.inf
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         change = np.zeros_like(self.field.parameters)
         change[self.elements] = self._units()
         return step.by_stiffness(self.field, change)
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         return float(np.vdot(sums.stiffness[id(self.field)][self.elements], self._units()))
 
     def _units(self) -> np.ndarray:
@@ -225,15 +225,15 @@ class PoissonRatio:
         self.elastic = elastic
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return self.elastic.poisson_ratio()
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         self.elastic.set_poisson_ratio(float(value))
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return 0.0 <= value < 0.5
 
     def change(self) -> np.ndarray:
@@ -245,11 +245,11 @@ class PoissonRatio:
         return size[:, None] * np.array([lam, mu])
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_stiffness(self.elastic, self.change())
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         return float(np.vdot(sums.stiffness[id(self.elastic)], self.change()))
 
 
@@ -260,24 +260,24 @@ class TotalMass:
         self.mass, self.total = mass, mass._data["totalMass"]
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return float(self.total.get())
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         self.mass.scale(float(value) / self.get())
         self.total.set(float(value))
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return 0.0 < value < np.inf
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_mass(self.mass) / self.get()
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         return sums.mass[id(self.mass)] / self.get()
 
 
@@ -288,23 +288,23 @@ class RayleighMass:
         self.ode = ode
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return float(self.ode.rayleighMass.get())
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         self.ode.rayleighMass.set(float(value))
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return 0.0 <= value < np.inf
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_rayleigh_mass()
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         return sums.rayleigh_mass
 
 
@@ -315,21 +315,21 @@ class RayleighStiffness:
         self.ode = ode
 
     def get(self) -> float:
-        """See StepParameter."""
+        """Its present value in the scene."""
         return float(self.ode.rayleighStiffness.get())
 
     def set(self, value: float) -> None:
-        """See StepParameter."""
+        """Change it in the scene."""
         self.ode.rayleighStiffness.set(float(value))
 
     def allowed(self, value: float) -> bool:
-        """See StepParameter."""
+        """Whether a step can be taken with that value."""
         return 0.0 <= value < np.inf
 
     def residual(self, step: StepDerivative) -> np.ndarray:
-        """See StepParameter."""
+        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_rayleigh_stiffness()
 
     def collect(self, sums: Sums) -> float:
-        """See StepParameter."""
+        """The derivative by it."""
         return sums.rayleigh_stiffness

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.behavior.roles import Cable
@@ -42,8 +43,8 @@ class LineTension(ForceField):
     def _pull(self) -> tuple[np.ndarray, bool]:
         return self.cable.pullPoint.get(), self.cable.hasPullPoint.get()
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         self.measure()
         force[self.points] += self.tension * self.directions
 
@@ -56,8 +57,8 @@ class LineTension(ForceField):
         rows = np.concatenate((self.points, self.points[1:]))
         return rows, np.concatenate((self.points, self.points[:-1]))
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         x = self.state._data["position"].get()
         segment_stiffness(x, self.points, *self._pull(), self.blocks)
         blocks = factor * self.tension * self.blocks
@@ -66,8 +67,8 @@ class LineTension(ForceField):
         slots = np.where(slots < 0, ~slots, slots)  # the blocks are symmetric
         np.add.at(values, slots, np.concatenate((alone, -blocks[1:])))
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         x = self.state._data["position"].get()
         segment_stiffness(x, self.points, *self._pull(), self.blocks)
         moved = v[self.points]

@@ -7,6 +7,7 @@ from operator import is_
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import (
@@ -97,8 +98,8 @@ class GraphSystem(MechanicalSystem):
                 np.copyto(part, data.get())
                 data.set(part)
 
+    @override
     def part(self, whole: np.ndarray, state: MechanicalState) -> np.ndarray:
-        """See MechanicalSystem."""
         start, count, width = self.offset[id(state)], state.count, state.deriv_size
         rows = whole[start : start + state.block_count]
         return rows.reshape(-1)[: count * width].reshape(count, width)
@@ -117,8 +118,8 @@ class GraphSystem(MechanicalSystem):
         put_in_place(self.projective)
         self.propagate()
 
+    @override
     def acted_on(self) -> set[int]:
-        """See MechanicalSystem."""
         found = {id(entry.state) for entry in (*self.masses, *self.force_fields)}
         for mapping in reversed(self.mappings):
             if id(mapping.child) in found:
@@ -151,8 +152,8 @@ class GraphSystem(MechanicalSystem):
 
     # -- vectors -------------------------------------------------------------------------------
 
+    @override
     def compute_force(self, *, mass_factor: float = 0.0, stiffness_factor: float = 0.0) -> None:
-        """See MechanicalSystem."""
         self.force[:] = 0.0
         for state in self.mapped:
             state._data["force"].get()[:] = 0.0
@@ -177,8 +178,8 @@ class GraphSystem(MechanicalSystem):
                 mass.add_product(*self._vectors(mass), mass_factor)
         self.gather()
 
+    @override
     def gather(self) -> None:
-        """See MechanicalSystem."""
         self._gather(self.mappings)
 
     def _update_geometric(self) -> None:
@@ -189,8 +190,8 @@ class GraphSystem(MechanicalSystem):
         for state in self.mapped:
             state._data["force"].get()[:] = 0.0
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, m: float, k: float, h: float) -> None:
-        """See MechanicalSystem."""
         vectors: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for state in self.states:
             vectors[id(state)] = (self.part(out, state), self.part(v, state))
@@ -244,8 +245,8 @@ class GraphSystem(MechanicalSystem):
                 part = self.part(whole, entry.state)
                 part |= mask
 
+    @override
     def project(self, vector: np.ndarray) -> None:
-        """See MechanicalSystem."""
         vector[self.fixed] = 0.0
         for constraint in filter(ProjectiveConstraint.acts, self._projecting):
             constraint.project_response(
@@ -254,13 +255,13 @@ class GraphSystem(MechanicalSystem):
 
     # -- mapped states ---------------------------------------------------------------------------
 
+    @override
     def propagate(self) -> None:
-        """See MechanicalSystem."""
         for mapping in self.mappings:
             place_follower(mapping)
 
+    @override
     def propagate_free(self, h: float) -> None:
-        """See MechanicalSystem."""
         for state in self.states:
             data = state._data
             state.advance(data["free_velocity"].get(), h, data["free_position"].get())
@@ -271,8 +272,8 @@ class GraphSystem(MechanicalSystem):
             )
             mapping.child.advance(child["free_velocity"].get(), h, child["free_position"].get())
 
+    @override
     def move(self, h: float, v: np.ndarray) -> None:
-        """See MechanicalSystem."""
         for state in self.states:
             position = state._data["position"]
             state.advance(self.part(v, state), h, position.get())
@@ -280,8 +281,8 @@ class GraphSystem(MechanicalSystem):
             state._data["velocity"].touch()
         np.copyto(self.v, v)
 
+    @override
     def correct(self, displacement: np.ndarray, change: np.ndarray) -> None:
-        """See MechanicalSystem."""
         for state in self.states:
             position, start = state._data["position"], state._data["free_position"].get()
             state.advance(self.part(displacement, state), 1.0, position.get(), start)

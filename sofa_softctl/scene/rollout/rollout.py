@@ -114,5 +114,5 @@ class SceneCopy(CopiedScene):
         return snapshot.take(self.original)
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """See `Copy`."""
+        """Result of work(copied, *arguments), where `copied` is the `CopiedScene`."""
         return work(self, *arguments)

@@ -101,12 +101,12 @@ class Following:
         return np.where(self.main, np.linalg.norm(error, axis=1), 0.0)
 
     def value(self, y: np.ndarray) -> float:
-        """See `OutputCost`."""
+        """Cost of outputs `rows` at all instants, shape (K, m); NaN where it is undefined."""
         error, _ = self._error(y)
         return 0.5 * float(np.sum(self.weight * np.sum(error**2, axis=1)))
 
     def gradient(self, y: np.ndarray) -> np.ndarray:
-        """See `OutputCost`."""
+        """Its gradient, shape (K, m)."""
         error, p_y = self._error(y)
         return np.einsum("k,ki,kim->km", np.broadcast_to(self.weight, len(y)), error, p_y)
 
@@ -133,15 +133,15 @@ class Effort:
         _check_weight(self.weight)
 
     def value(self, u: np.ndarray) -> float:
-        """See `InputCost`."""
+        """The cost of inputs u, shape (K - 1, m)."""
         return 0.5 * self.weight * float(np.sum(u**2))
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """See `InputCost`."""
+        """Its gradient, shape (K - 1, m)."""
         return self.weight * u
 
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        """See `InputCost`."""
+        """Its Hessian between instants, the same for each input, shape (count, count)."""
         return scipy.sparse.csr_array(self.weight * scipy.sparse.eye_array(count))
 
 
@@ -156,15 +156,15 @@ class Smoothness:
         _check_weight(self.weight)
 
     def value(self, u: np.ndarray) -> float:
-        """See `InputCost`."""
+        """The cost of inputs u, shape (K - 1, m)."""
         return 0.5 * self.weight * float(np.sum(np.diff(u, axis=0) ** 2))
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """See `InputCost`."""
+        """Its gradient, shape (K - 1, m)."""
         return self.hessian(len(u)) @ u
 
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        """See `InputCost`."""
+        """Its Hessian between instants, the same for each input, shape (count, count)."""
         D = scipy.sparse.diags_array((-1.0, 1.0), offsets=(0, 1), shape=(count - 1, count))
         return scipy.sparse.csr_array(self.weight * (D.T @ D))
 
@@ -202,7 +202,7 @@ class Point:
     """Rows of x, y and z, see `Layout.node` and `Layout.point`."""
 
     def locate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Probe`."""
+        """The point and its derivative."""
         return y, np.broadcast_to(np.eye(3), (len(y), 3, 3))
 
 

@@ -122,7 +122,7 @@ class HalfSpace:
             )
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Solid`."""
+        """Signed distance of points, shape (K, 3), and its gradient: (K,), (K, 3)."""
         n = np.asarray(self.normal, float)
         n = n / np.linalg.norm(n)
         return p @ n - self.offset, np.broadcast_to(n, p.shape)

@@ -38,7 +38,7 @@ class Affine:
         return len(self.value)
 
     def at(self, points: np.ndarray) -> Jet:
-        """See `Embedding`."""
+        """Outputs and gradients at the points, shape (m, d)."""
         value = self.value + (points - self.center) @ self.gradient.T
         return Jet(value, np.broadcast_to(self.gradient, (len(points), *self.gradient.shape)))
 

@@ -64,11 +64,11 @@ class TolerantStore:
             return np.empty((0, 0))
 
     def put(self, u: np.ndarray, sample: MapSample, *, level: int = 0, branch: int = 0) -> None:
-        """See `Store`."""
+        """Write the sample at a point [input], shape (d,); it is on disk when this returns."""
         self._write(partial(self.store.put, u, sample, level=level, branch=branch))
 
     def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
-        """See `Store`."""
+        """Write that the map has no solution at a point, with the reason."""
         self._write(partial(self.store.failed, u, message, level=level))
 
     def retry(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
@@ -93,7 +94,7 @@ class RobotModel(ABC):
         return None
 
     def nearest(self, x: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        """See `PlannedRobot.nearest`."""
+        """Coordinates of the equilibrium nearest to measured positions, weighted by mass."""
         raise ValueError("A robot with the exact map has no coordinates to compare: use a grid.")
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,18 +126,19 @@ class ExactModel(RobotModel):
         self.map = exact
 
     @property
+    @override
     def evaluations(self) -> int:
-        """See `RobotModel`."""
         return self.map.count
 
+    @override
     def affine(self, a: np.ndarray) -> Affine:
-        """See `RobotModel`."""
         jet = self.map.at(a[None])
         return Affine(a, jet.value[0], jet.gradient[0])
 
     def prepare(self, problem: PlanningProblem) -> None:
         """See `RobotModel`: nothing, as a guess costs an equilibrium."""
 
+    @override
     def plan(
         self,
         problem: PlanningProblem,
@@ -144,7 +146,6 @@ class ExactModel(RobotModel):
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
     ) -> Plan:
-        """See `PlannedRobot.plan`."""
         return plan(
             problem,
             None if guess is None else guess.u,
@@ -154,8 +155,8 @@ class ExactModel(RobotModel):
             evaluations=lambda: self.evaluations,
         )
 
+    @override
     def positions(self, a: np.ndarray) -> np.ndarray:
-        """See `RobotModel`."""
         return self.dynamics.recover(a)
 
 
@@ -190,25 +191,25 @@ class InterpolatedModel(RobotModel):
         super().__init__(LineDynamics(reduced, reduced.layout, reduced.mass, *step))
 
     @property
+    @override
     def evaluations(self) -> int:
-        """See `RobotModel`."""
         return self.grid.counts.evaluations
 
     def affine(self, a: np.ndarray) -> Affine | None:
         """See `RobotModel`: that of the nearest corner of the coarsest level."""
         return affine_near(self.reduced, a)
 
+    @override
     def positions(self, a: np.ndarray) -> np.ndarray:
-        """See `RobotModel`."""
         return self.reduced.positions(a)
 
+    @override
     def error(self, a: np.ndarray) -> float | None:
-        """See `RobotModel`."""
         errors = self.grid.error_estimate(a)
         return float(errors.max()) if np.isfinite(errors).all() else None
 
+    @override
     def nearest(self, x: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        """See `PlannedRobot.nearest`."""
         rows, a = self.dynamics.layout.position, np.array(guess, float)
         for _ in range(ITERATIONS):
             reach = self._reach(a)
@@ -227,8 +228,8 @@ class InterpolatedModel(RobotModel):
         del a
         return np.inf
 
+    @override
     def to_dict(self) -> dict[str, Any]:
-        """See `RobotModel`."""
         counts, store = self.grid.counts, self.grid.corners.store
         return {
             "corners": {str(level): count for level, count in sorted(counts.exact.items())},

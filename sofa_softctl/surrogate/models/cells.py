@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.cells.adaptive import AdaptiveGrid
@@ -42,6 +43,7 @@ class CellsModel(InterpolatedModel):
         self.choose_level(problem, found)
         return found
 
+    @override
     def plan(
         self,
         problem: PlanningProblem,
@@ -49,7 +51,6 @@ class CellsModel(InterpolatedModel):
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
     ) -> Plan:
-        """See `PlannedRobot.plan`."""
         guess = guess or self.rehearse(problem, settings)
         self.choose_level(problem, guess)
         known = guess is not None and np.isfinite(evaluate(problem, guess.a, guess.u).cost)
@@ -65,8 +66,8 @@ class CellsModel(InterpolatedModel):
         )
         return with_grid_notes(found, problem, self.reduced)
 
+    @override
     def estimate(self, a: np.ndarray, workers: int = 0) -> CostEstimate:
-        """See `RobotModel`."""
         return estimate_cells(self.grid, a, self.rounds, workers)
 
     def choose_level(self, problem: PlanningProblem, guess: Plan | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.surrogate.models.base import InterpolatedModel
 from sofa_softctl.surrogate.models.grid_notes import with_grid_notes
@@ -38,6 +39,7 @@ class SparseModel(InterpolatedModel):
         """See `RobotModel`: the plan of `rehearse`."""
         return self.rehearse(problem)
 
+    @override
     def plan(
         self,
         problem: PlanningProblem,
@@ -45,7 +47,6 @@ class SparseModel(InterpolatedModel):
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
     ) -> Plan:
-        """See `PlannedRobot.plan`."""
         guess = guess or self.rehearse(problem, settings)
         if np.abs(problem.a_first).max() > WIDTH_MIN:  # `Dynamics.unit` is that of rest
             self.grid.cover(np.zeros((1, self.grid.dimension)), WIDTH_MIN, np.inf)
@@ -63,17 +64,17 @@ class SparseModel(InterpolatedModel):
         )
         return with_grid_notes(found, problem, self.reduced)
 
+    @override
     def estimate(self, a: np.ndarray, workers: int = 0) -> CostEstimate:
-        """See `RobotModel`."""
         return estimate_sparse(self.grid, a, self.tolerance, workers)
 
+    @override
     def outputs(self, a: np.ndarray) -> np.ndarray:
-        """See `RobotModel`."""
         self._cover(a)
         return super().outputs(a)
 
+    @override
     def positions(self, a: np.ndarray) -> np.ndarray:
-        """See `RobotModel`."""
         self._cover(a)
         return super().positions(a)
 

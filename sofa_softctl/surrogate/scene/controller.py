@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.scene import options
@@ -151,8 +152,8 @@ class SurrogateController(SceneController):
     def hold(self) -> None:
         """Hold the tensions: they are in the lines' own `value`."""
 
+    @override
     def summary(self, history: History) -> Summary | None:
-        """See SceneController."""
         del history
         report = self.found.report
         worst = None if report is None else report.worst
@@ -183,8 +184,8 @@ class PlanSummary(Summary):
     left: str = ""
     """What of the plan the run did not come to; empty if it came to its end."""
 
+    @override
     def report(self, units: dict[str, str]) -> Report:
-        """See Summary."""
         del units
         lines = [Line(f"{self.file}: {self.judgement}", "good" if self.accepted else "doubt")]
         if self.left:

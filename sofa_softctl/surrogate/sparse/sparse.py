@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.errors import MapError
@@ -146,14 +147,14 @@ class SparseGrid(SampledMap):
             inside[inside] = ~self._beside_failures(points[inside])
         return inside, (points[inside],)
 
+    @override
     def interpolate(
         self, places: tuple[np.ndarray, ...], data: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """See `SampledMap`."""
         return self._evaluate(places[0], self._coefficients_of(data))
 
+    @override
     def bend(self, places: tuple[np.ndarray, ...], data: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """See `SampledMap`."""
         basis, C = self._fit_now().basis, self._coefficients_of(data)
         return basis.curvature(places[0], w @ C.T)
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
@@ -84,8 +85,8 @@ class BodyPiece(Piece):
                     self._more[where][data] = values
                     break
 
+    @override
     def grid(self, step: int) -> Grid:
-        """See Piece."""
         points = self._positions[step][:, :3]
         kind, cells = self.body.cells
         if not np.isfinite(points).all():  # the body is not in the scene
@@ -127,8 +128,8 @@ class CablesPiece(Piece):
             "displacement": _of_cables(record, cables, "displacement"),
         }
 
+    @override
     def grid(self, step: int) -> Grid:
-        """See Piece."""
         points = np.concatenate([each[step] for each in self._points])
         here = np.isfinite(points[self._cells]).all(axis=(1, 2))  # not so of cables to come
         owner = self._owner[here]
@@ -150,8 +151,8 @@ class ContactsPiece(Piece):
         known = self._points[there]
         self._nowhere = known[0] if len(known) else np.zeros(3)
 
+    @override
     def grid(self, step: int) -> Grid:
-        """See Piece."""
         points, forces = self._points[step, : self._most], self._forces[step, : self._most]
         there = np.concatenate([points, forces], axis=1).any(axis=1, keepdims=True)
         points = np.where(there, points, self._nowhere)
@@ -166,8 +167,8 @@ class GoalsPiece(Piece):
         self._goals = record.channels[f"{controller}.goal"]
         self._errors = record.channels[f"{controller}.error"]
 
+    @override
     def grid(self, step: int) -> Grid:
-        """See Piece."""
         points = self._goals[step]
         cells = np.arange(len(points))[:, None]
         return Grid(points, "vertex", cells, {"error": self._errors[step]})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+from typing_extensions import override
 
 from sofa_softctl.learning import Advanced, BatchTask, Interface, Quantities
 from softctl_swimmer.learning.strokes import Swimmers, momenta_of, rates_of, stroke
@@ -118,8 +119,8 @@ class SwimTask(BatchTask):
         state[:, :3] -= self.centre(state)
         return state
 
+    @override
     def advance(self, state: np.ndarray, action: np.ndarray) -> Advanced:
-        """See `BatchTask`."""
         swimmers, torques, count = self.unpacked(state)
         torques = torques + np.clip(action - torques, -self._most, self._most)
         guess = None
@@ -130,16 +131,16 @@ class SwimTask(BatchTask):
         within = (np.abs(after.angles) <= self.limit).all(axis=1)
         return Advanced(self.packed(after, torques, count + 1.0), solved & within)
 
+    @override
     def observe(self, state: np.ndarray) -> np.ndarray:
-        """See `BatchTask`."""
         swimmers, torques, count = self.unpacked(state)
         rates = rates_of(self.masses, swimmers.angles, swimmers.momenta)
         left = self.duration - self.dt * count
         forward = swimmers.rotation[:, :2, 0]
         return np.hstack((swimmers.angles, rates, forward, torques, left[:, None]))
 
+    @override
     def reward(self, before: np.ndarray, action: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """See `BatchTask`."""
         del action
         _, torques, _ = self.unpacked(after)
         way = (self.centre(after) - self.centre(before))[:, 0]
@@ -147,8 +148,8 @@ class SwimTask(BatchTask):
         found: np.ndarray = 100.0 * way - effort
         return found
 
+    @override
     def lost(self, state: np.ndarray) -> np.ndarray:
-        """See `BatchTask`."""
         return np.full(len(state), LOST)
 
     def centre(self, state: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from typing_extensions import override
 
 from softctl_swimmer.body import Swimmer
 from softctl_swimmer.flow.added_mass import added_mass_derivative, added_mass_of
@@ -74,12 +75,12 @@ class IsolatedInertia:
     swimmer: Swimmer
     """The bodies."""
 
+    @override
     def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Inertia`."""
         return sum_of_links(*self.swimmer.jacobians(angles), self._inertias)
 
+    @override
     def mass(self, angles: np.ndarray) -> np.ndarray:
-        """See `Inertia`."""
         return self.at(angles)[0]
 
     @cached_property

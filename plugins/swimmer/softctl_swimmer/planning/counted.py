@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.surrogate import Jet
 from softctl_swimmer.planning.motion_map import MassMap
@@ -31,13 +32,13 @@ class CountedMasses:
         """Those of them whose second derivatives it needs."""
         return len(self._curved)
 
+    @override
     def at(self, points: np.ndarray) -> Jet:
-        """See `MassMap`."""
         self._count(points, self._known)
         return self.masses.at(points)
 
+    @override
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See `MassMap`."""
         self._count(points, self._curved)
         return self.masses.curvature(points, weights)
 

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.status import Status
@@ -61,17 +62,17 @@ class Gentle:
     weight: float
     """[m] or [rad]."""
 
+    @override
     def value(self, u: np.ndarray) -> float:
-        """See `sofa_softctl.surrogate.InputCost`."""
         return 0.5 * float(np.sum(u * self.gradient(u)))
 
+    @override
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """See `sofa_softctl.surrogate.InputCost`."""
         found: np.ndarray = self.hessian(len(u)) @ u
         return found
 
+    @override
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        """See `sofa_softctl.surrogate.InputCost`."""
         own = np.concatenate(([ENDS], np.ones(count - 1)))
         before = np.concatenate((-np.ones(count - 1), [ENDS]))
         D = scipy.sparse.diags_array((own, before), offsets=(0, -1), shape=(count + 1, count))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.surrogate import Jet, LinearisedDynamics, Steps
@@ -114,8 +115,8 @@ class _Known:
         self.masses = masses
         self.found: dict[bytes, list[np.ndarray]] = {}
 
+    @override
     def at(self, points: np.ndarray) -> Jet:
-        """See `MassMap`."""
         new = [point for point in points if point.tobytes() not in self.found]
         if new:
             jet = self.masses.at(np.array(new))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.surrogate import Jet
 from softctl_swimmer.body import Swimmer
@@ -77,8 +78,8 @@ class MotionMap:
         """Outputs of the centre of a link."""
         return self._place(1 + range(len(self.swimmer.links))[number])
 
+    @override
     def at(self, points: np.ndarray) -> Jet:
-        """See `sofa_softctl.surrogate.Embedding`."""
         angles, which = np.unique(points[:, HINGES], axis=0, return_inverse=True)
         found = self.masses.at(angles)  # once where link 0 alone is elsewhere
         m, d = points.shape

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from typing_extensions import override
 
 from softctl_swimmer.planning.motion_map import MotionMap
 
@@ -31,8 +32,8 @@ class Goal(ABC):
         """Progress of a motion of coordinates a, shape (K, 6 + n)."""
         return self.of(at.at(a).value[:, list(self.rows)])
 
+    @override
     def value(self, y: np.ndarray) -> float:
-        """See `sofa_softctl.surrogate.OutputCost`."""
         return -self.of(y)
 
     @abstractmethod
@@ -59,8 +60,8 @@ class Progress(Goal):
         """Progress of a motion, y of shape (K, 3), in the outputs' unit."""
         return float((y[-1] - y[0]) @ self.direction)
 
+    @override
     def gradient(self, y: np.ndarray) -> np.ndarray:
-        """See `sofa_softctl.surrogate.OutputCost`."""
         found = np.zeros_like(y)
         found[0], found[-1] = self.direction, -np.array(self.direction)
         return found
@@ -84,8 +85,8 @@ class Turn(Goal):
         first, last = 2.0 * np.arctan(0.5 * y[[0, -1], 0])
         return float(last - first)
 
+    @override
     def gradient(self, y: np.ndarray) -> np.ndarray:
-        """See `sofa_softctl.surrogate.OutputCost`."""
         found = np.zeros_like(y)
         found[[0, -1]] = np.array([[1.0], [-1.0]]) / (1.0 + 0.25 * y[[0, -1]] ** 2)
         return found

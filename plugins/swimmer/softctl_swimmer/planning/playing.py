@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.surrogate import Steps
@@ -117,8 +118,8 @@ class Refinement:
         """See `sofa_softctl.surrogate.OutputCost`; NaN: the angles cannot be followed."""
         return -self._of(y)[0]
 
+    @override
     def gradient(self, y: np.ndarray) -> np.ndarray:
-        """See `sofa_softctl.surrogate.OutputCost`."""
         return -self._of(y)[1]
 
     def hessian(self, y: np.ndarray) -> np.ndarray:

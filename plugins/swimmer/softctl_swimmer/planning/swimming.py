@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.surrogate import Jet, LinearisedDynamics, Steps
 from softctl_swimmer.planning.motion_map import BASE, HINGES, MotionMap
@@ -53,8 +54,8 @@ class SwimmingDynamics:
         """n, a torque for each hinge."""
         return self.embedding.hinges
 
+    @override
     def residual(self, steps: Steps) -> np.ndarray:
-        """See `sofa_softctl.surrogate.Dynamics`."""
         after = self._interval(steps.now, steps.ahead)
         before = self._interval(steps.before, steps.now)
         change = after.momentum - before.momentum
@@ -63,8 +64,8 @@ class SwimmingDynamics:
         force = change[:, HINGES] / self.dt - 0.25 * bend + self.damping * after.xi[:, HINGES]
         return np.hstack((base, force / self.torque - steps.u))
 
+    @override
     def linearise(self, steps: Steps) -> LinearisedDynamics:
-        """See `sofa_softctl.surrogate.Dynamics`."""
         after = self._interval(steps.now, steps.ahead)
         before = self._interval(steps.before, steps.now)
         by_first, by_last = after.slopes()
@@ -87,8 +88,8 @@ class SwimmingDynamics:
             mass=self.embedding.mass(steps.ahead),
         )
 
+    @override
     def rounding(self, ahead: Jet, now: Jet, before: Jet) -> np.ndarray:
-        """See `sofa_softctl.surrogate.Dynamics`."""
         after, before_ = self._interval(now, ahead), self._interval(before, now)
         size = np.abs(after.N) @ np.abs(after.xi)[:, :, None]
         size += np.abs(before_.N) @ np.abs(before_.xi)[:, :, None]

@@ -8,6 +8,7 @@ from time import monotonic, sleep
 from typing import Literal
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
 from sofa_softctl.bridge.devices.dynamixel import registers as table
@@ -186,8 +187,8 @@ class DynamixelDevice(Device):
         reading.command(command.sequence, goals)
         self._ask(bus, reading)
 
+    @override
     def read(self) -> Feedback | None:
-        """See `Device.read`."""
         if self._bus is None:
             return None
         bus, reading = self._opened()
@@ -199,12 +200,12 @@ class DynamixelDevice(Device):
             reading.check_silence(now, self.answer_timeout, self.dropped())
         return reading.take()
 
+    @override
     def dropped(self) -> dict[str, int]:
-        """See `Device.dropped`."""
         return {} if self._bus is None else {"with a wrong checksum": self._bus.damaged}
 
+    @override
     def stop(self) -> None:
-        """See `Device.stop`."""
         if self._bus is None or self._state != "running":
             self._state = "stopped" if self._state == "ready" else self._state
             return
@@ -216,8 +217,8 @@ class DynamixelDevice(Device):
         elif positions := reading.newest(monotonic() - self.answer_timeout):
             bus.sync_write(table.GOAL_POSITION, positions)
 
+    @override
     def close(self) -> None:
-        """See `Device.close`."""
         if self._bus is not None:
             self._bus.close()
         self._bus = self._reading = None

@@ -15,6 +15,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
+from typing_extensions import override
+
 LIBRARIES = ("softrobots", "splib3", "stlib3")
 """Names at the top level."""
 _FOLDER = Path(__file__).parent
@@ -56,10 +58,10 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
     packages before it asks this finder. A `path` with folders is that of an original.
     """
 
+    @override
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """See importlib.abc.MetaPathFinder."""
         del target
         library = fullname.partition(".")[0]
         if not path and library in ABSENT:

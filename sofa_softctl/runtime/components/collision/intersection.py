@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.collision.models import (
     CollisionModel,
@@ -96,21 +97,21 @@ class LocalMinDistance(Intersection):
     coneFactor = Real(0.5, "Share of the neighbours' angle in the cones.")
     useLMDFilters = Bool(False, "Use filter components instead of cones: none here.")
 
+    @override
     def init(self) -> None:
-        """See Intersection."""
         super().init()
         self.cone, self.factor = self.angleCone.get(), self.coneFactor.get()
 
+    @override
     def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
-        """See Intersection."""
         if _is_sphere_on_body(first) or _is_sphere_on_body(second):
             return isinstance(first, SphereCollisionModel) and isinstance(
                 second, SphereCollisionModel
             )
         return second.corners == 1 or first.corners == second.corners == 2
 
+    @override
     def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
-        """See Intersection."""
         if self.filterIntersection.get() and not self.useLMDFilters.get():
             return super().near(first, second, pairs)
         return unfiltered(first, second, pairs, self.alarmDistance.get())
@@ -131,8 +132,8 @@ class MinProximityIntersection(Intersection):
     useLinePoint = Bool(True, "Lines touch points.")
     useLineLine = Bool(True, "Lines touch lines.")
 
+    @override
     def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
-        """See Intersection."""
         if isinstance(second, SphereCollisionModel):
             return first.corners == 1 or first.corners == 2 or self.useSphereTriangle.get()
         allowed = {
@@ -142,8 +143,8 @@ class MinProximityIntersection(Intersection):
         }.get((first.corners, second.corners))
         return second.corners == 1 if allowed is None else allowed.get()
 
+    @override
     def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
-        """See Intersection."""
         if isinstance(second, SphereCollisionModel):  # against lines only between their ends
             found = unfiltered(first, second, pairs, self.alarmDistance.get())
             if keeps_sofa_defects():
@@ -175,13 +176,13 @@ class NewProximityIntersection(Intersection):
 
     useLineLine = Bool(False, "Edges of triangles touch edges.", follows="start")
 
+    @override
     def init(self) -> None:
-        """See Intersection."""
         super().init()
         self.lines = self.useLineLine.get()
 
+    @override
     def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
-        """See Intersection."""
         del first, second
         return True
 
@@ -213,8 +214,8 @@ class DiscreteIntersection(Intersection):
         self.alarmDistance.set(0.0)
         self.contactDistance.set(0.0)
 
+    @override
     def meets(self, first: CollisionModel, second: CollisionModel) -> bool:
-        """See Intersection."""
         if isinstance(first, SphereCollisionModel) and isinstance(second, SphereCollisionModel):
             return True
         raise self.fault(
@@ -222,8 +223,8 @@ class DiscreteIntersection(Intersection):
             "near: use LocalMinDistance or MinProximityIntersection."
         )
 
+    @override
     def near(self, first: CollisionModel, second: CollisionModel, pairs: np.ndarray) -> Proximities:
-        """See Intersection."""
         # 'proximity' is part of the reach, and widens what contacts keep, but not what is found
         thickness = first.proximity.get() + second.proximity.get()
         return unfiltered(first, second, pairs, -thickness)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import SingleStateComponent
 from sofa_softctl.runtime.components.collision.surface import (
@@ -204,12 +205,12 @@ class PointCollisionModel(CollisionModel):
     computeNormals = Bool(False, "Unused: normals are computed where they are needed.")
     displayContacts = Bool(False, "Unused.")
 
+    @override
     def find_elements(self) -> np.ndarray:
-        """See CollisionModel."""
         return np.arange(self.state.count)[:, None]
 
+    @override
     def touches_both_sides(self) -> bool:
-        """See CollisionModel."""
         return self.bothSide.get()
 
     def filtered(self) -> bool:
@@ -228,12 +229,12 @@ class LineCollisionModel(CollisionModel):
     bothSide = Bool(False, "Touches from inside, too.")
     displayFreePosition = Bool(False, "Unused.")
 
+    @override
     def find_elements(self) -> np.ndarray:
-        """See CollisionModel."""
         return self.need_topology().elements("edges").reshape(-1, 2)
 
+    @override
     def touches_both_sides(self) -> bool:
-        """See CollisionModel."""
         return self.bothSide.get()
 
 
@@ -287,8 +288,8 @@ class TriangleCollisionModel(CollisionModel):
         weights[halves] = np.column_stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v])
         return nodes, weights
 
+    @override
     def touches_both_sides(self) -> bool:
-        """See CollisionModel."""
         return self.bothSide.get()
 
 
@@ -313,8 +314,8 @@ class SphereCollisionModel(CollisionModel):
         """Before points."""
         return self.corners + 0.5
 
+    @override
     def find_elements(self) -> np.ndarray:
-        """See CollisionModel."""
         return np.arange(self.state.count)[:, None]
 
     def find_reach(self) -> np.ndarray:
@@ -328,11 +329,11 @@ class SphereCollisionModel(CollisionModel):
         self.listRadius.set(radius)
         return radius + self.proximity.get()
 
+    @override
     def body_radius(self, element: np.ndarray) -> np.ndarray:
-        """See CollisionModel."""
         on_body = self.state.kind.name == "Rigid3"
         return on_body * (self.reach[element] - self.proximity.get())
 
+    @override
     def filtered(self) -> bool:
-        """See CollisionModel."""
         return False

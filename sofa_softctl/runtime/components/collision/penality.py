@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.behavior.state import MechanicalState
@@ -102,12 +103,12 @@ class PenalityContactForceField(BlockForceField):
         """The vectors from first to second points."""
         return self._points.child
 
+    @override
     def joint(self) -> ContactPoints:
-        """See ForceField."""
         return self._points
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         self._points.follow()
         normal = self.near.normal
         u = self.state._data["position"].get()
@@ -135,8 +136,8 @@ class ContactPoints(Mapping):
         self._jacobians: list[sparse.csr_array] = []
 
     @property
+    @override
     def mechanical(self) -> bool:
-        """See Mapping."""
         return True
 
     def place_between(self, models: Sequence[CollisionModel], near: Proximities) -> None:
@@ -165,13 +166,13 @@ class ContactPoints(Mapping):
             parts = [driver._data[name].get() for driver in self.drivers]
             self.apply_from(parts, self.child._data[name].get())
 
+    @override
     def apply_from(self, xs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """See Mapping."""
         terms = zip(self._jacobians, xs, strict=True)
         out[:] = sum(jacobian @ _in_rows(x) for jacobian, x in terms)
 
+    @override
     def apply_j_from(self, vs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """See Mapping."""
         self.apply_from(vs, out)
 
     def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
@@ -180,8 +181,8 @@ class ContactPoints(Mapping):
             if id(driver) not in self.outside:
                 out += (transposed @ force).reshape(out.shape)
 
+    @override
     def weights(self, driver: int = 0) -> Weights:
-        """See Mapping."""
         found = self._jacobians[driver]
         return found.indptr, found.indices, found.data
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar, NamedTuple
 
+from typing_extensions import override
+
 from sofa_softctl.runtime.components.collision.models import CollisionModel
 from sofa_softctl.runtime.components.collision.penality import PenalityContactForceField
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
@@ -144,8 +146,8 @@ class RuleBasedContactManager(CollisionResponse):
             problem = f"has a rule of other than three words in 'rules': '{rest}'."
             complain(self, self.fault(problem))
 
+    @override
     def between(self, first: CollisionModel, second: CollisionModel) -> Response:
-        """See CollisionResponse."""
         own = first.contactResponse.get() or second.contactResponse.get()
         if own:
             return Response.parse(own)

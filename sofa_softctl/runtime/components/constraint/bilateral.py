@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, StateRows
 from sofa_softctl.runtime.behavior.state import MechanicalState
@@ -33,13 +34,13 @@ class NodeRows(LagrangianConstraint):
         """The nodes."""
         raise NotImplementedError
 
+    @override
     def parts(self) -> list[StateRows]:
-        """See LagrangianConstraint."""
         return [rows_on(self.state, self.chosen(), 1.0)]
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         return len(self.chosen()) * self.state.deriv_size
 
     def resolution(self) -> np.ndarray:
@@ -63,14 +64,14 @@ class FixedLagrangianConstraint(NodeRows):
         self.chosen()
         self.starts_from = None
 
+    @override
     def chosen(self) -> np.ndarray:
-        """See NodeRows."""
         if self.fixAll.get():
             return np.arange(self.state.count)
         return self.checked(self.indices.get())
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         nodes, data = self.chosen(), self.state._data
         if self.starts_from is not None and len(self.starts_from) != self.row_count:
             self.starts_from = None  # other nodes than in the last step: those of a moving region
@@ -80,20 +81,20 @@ class FixedLagrangianConstraint(NodeRows):
             return np.hstack([free[:, :3] - rest[:, :3], _angles(turn)]).ravel()
         return (free - rest).ravel()
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         self.starts_from = lam.copy() if self.state.kind.name != "Vec1" else None
 
     def reset(self) -> None:
         """Forget the last step."""
         self.starts_from = None
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"starts_from": self.starts_from}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self.starts_from = snapshot["starts_from"]
 
 
@@ -108,23 +109,23 @@ class UniformLagrangianConstraint(NodeRows):
     constrainToRestPos = Bool(False, "Hold them at the rest position, not at zero.")
 
     @property
+    @override
     def solved_at_once(self) -> bool:  # type: ignore[override]
-        """See LagrangianConstraint."""
         return not self.iterative.get()
 
     def init(self) -> None:
         """Nothing to check: it acts on all nodes."""
 
+    @override
     def chosen(self) -> np.ndarray:
-        """See NodeRows."""
         return np.arange(self.state.count)
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         return np.tile(row_parameters(BILATERAL), (self.row_count, 1))
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         data = self.state._data
         free: np.ndarray = data["free_position"].get().ravel()
         if self.constrainToRestPos.get():
@@ -211,12 +212,12 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
         one, two = (s._data[name].get() for s in (self.state, self.second))
         return one[ones], two[twos]
 
+    @override
     def chosen(self) -> np.ndarray:
-        """See NodeRows."""
         return self._pairs()[0] if self.activate.get() else np.empty(0, dtype=np.int64)
 
+    @override
     def parts(self) -> list[StateRows]:
-        """See LagrangianConstraint."""
         ones, twos = self._pairs()
         if not self.activate.get():
             ones, twos = ones[:0], twos[:0]
@@ -226,8 +227,8 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
         row, node, direction = (np.concatenate(part) for part in zip(one[1:], two[1:], strict=True))
         return [(self.state, row, node, direction)]
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         if not self.activate.get():
             return np.zeros(0)
         one, two = self._at("free_position", *self._pairs())
@@ -247,28 +248,28 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
         turn = rigid.rotated(turned, rigid.rotation_vector(_turn(two[:, 3:], turned)))
         return np.hstack([two[:, :3] - centre, turn])
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         part = self.load.get() if self.state.kind.name == "Vec3" else 1.0
         return np.tile(row_parameters(BLOCK, part), (self.row_count, 1))
 
     @property
+    @override
     def starts_from(self) -> np.ndarray | None:  # type: ignore[override]
-        """See LagrangianConstraint."""
         fits = self._start is not None and len(self._start) == self.row_count
         return self._start if fits else None
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         if self.state.kind.name == "Vec3":
             self._start = lam.copy()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"start": self._start, "apart": self._apart}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._start, self._apart = snapshot["start"], snapshot["apart"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
@@ -190,8 +191,8 @@ class CableModel(Cable):
             x, self.indices.get(), self.pullPoint.get(), self.hasPullPoint.get(), self.directions
         )
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         if self.indices.getCounter() != self._points_seen:  # the kernel checks no bounds
             self._check_points()
         self.cableLength.set(self._measure(self.state._data["position"].get()))
@@ -207,8 +208,8 @@ class CableModel(Cable):
         motion = state["free_position"].get()[self._nodes] - state["position"].get()[self._nodes]
         return float(np.vdot(self._pulls(), motion))
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         gap = self.cableInitialLength.get() - self.cableLength.get()
         return np.array([self.free_motion() + gap])
 
@@ -259,8 +260,8 @@ class CableConstraint(CableModel):
     valueIndex = UInt(0, "Which value.")
     valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         value = imposed_value(self)
         low, high = self.displacement_limits()
         force_min, force_max = self.limit("minForce", -np.inf), self.limit("maxForce", np.inf)
@@ -277,6 +278,6 @@ class CableConstraint(CableModel):
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return row[None, :]
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         self.store_start(lam)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, StateRows
 from sofa_softctl.runtime.components.collision.models import CollisionModel
@@ -93,8 +94,8 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         return all(model.contactStiffness.get() for model in self.models)
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         return self.rows_each * self.contact_count
 
     def parts(self) -> list[StateRows]:
@@ -167,8 +168,8 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         found: np.ndarray = np.einsum("pc,pc->p", apart, self.frames[:, 0])
         return found
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         moves = [self._motion(side) for side in (0, 1)]
         gap = self.distance - self.contact_distance
         slide = np.einsum("prc,pc->pr", self.frames, moves[1] - moves[0])  # (p, 3)
@@ -187,8 +188,8 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         found[:, 1:] = self.free_slide[:, : self.rows_each - 1]
         return found.ravel()
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         kind, mu = (COULOMB, self.mu.get()) if self.rows_each == 3 else (UNILATERAL, 0.0)
         return np.tile(row_parameters(kind, mu), (self.row_count, 1))
 
@@ -207,8 +208,8 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
                 "way: derivatives of a step are known for that alone. Leave useSurfaceNormals out."
             )
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         self.force, self.gap = np.zeros((2, self.contact_count, 3))
         self.force[:, : self.rows_each] = lam.reshape(-1, self.rows_each)
         self.gap[:, : self.rows_each] = delta.reshape(-1, self.rows_each)

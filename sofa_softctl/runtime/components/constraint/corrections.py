@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
@@ -41,8 +42,8 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
             )
         self.system, self.states = system, system.states
 
+    @override
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
-        """See ConstraintCorrection."""
         W = k * self.factor() * self.system.linear_solver.delassus(rows)
         term = self.regularizationTerm.get()
         if term > 0.0:
@@ -54,8 +55,8 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
         """Factor of the compliance."""
         return 1.0
 
+    @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        """See ConstraintCorrection."""
         return self.factor() * self.system.linear_solver.correction(rows, lam)
 
 
@@ -64,8 +65,8 @@ class GenericConstraintCorrection(LinearSolverConstraintCorrection):
 
     complianceFactor = Real(1.0, "Factor of the compliance.")
 
+    @override
     def factor(self) -> float:
-        """See LinearSolverConstraintCorrection."""
         if not self.complianceFactor.get():
             complain(self, self.fault("has complianceFactor=0: its constraints do not hold."))
         return abs(self.complianceFactor.get())  # W and the motion have its sign: it cancels
@@ -109,8 +110,8 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
                 self._seen_mass = str(mass.vertexMass.get())
                 self._is_early = not mass._initialised
 
+    @override
     def attach(self, system: MechanicalSystem) -> None:
-        """See ConstraintCorrection."""
         assert self._context is not None
         own = [state for state in self._context.of("state") if id(state) in system.offset]
         self.system, self.states = system, own or system.states  # type: ignore[assignment]
@@ -199,8 +200,8 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         velocity = self.correctionVelocityFactor.get() / self._dt()
         return self.correctionPositionFactor.get(), velocity
 
+    @override
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
-        """See ConstraintCorrection."""
         k = self.factors()[0] if self.useOdeSolverIntegrationFactors.get() else 1.0
         touched, place = np.unique(rows.node, return_inverse=True)
         H = np.zeros((rows.count, len(touched), 3))
@@ -209,7 +210,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
         size = 3 * len(touched)
         return k * scaled.reshape(rows.count, size) @ H.reshape(rows.count, size).T
 
+    @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        """See ConstraintCorrection."""
         push = rows.transposed(lam, self.system.size)
         return np.einsum("nij,nj->ni", self._compliance, push)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintSystem
 from sofa_softctl.runtime.behavior.solvers import ConstraintSolver
@@ -86,8 +87,8 @@ class GenericConstraintSolver(ConstraintSolver):
     def adjust(self, parameters: np.ndarray) -> None:
         """Change the rows' parameters (n, 6) before they are solved."""
 
+    @override
     def solve(self, problem: ConstraintSystem) -> None:
-        """See ConstraintSolver."""
         count = problem.count
         self.currentNumConstraints.set(count)
         self.currentNumConstraintGroups.set(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import only_watches
@@ -42,8 +43,8 @@ class JointModel(LagrangianConstraint):
         """Check the joint again."""
         self.init()
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         return self._entries
 
     def coordinate(self, name: str = "position") -> float:
@@ -76,16 +77,16 @@ class JointConstraint(JointModel):
         super().init()
         self.q_init = self.coordinate()
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         q = self.coordinate("free_position")
         assert self._context is not None
         if keeps_sofa_defects() and not self._context._data["time"].get():
             q -= self.coordinate()  # SOFA's first step takes it to be at 0
         return np.array([q - self.q_init])
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         forces = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
         ways = self.limit("minDisplacement", -math.inf), self.limit("maxDisplacement", math.inf)
         value = self.value.get()
@@ -100,7 +101,7 @@ class JointConstraint(JointModel):
         if not only_watches(self):
             super().check_differentiable()
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         self.force.set(float(lam[0]))
         self.displacement.set(float(delta[0]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from typing_extensions import override
+
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.link import LinkType
@@ -26,6 +28,6 @@ class PairConstraint(LagrangianConstraint):
         return self.linked_state("object2")
 
     @property
+    @override
     def states(self) -> list[MechanicalState]:
-        """See LagrangianConstraint."""
         return [self.state, self.second]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
@@ -67,8 +68,8 @@ class PositionModel(LagrangianConstraint):
         kind = self.state.kind
         self._entries = kind.entries(self.row_numbers, self.row_nodes, self.row_directions)
 
+    @override
     def count_of(self, per: str) -> tuple[int, str] | None:
-        """See Component."""
         return (
             (self.state.deriv_size, "directions") if per == "direction" else super().count_of(per)
         )
@@ -116,13 +117,13 @@ class PositionModel(LagrangianConstraint):
         self.init()
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         self._follow()
         return len(self.row_nodes)
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         self._follow()
         return self._entries
 
@@ -173,14 +174,14 @@ class PositionConstraint(PositionModel):
             )
         self.x_init = self.positions().copy()
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         return self.free_motion() + self.along(
             self.state.kind.difference(self.positions(), self.x_init)
         )
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         value = imposed_value(self)
         low, high = (
             -self._limit("maxNegativeDisp", np.inf),
@@ -206,8 +207,8 @@ class PositionConstraint(PositionModel):
         if not only_watches(self):
             super().check_differentiable()
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         self.force.set(float(lam[0]))
         self.displacement.set(float(delta[0]))
         self.delta.set(delta.copy())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
@@ -127,12 +128,12 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
         dt: float = self._context._data["dt"].get()
         return dt
 
+    @override
     def factors(self) -> tuple[float, float]:
-        """See ConstraintCorrection."""
         return 1.0, 1.0 / self._dt()
 
+    @override
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
-        """See ConstraintCorrection."""
         assert self._factors is not None
         own = self._own(rows)
         W = self._scale * self._factors.delassus(own)
@@ -141,8 +142,8 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
         np.add.at(W, (places[0], places[0]), self.regularizationTerm.get())
         return W
 
+    @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        """See ConstraintCorrection."""
         assert self._factors is not None
         motion = np.zeros((self.system.size, 3))
         found = self._factors.correction(self._own(rows), lam)

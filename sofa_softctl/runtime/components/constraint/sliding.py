@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import StateRows
 from sofa_softctl.runtime.components.constraint.pair import PairConstraint
@@ -63,8 +64,8 @@ class SlidingLagrangianConstraint(PairConstraint):
             )
         return start, (end - start) / length, length
 
+    @override
     def parts(self) -> list[StateRows]:
-        """See LagrangianConstraint."""
         start, axis, length = self._segment("free_position")
         point = self.state._data["free_position"].get()[self.sliding_point.get()]
         along = float((point - start) @ axis)
@@ -95,21 +96,21 @@ class SlidingLagrangianConstraint(PairConstraint):
         return [(self.state, row, node, direction)]
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         return len(self._directions)
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         return self._gaps
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         kinds = [BILATERAL, BILATERAL, UNILATERAL][: self.row_count]
         return np.array([row_parameters(kind) for kind in kinds])
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         self.force.set(lam @ self._directions)
 
     def reset(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Int, Real
@@ -36,12 +37,12 @@ class StopperLagrangianConstraint(LagrangianConstraint):
         position.touch()
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         return 1
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         return self.state.kind.entries(
             np.array([0]), np.array([self.index.get()]), np.array([[1.0]])
         )

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.roles import Cavity
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
@@ -144,8 +145,8 @@ class SurfacePressureModel(Cavity):
                 f"{not self.flipNormal.get()}.",
             )
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         if self._counters() != self._surface_seen:  # the kernels check no bounds
             self._check_surface()
         self._set_directions()
@@ -158,8 +159,8 @@ class SurfacePressureModel(Cavity):
         motion = state["free_position"].get()[self._nodes] - state["position"].get()[self._nodes]
         return float(np.vdot(self.directions, motion))
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         growth = self.cavityVolume.get() - self.initialCavityVolume.get()
         return np.array([self.free_growth() + growth])
 
@@ -211,8 +212,8 @@ class SurfacePressureConstraint(SurfacePressureModel):
         if not self.value.hasParent():
             self.value.set(self._first_values.copy())
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         pressures, growths = self.pressure_limits(), self.growth_limits()
         growth = self.cavityVolume.get() - self.initialCavityVolume.get()
         if keeps_sofa_defects():
@@ -231,6 +232,6 @@ class SurfacePressureConstraint(SurfacePressureModel):
         value = max(min(imposed_value(self), now + rate), now - rate)
         return min(max(value, limits[0]), limits[1])
 
+    @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See LagrangianConstraint."""
         self.store_start(lam)

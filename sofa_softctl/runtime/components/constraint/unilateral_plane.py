@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers
@@ -57,14 +58,14 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
             raise self.fault("has three points of the plane on a line: there is no plane.")
         return -normal if self.flipNormal.get() else normal
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         normal = self._normal(self.state._data["position"].get())
         self._directions[0], self._directions[1:] = normal, -normal / 3.0
         return self._row, self.indices.get(), self._directions
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         state, points = self.state._data, self.indices.get()
         x = state["position"].get()
         motion = state["free_position"].get()[points] - x[points]
@@ -72,6 +73,6 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
         gap = (x[points[0]] - x[points[1]]) @ normal / np.linalg.norm(normal)
         return np.array([np.vdot(self._directions, motion) + gap])
 
+    @override
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         return row_parameters(IMPOSE_DELTA, 0.0, 0.0, np.inf)[None, :]

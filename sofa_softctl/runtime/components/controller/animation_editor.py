@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.playback.files import FileComponent
@@ -81,12 +82,12 @@ class AnimationEditor(FileComponent):
         self.cursor.set(0)
         self._time, self._waiting = 0.0, True
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"at": (self._waiting, self._playing, self._time, self._ahead)}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._waiting, self._playing, self._time, self._ahead = snapshot["at"]
 
     def handle(self, event: Event) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.core.component import Component
@@ -64,12 +65,12 @@ class DataVariationLimiter(Component):
         self.output.set(self._first.copy())
         self._steps = np.zeros(self.size.get(), dtype=np.int64)
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"steps": self._steps.copy()}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._steps = snapshot["steps"].copy()
 
     def handle(self, event: Event) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.serial_port import HEADER, SerialPort, packet
 from sofa_softctl.errors import DeviceError, DeviceTimeoutError
@@ -40,8 +41,8 @@ class Bytes(Integers):
         del owner
         return 255
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         try:
             found = super().convert(value, owner)
             if found.size and not 0 <= found.min() <= found.max() <= self.limit(owner):
@@ -54,8 +55,8 @@ class Bytes(Integers):
             raise
         return found
 
+    @override
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """See DataType."""
         try:
             found = reading.numbers(value).ravel()
         except (ValueError, TypeError):
@@ -64,12 +65,12 @@ class Bytes(Integers):
             return present  # type: ignore[no-any-return]
         return np.clip(np.rint(found), 0, self.limit(owner)).astype(np.int64)
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return f"takes a list of whole numbers from 0 to {self.limit(owner)}"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "vector<unsigned char>"
 
 

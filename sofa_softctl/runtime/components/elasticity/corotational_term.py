@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.kernels.elasticity import corotational_derivative as kernel
@@ -24,8 +25,8 @@ class CorotationalTerm(StepTerm):
         self.G = np.empty((count, 4, 3, 3))
         self.Z = np.empty((count, 3, 3))
 
+    @override
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
-        """See StepTerm."""
         field, self.h = self.field, h
         x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
         turns(
@@ -39,21 +40,21 @@ class CorotationalTerm(StepTerm):
         )
         kernel.gradients(x, w, field.elements, field.h, h, h * (h + beta), self.Z)
 
+    @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
-        """See StepTerm."""
         field = self.field
         kernel.add_by_positions(
             dx, field.elements, field.h, self.G, self.Z, field.stiffness, self.h, out
         )
 
+    @override
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
-        """See StepTerm."""
         field = self.field
         kernel.add_transposed(
             y, field.elements, field.h, self.G, self.Z, field.stiffness, self.h, out, by_stiffness
         )
 
+    @override
     def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
-        """See StepTerm."""
         field = self.field
         kernel.add_by_stiffness(change, field.elements, field.h, self.Z, self.h, out)

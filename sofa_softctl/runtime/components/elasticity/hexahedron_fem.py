@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.components.elasticity.moduli import (
@@ -156,8 +157,8 @@ class HexahedronFEMForceField(ForceField):
         if self.updateStiffnessMatrix.get():
             self._set_stiffness(x)
 
+    @override
     def inverted_elements(self) -> int:
-        """See ForceField."""
         now = kernel.signed_sizes(self.state._data["position"].get(), self.elements)
         inverted = now * kernel.signed_sizes(self.x0, self.elements) <= 0.0
         inverted[self.flat] = False
@@ -167,8 +168,8 @@ class HexahedronFEMForceField(ForceField):
         """See Component: what `reinit` changes, by making it anew."""
         return {name: vars(self)[name] for name in _BY_REINIT}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         for name in _BY_REINIT:
             setattr(self, name, snapshot[name])
 
@@ -176,22 +177,22 @@ class HexahedronFEMForceField(ForceField):
         """Back to the rotations of the initial state."""
         self._rotate()
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         self._rotate()
         x = self.state._data["position"].get()
         kernel.add_force(x, self.elements, self.frames, self.rest, self.stiffness, force)
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         kernel.add_product(v, self.elements, self.frames, self.stiffness, factor, out)
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         return self._pairs
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         kernel.add_matrix(self.frames, self.stiffness, factor, slots.reshape(-1, 36), values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.components.topology.base import (
@@ -64,8 +65,8 @@ class TetrahedralForceField(ForceField):
         self._check_volumes(elements)
         return elements
 
+    @override
     def inverted_elements(self) -> int:
-        """See ForceField."""
         data = self.state._data
         now, rest = (
             signed_volumes(data[name].get(), self.elements)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.roles import ElasticForceField
@@ -126,14 +127,14 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         """Take over youngModulus and poissonRatio."""
         self._set_stiffness()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         found = {name: getattr(self, name) for name in _STIFFNESS}  # never written in place
         plasticity = self._plasticity
         return {**found, "plastic": None if plasticity is None else plasticity.strain}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         for name in _STIFFNESS:
             setattr(self, name, snapshot[name])
         strain = snapshot["plastic"]
@@ -156,8 +157,8 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         """See ElasticForceField; that of the first element."""
         return float(self.poissonRatio.get()[0])
 
+    @override
     def set_poisson_ratio(self, value: float) -> None:
-        """See ElasticForceField."""
         self.poissonRatio.set([value])
         self.reinit()
 
@@ -199,8 +200,8 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
             gradients, volumes = kernel.shape_gradients(x, self.elements)
             np.multiply(gradients, np.abs(volumes / self.volumes)[:, None, None], out=self.h)
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_seen:
             self._set_stiffness()
         self._rotate()
@@ -236,23 +237,23 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         place = (self.elements, self.rotations, self.gradients)
         self._plasticity.add_force(*place, self.stiffness, force)
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         kernel.add_product(v, self.elements, self.h, self.stiffness, factor, out)
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         return self._pairs
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         kernel.add_matrix(self.h, self.stiffness, factor, slots.reshape(-1, 10), values)
         if self.exact_tangent:
             self._turns = self._turning()
             tangent.add_turning_matrix(*self._turns, 1.0, factor, slots.reshape(-1, 10), values)
 
+    @override
     def check_differentiable(self) -> None:
-        """See ForceField."""
         if self.method_number == kernel.SVD:
             raise self.fault("has method 'svd', which is not smooth: use 'large' or 'polar'.")
         if self.updateStiffnessMatrix.get():
@@ -260,19 +261,19 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         if self.plasticMaxThreshold.get() > 0.0:
             raise self.fault("has plasticMaxThreshold: derivatives of plasticity are not known.")
 
+    @override
     def step_term(self) -> StepTerm:
-        """See ForceField."""
         from sofa_softctl.runtime.components.elasticity.corotational_term import CorotationalTerm
 
         return CorotationalTerm(self)
 
     @property
+    @override
     def skew(self) -> bool:  # type: ignore[override]
-        """See ForceField."""
         return self.method_number not in (kernel.SMALL, kernel.GRADIENT)
 
+    @override
     def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
-        """See ForceField."""
         tangent.add_turning_matrix(*self._turns, -1.0, 1.0, slots.reshape(-1, 10), values)
 
     def _turning(self) -> tuple[np.ndarray, np.ndarray]:

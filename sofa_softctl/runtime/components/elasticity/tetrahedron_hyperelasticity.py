@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.roles import HyperelasticForceField
@@ -137,8 +138,8 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
                 "may be negative."
             )
 
+    @override
     def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
-        """See HyperelasticForceField."""
         if self.material.number == kernel.MOONEY_RIVLIN:
             c1, c2, bulk = self.parameters.T
             return 2.0 * (c1 + c2), bulk
@@ -149,8 +150,8 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         return mu, lam + 2.0 / 3.0 * mu
 
     @property
+    @override
     def parameter_names(self) -> tuple[str, ...]:
-        """See HyperelasticForceField."""
         return self.material.parameters
 
     def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
@@ -162,12 +163,12 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         self.ParameterSet.set(parameters[0].copy() if same else parameters.ravel().copy())
         self._deform()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"parameters": self.parameters}  # never written in place
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self.parameters = snapshot["parameters"]
 
     def reset(self) -> None:
@@ -197,23 +198,23 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
             self.parameters,
         )
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         self._deform()
         kernel.add_force(self.elements, self.gradients, self._deformations, self._slopes, force)
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         kernel.add_product(
             v, self.elements, self.gradients, self._deformations, self._slopes, factor, out
         )
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         return self._pairs
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         kernel.add_matrix(
             self.gradients, self._deformations, self._slopes, factor, slots.reshape(-1, 10), values
         )
@@ -221,8 +222,8 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
     def check_differentiable(self) -> None:
         """See ForceField: with every material."""
 
+    @override
     def step_term(self) -> StepTerm:
-        """See ForceField."""
         return HyperelasticTerm(self)
 
 
@@ -240,8 +241,8 @@ class HyperelasticTerm(StepTerm):
         self.A = np.empty((count, 9, 9))
         self.invariants = np.empty((count, derivative.INVARIANTS))
 
+    @override
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
-        """See StepTerm."""
         field, self.h, self.c = self.field, h, h * (h + beta)
         self.x = np.ascontiguousarray(x)
         derivative.gradients(np.ascontiguousarray(w), field.elements, field.gradients, self.rates)
@@ -253,8 +254,8 @@ class HyperelasticTerm(StepTerm):
         """Deformation gradients, and slopes of the energy."""
         return self.field._deformations, self.field._slopes
 
+    @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
-        """See StepTerm."""
         derivative.add_by_positions(dx, self.field.elements, self.field.gradients, self.A, out)
 
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
@@ -266,8 +267,8 @@ class HyperelasticTerm(StepTerm):
         for number, slopes in enumerate(self._by_parameters()):
             by_stiffness[:, number] -= np.einsum("es,es->e", found, slopes)
 
+    @override
     def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
-        """See StepTerm."""
         field = self.field
         slopes = self._slopes(change)
         place = (field.elements, field.gradients, self._state[0])

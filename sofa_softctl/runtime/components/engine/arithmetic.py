@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.engine.base import Engine, Values
 from sofa_softctl.runtime.core.data.types import (
@@ -56,8 +57,8 @@ class MathOp(Engine):
             complain(self, self.fault(problem))
         super().init()
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         values = [data.get() for data in self.numbered_data("input")]
         size = min((len(value) for value in values), default=0)
         if not size:
@@ -85,8 +86,8 @@ class DifferenceEngine(Engine):
     substractor = Coords([], "What is taken from them.", per="input")
     output = Coords([], "The differences.", computed=True)
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         values, taken = self.input.get(), self.substractor.get()
         if len(values) != len(taken):
             problem = (
@@ -106,8 +107,8 @@ class SumEngine(Engine):
     input = Coords([], "Values.")
     output = Coord("Their sum.", computed=True)
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         self.output.set(self.input.get().sum(axis=0))
 
 
@@ -120,8 +121,8 @@ class NormEngine(Engine):
     output = Reals([], "Their norms.", computed=True)
     normType = Int(2, "Which norm: 1, 2, ...; the largest entry where negative.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         order = self.normType.get()
         values = self.input.get()
         self.output.set(np.linalg.norm(values, ord=np.inf if order < 0 else order, axis=1))
@@ -151,8 +152,8 @@ class AverageCoord(Engine):
         return 3 if state is None else int(state.coord_size)
 
     @classmethod
+    @override
     def getCategories(cls) -> list[str]:
-        """See Component."""
         return ["Engine"]
 
     def init(self) -> None:
@@ -174,8 +175,8 @@ class AverageCoord(Engine):
             self._seen = None
             self.update_outputs()
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         state = self._state()
         if state is None:
             return
@@ -192,8 +193,8 @@ class AverageCoord(Engine):
             average[3:] = reduce(product, values[:, 3:])
         self.average.set(average)
 
+    @override
     def range_of(self, of: str) -> tuple[int, str] | None:
-        """See Component."""
         state = self._state()
         return None if state is None else (state.count, f"nodes of '{state.getPathName()}'")
 

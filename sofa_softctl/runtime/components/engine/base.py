@@ -8,6 +8,7 @@ from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import scene_line
 from sofa_softctl.runtime.core.component import Component
@@ -79,8 +80,8 @@ class Engine(Component):
         found = [self._numbered_data(f"{radical}{k + 1}") for k in range(count)]
         return [data for data in found if data is not None]
 
+    @override
     def update_outputs(self) -> None:
-        """See Base."""
         own = vars(self)  # asked for in every step, and Base.__setattr__ takes a while
         if own["_computing"]:
             return
@@ -128,8 +129,8 @@ class Values(Vectors):
     def __init__(self, help: str, **options: Any) -> None:
         super().__init__(0, [], help, **options)
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         width, whole = owner.value_kind
         array = reading.whole_numbers(value) if whole else reading.numbers(value)
         return reading.rows(array, width) if width else array.ravel()
@@ -144,7 +145,7 @@ class Values(Vectors):
         """Numbers in one value."""
         return int(owner.value_kind[0] or 1)
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         width, whole = owner.value_kind
         return super().sofa_name(owner) if width else f"vector<{'i' if whole else 'd'}>"

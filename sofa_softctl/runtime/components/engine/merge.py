@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.engine.base import Engine, Values
 from sofa_softctl.runtime.core.data.types import (
@@ -41,8 +42,8 @@ class MergeSets(Engine):
     out = Integers([], "Result.", computed=True)
     op = Text("union", "union, intersection, difference or symmetric_difference.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         merge = _SETS.get((self.op.get() or "union")[0].lower())
         if merge is None:
             problem = (
@@ -70,8 +71,8 @@ class MergePoints(Engine):
     points = Coords([], "All points.", unit="length", computed=True)
     noUpdate = Bool(False, "Compute nothing at all, as in SOFA.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         first, second = self.position1.get(), self.position2.get()
         if self.noUpdate.get():
             return
@@ -103,8 +104,8 @@ class MergeVectors(Engine):
     nbInputs = Int(2, "How many inputs.")
     output = Values("All values.", computed=True)
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         every = [data.get() for data in self.numbered_data("input")]
         self.output.set(np.concatenate([self.output.type.initial(self), *every]))
 
@@ -133,8 +134,8 @@ class MergeMeshes(Engine):
     tetrahedra = Elements(4, [], "All tetrahedra.", computed=True)
     hexahedra = Elements(8, [], "All hexahedra.", computed=True)
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         count = self.nbMeshes.get()
         merged: dict[str, list[np.ndarray]] = {kind: [] for kind in self.numbered}
         before = 0

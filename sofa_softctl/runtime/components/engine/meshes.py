@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.components.topology.mappings import six_tetrahedra
@@ -68,8 +69,8 @@ class NormalsFromPoints(Engine):
     invertNormals = Bool(False, "Turn the normals round.")
     useAngles = Bool(False, "Weigh each face by its angle at the vertex.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         self.check_own_numbers()
         faces = self.triangles.get(), self.quads.get()
         found = vertex_normals(self.position.get(), *faces, by_angle=self.useAngles.get())
@@ -95,8 +96,8 @@ class MeshSubsetEngine(Engine):
     tetrahedra = Elements(4, [], "Tetrahedra that are kept, likewise.", computed=True)
     hexahedra = Elements(8, [], "Hexahedra that are kept, likewise.", computed=True)
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         points, indices = self.inputPosition.get(), self.indices.get()
         self.check_own_numbers()
         number = np.full(len(points), -1)

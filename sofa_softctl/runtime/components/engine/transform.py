@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.core.data.types import (
@@ -39,8 +40,8 @@ class TransformEngine(Engine):
     scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.")
     inverse = Bool(False, "Undo the transformation instead.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         found = self.input_position.get().copy()
         steps = [self._scale, self._turn_by_angles, self._turn, self._shift]
         inverse = self.inverse.get()
@@ -138,8 +139,8 @@ class TransformPosition(Engine):
         except ValueError as error:
             raise self.fault(f"cannot read {error}") from error
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         given = self.input_position.get()
         found = self._moved(given)
         fixed = self.fixedIndices.get()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.engine.base import Engine, Values
 from sofa_softctl.runtime.core.data.types import (
@@ -30,8 +31,8 @@ class ValuesFromIndices(Engine):
     outStr = Text("", "Those as a text.", computed=True)
     locals()["in"] = Values("Values to choose from.", aliases=("input",))
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         values, indices = self._data["in"].get(), self.indices.get()
         bad = (indices < 0) | (indices >= len(values))
         if bad.any():
@@ -64,8 +65,8 @@ class PointsFromIndices(Engine):
                 self.position.setParent(state._data["position"])
         super().init()
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         indices = self.indices.get()
         self.check_own_numbers()
         kept: list[np.ndarray] = []
@@ -89,8 +90,8 @@ class IndicesFromValues(Engine):
     recursiveSearch = Bool(False, "Every place, not the first only.")
     locals()["global"] = Values("Values among which they are looked for.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         values, everything = self.values.get(), self._data["global"].get()
         same = values[:, None] == everything[None]
         same = same.all(axis=tuple(range(2, same.ndim)))  # (values, global)
@@ -116,8 +117,8 @@ class IndexValueMapper(Engine):
     outputValues = Reals([], "The list.", computed=True)
     defaultValue = Real(1.0, "Value of what is added when the list grows, but not named.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         values, indices = self.inputValues.get(), self.indices.get()
         if indices.min(initial=0) < 0:
             raise self.fault(f"has {indices.min()} in 'indices': give numbers from 0 on.")
@@ -139,8 +140,8 @@ class Indices2ValuesMapper(Engine):
     outputValues = Reals([], "What the inputs become.", computed=True)
     defaultValue = Real(1.0, "What an input becomes that is not known.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         indices, values = self.indices.get(), self.values.get()
         if len(values) < len(indices):
             raise self.fault(f"has {len(indices)} 'indices' but {len(values)} 'values'.")
@@ -166,8 +167,8 @@ class ROIValueMapper(Engine):
     outputValues = Reals([], "The list.", computed=True)
     defaultValue = Real(0.0, "Value of entries in no list of indices.")
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         pairs = list(zip(self.numbered_data("indices"), self.numbered_data("value"), strict=False))
         size = max([0, *(int(indices.get().max(initial=-1)) + 1 for indices, _ in pairs)])
         found = np.full(size, self.defaultValue.get())

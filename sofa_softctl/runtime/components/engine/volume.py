@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.engine.base import Engine
@@ -55,8 +56,8 @@ class VolumeOf(Engine):
         self._ready = True
         self.update_outputs()
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         follows = self._of_state and self.update.get()
         if self._ready and (self._seen is None or follows):
             self.check_own_numbers()
@@ -76,8 +77,8 @@ class VolumeFromTriangles(VolumeOf):
     triangles = Elements(3, [], "Triangles; of the node's topology by default.", of="positions")
     quads = Elements(4, [], "Quads; of the node's topology by default.", of="positions")
 
+    @override
     def signed_volume(self, x: np.ndarray) -> float:
-        """See VolumeOf."""
         quads = self.quads.get()
         faces = [self.triangles.get(), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
         a, b, c = np.moveaxis(x[np.concatenate(faces)], 1, 0)
@@ -100,8 +101,8 @@ class VolumeFromTetrahedrons(VolumeOf):
         8, [], "Hexahedra; of the node's topology by default.", of="positions", follows="reinit"
     )
 
+    @override
     def signed_volume(self, x: np.ndarray) -> float:
-        """See VolumeOf."""
         if len(self.hexas.get()):
             message.warning(
                 self,

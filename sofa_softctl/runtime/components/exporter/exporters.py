@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.exporter import formats
 from sofa_softctl.runtime.components.playback.files import FileComponent
@@ -172,13 +173,13 @@ class VTKExporter(Exporter):
     cellsDataFields = Texts([], "Numbers of elements.")
     overwrite = Bool(False, "Always the same file; else they are numbered.")
 
+    @override
     def init(self) -> None:
-        """See Exporter."""
         super().init()
         self._missing: set[str] = set()  # names that were complained of
 
+    @override
     def write(self) -> None:
-        """See Exporter."""
         path, xml = self.path_of(self.filename.get()), self.XMLformat.get()
         base, dot, ending = path.rpartition(".")
         if not dot or ending not in (("vtu",) if xml else ("vtu", "vtk")):
@@ -227,8 +228,8 @@ class MeshExporter(Exporter):
         if self.format.get() in ("netgen", "tetgen"):
             complain(self, self.fault(f"does not write format '{self.format.get()}'."))
 
+    @override
     def write(self) -> None:
-        """See Exporter."""
         mesh = self.mesh(_KINDS, self.position.get())
         elements = sum(len(entry) for kind, entry in mesh.items() if kind != "points")
         path = self.numbered()
@@ -274,8 +275,8 @@ class STLExporter(Exporter):
             self._try()
         super().handle(event)
 
+    @override
     def write(self) -> None:
-        """See Exporter."""
         points, triangles, quads = self.position.get(), self.triangle.get(), self.quad.get()
         if not len(triangles) and len(quads):
             triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
@@ -294,8 +295,8 @@ class VisualModelOBJExporter(Exporter):
 
     aliases = ("ObjExporter", "OBJExporter")
 
+    @override
     def write(self) -> None:
-        """See Exporter."""
         assert self._context is not None
         base = self.numbered().removesuffix(".obj")
         first, text, materials = 0, "", ""
@@ -326,4 +327,4 @@ class BlenderExporter(Exporter):
         complain(self, self.fault("writes nothing here: take a VTKExporter or an STLExporter."))
 
     def write(self) -> None:
-        """See Exporter."""
+        """Write the file."""

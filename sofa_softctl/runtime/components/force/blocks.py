@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.kernels.elasticity.blocks import add_block_products
@@ -39,8 +40,8 @@ class BlockForceField(ForceField):
         self._row, self._column = (np.asarray(one, dtype=np.int64) for one in (row, column))
         self._blocks = np.ascontiguousarray(blocks)
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         if v.shape[1] == 1:  # three joints share a row
             whole, given = np.zeros((2, self.state.block_count, 3))
             given.ravel()[: len(v)] = v[:, 0]
@@ -53,8 +54,8 @@ class BlockForceField(ForceField):
         pairs = self._row, self._column, self._blocks
         add_block_products(*pairs, self.one_sided, factor, vs, outs)
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         return self._every
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.core.data.types import Bool, Derivs, Real
@@ -26,22 +27,22 @@ class VelocityDamping(ForceField):
         """Check that the state is one that it knows."""
         self.coefficients()
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         force -= self.coefficients() * self.state._data["velocity"].get()
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         if self.in_matrix():
             out += factor * self.coefficients() * v
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         nodes = np.arange(self.state.block_count)
         return nodes, nodes
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         if self.in_matrix():
             c = self.coefficients().ravel()
             rows, axes = np.divmod(np.arange(len(c)), 3)
@@ -54,12 +55,12 @@ class UniformVelocityDampingForceField(VelocityDamping):
     dampingCoefficient = Real(0.1, "c.", unit="force*time/length", aliases=("damping",))
     implicit = Bool(False, "Let the step's matrix know of it, for large c.")
 
+    @override
     def in_matrix(self) -> bool:
-        """See VelocityDamping."""
         return self.implicit.get()
 
+    @override
     def coefficients(self) -> np.ndarray:
-        """See VelocityDamping."""
         return np.full((self.state.count, self.state.deriv_size), self.dampingCoefficient.get())
 
 
@@ -70,8 +71,8 @@ class DiagonalVelocityDampingForceField(VelocityDamping):
         [], "c of each node and direction.", unit="force*time/length", per="node"
     )
 
+    @override
     def coefficients(self) -> np.ndarray:
-        """See VelocityDamping."""
         given, count = self.dampingCoefficient.get(), self.state.count
         if not len(given):
             return np.zeros((count, self.state.deriv_size))

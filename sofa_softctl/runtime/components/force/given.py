@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
@@ -33,8 +34,8 @@ class ForceWithoutStiffness(ForceField):
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         """See Contribution; there is no stiffness."""
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
@@ -117,16 +118,16 @@ class ConstantForceField(ForceWithoutStiffness):
             "one for all."
         )
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         self._distribute()
         np.add.at(force, self._nodes, self.forces.get())
 
     def check_differentiable(self) -> None:
         """See ForceField: the stiffness is zero."""
 
+    @override
     def step_term(self) -> StepTerm:
-        """See ForceField."""
         return ConstantStiffnessTerm(self.add_product)
 
 
@@ -153,8 +154,8 @@ class LinearForceField(ForceWithoutStiffness):
         self.checked(self.points.get(), "points")
         self.check_times("times", "forces")
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         assert self._context is not None
         time = self._context._data["time"].get()
         times, forces = self.check_times("times", "forces")
@@ -176,8 +177,8 @@ class Gravity(Component):
 
     gravity = Vector(3, [0.0, 0.0, 0.0], "Gravity here and below.", unit="length/time^2")
 
+    @override
     def added(self) -> None:
-        """See Component."""
         assert self._context is not None
         self._context.contexts.append(self)
 

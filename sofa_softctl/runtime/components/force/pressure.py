@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.force.given import ForceWithoutStiffness
 from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
@@ -88,8 +89,8 @@ class TrianglePressureForceField(ElementPressure):
         self._areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2.0
         self._list_seen = self.triangleList.getCounter()
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         given = self.triangleList
         if not given.hasParent() and given.getCounter() != self._list_seen:
             self.init()
@@ -200,8 +201,8 @@ class EdgePressureForceField(ElementPressure):
             raise self.fault(f"has {given}, but there are {len(first)} edges.")
         self._forces = self._present()
 
+    @override
     def count_of(self, per: str) -> tuple[int, str]:
-        """See Component."""
         return len(self._edges), "edges"
 
     def _chosen_edges(self) -> np.ndarray:
@@ -241,15 +242,15 @@ class EdgePressureForceField(ElementPressure):
         forces: np.ndarray = normal * (intensity * self._first_lengths)[:, None]
         return forces
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         self.share(force, self._edges, self._forces)
         self._forces = self._present()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"forces": self._forces.copy()}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._forces = snapshot["forces"].copy()

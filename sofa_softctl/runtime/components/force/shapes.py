@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text, Vector
@@ -80,8 +81,8 @@ class PlaneForceField(ShapeForceField):
             complain(self, self.fault(problem))
             self.localRange.set(np.full(2, -1.0))
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         n, k = self.normal.get(), self.stiffness.get()
         depth = self.points() @ n - self.d.get()
         inside = self.in_range(self.localRange.get())
@@ -109,8 +110,8 @@ class SphereForceField(ShapeForceField):
     color = Color([0.0, 0.0, 1.0, 1.0], "Color of the drawn sphere.")
     contacts = Text("", "Unused.", linkable=False)
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         r, k = self.radius.get(), self.stiffness.get()
         offset = self.points() - self.center.get()
         squared = (offset * offset).sum(axis=1)
@@ -159,8 +160,8 @@ class EllipsoidForceField(ShapeForceField):
         else:
             raise problem
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         k, offset = self.stiffness.get(), self.points() - self.center.get()
         with np.errstate(divide="ignore", invalid="ignore"):  # a half axis of 0
             inverse = 1.0 / self.vradius.get() ** 2
@@ -198,8 +199,8 @@ class ConicalForceField(ShapeForceField):
             problem = self.fault("needs a 'coneHeight' that is not zero.")
             complain(self, problem, " All nodes are drawn to its apex, as in SOFA.")
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         height = float(np.linalg.norm(self.coneHeight.get()))
         axis, half = self.coneHeight.get() / (height or 1.0), np.radians(self.coneAngle.get())
         offset, v = self.points() - self.coneCenter.get(), self.velocities()

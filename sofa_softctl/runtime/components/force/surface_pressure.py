@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.components.force.pressure import numbered
@@ -74,8 +75,8 @@ class SurfacePressureForceField(BlockForceField):
         every = self.checked(topology.elements(kind), place)
         return numbered(self, every, numbers, kind, name) if len(numbers) else every
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         x = self.state._data["position"].get()
         pressure = self._present_pressure(x)
         triangles = self._inside(x, self._triangles, "triangleIndices")
@@ -116,8 +117,8 @@ class SurfacePressureForceField(BlockForceField):
         row = np.repeat(triangles, 3, axis=1).ravel()
         self.set_blocks(row, np.tile(triangles, (1, 3)).ravel(), blocks)
 
+    @override
     def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
-        """See ForceField."""
         place, blocks = self._places(slots), self._blocks / 2.0
         straight = place >= 0
         np.add.at(values, place[straight], blocks[straight])
@@ -155,12 +156,12 @@ class SurfacePressureForceField(BlockForceField):
                 self._pulse, self._rising = limit, True
         return self._pulse
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"pulse": (self._pulse, self._rising)}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._pulse, self._rising = snapshot["pulse"]
 
 

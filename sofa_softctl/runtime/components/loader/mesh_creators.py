@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.components.topology.parts import first_of_each
@@ -67,8 +68,8 @@ class StringMeshCreator(MeshCreator):
         complain(self, self.fault(problem))
         return np.eye(3) if self.scale3d.get().all() else matrix, np.zeros(3)
 
+    @override
     def read(self) -> Mesh:
-        """See MeshLoader."""
         given = self.resolution.isSet() or self.filename.get()  # either makes SOFA begin
         count = max(self.resolution.get(), 0) if given else 0
         positions = np.zeros((count, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.base.wrong_file import wrong_file
@@ -25,8 +26,8 @@ class SphereLoader(MeshLoader):
     listRadius = Reals([], "Radius of each sphere.", unit="length", follows="start")
     scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.", auto_link=False, follows="start")
 
+    @override
     def parse(self, path: str) -> Mesh:
-        """See MeshLoader."""
         radii, centres = [], []
         try:
             with open(path, encoding="utf-8", errors="replace") as file:

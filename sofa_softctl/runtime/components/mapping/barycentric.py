@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
@@ -90,8 +91,8 @@ class BarycentricMapping(LinearMapping):
         weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
         self.set_weights(elements[best], weights)
 
+    @override
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         if self._carries:
             super().apply(x, out)
 

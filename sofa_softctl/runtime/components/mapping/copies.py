@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
@@ -54,8 +55,8 @@ class CopyMapping(Mapping):
         """Find `sources`, and give the follower its size."""
         raise NotImplementedError
 
+    @override
     def give_nodes(self) -> None:
-        """See Mapping."""
         if self.mechanical:
             self.check_templates()
             self.find_sources()
@@ -80,29 +81,29 @@ class CopyMapping(Mapping):
                 "those of another mesh? Use a BarycentricMapping for points of their own.",
             )
 
+    @override
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         self.apply_from([x], out)
 
+    @override
     def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         self.apply_from([v], out)
 
+    @override
     def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         self.add_jt_to(force, [out])
 
+    @override
     def apply_from(self, xs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """See Mapping."""
         for x, (nodes, copied) in zip(xs, self.sources, strict=True):
             out[nodes] = x[copied, : out.shape[1]]
 
+    @override
     def apply_j_from(self, vs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """See Mapping."""
         self.apply_from(vs, out)
 
+    @override
     def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
-        """See Mapping."""
         for out, (nodes, copied) in zip(outs, self.sources, strict=True):
             np.add.at(out[:, : force.shape[1]], copied, force[nodes])
 
@@ -111,12 +112,12 @@ class CopyMapping(Mapping):
         """See Mapping: three joints share a row, so copies of joints are no weights of rows."""
         return self.child.kind.name != "Vec1"
 
+    @override
     def weights(self, driver: int = 0) -> Weights:
-        """See Mapping."""
         return self._weights[driver]
 
+    @override
     def jacobian(self, driver: int = 0) -> sparse.csr_array:
-        """See Mapping."""
         return self._jacobians[driver]
 
     def _build(self, driver: int) -> sparse.csr_array:
@@ -210,8 +211,8 @@ class SubsetMultiMapping(CopyMapping):
     input = LinkType("States that drive, separated by blanks.", kind="state", many=True)
 
     @cached_property
+    @override
     def drivers(self) -> list[MechanicalState]:
-        """See Mapping."""
         found: list[MechanicalState] = self._links["input"].getLinkedBases()
         if not found:
             raise self.fault(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
@@ -65,12 +66,12 @@ class DistanceMapping(Mapping):
             self.geometric = EdgeStiffness(self)
         self.place()
 
+    @override
     def give_nodes(self) -> None:
-        """See Mapping."""
         self.init()
 
+    @override
     def count_of(self, per: str) -> tuple[int, str]:
-        """See Component."""
         return len(self.edges), "edges"
 
     def _measure(self, x: np.ndarray) -> None:
@@ -81,12 +82,12 @@ class DistanceMapping(Mapping):
         unit = gap / np.where(apart, self.length, 1.0)[:, None]
         self.direction = np.where(apart[:, None], unit, 1.0 / np.sqrt(3.0))
 
+    @override
     def snapshot(self) -> dict[str, np.ndarray]:
-        """See Component."""
         return {"direction": self.direction, "length": self.length}  # never written in place
 
+    @override
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
-        """See Component."""
         self.direction, self.length = snapshot["direction"], snapshot["length"]
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
@@ -96,13 +97,13 @@ class DistanceMapping(Mapping):
             raise self.fault(f"has {len(rest)} 'restLengths' for {len(self.length)} edges.")
         out[:, 0] = self.length - rest
 
+    @override
     def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         gap = v[self.edges[:, 1], :3] - v[self.edges[:, 0], :3]
         out[:, 0] = np.einsum("ei,ei->e", self.direction, gap)
 
+    @override
     def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         along = force * self.direction
         np.add.at(out[:, :3], self.edges[:, 0], -along)
         np.add.at(out[:, :3], self.edges[:, 1], along)
@@ -112,8 +113,8 @@ class DistanceMapping(Mapping):
         """See Mapping: J turns with the edges."""
         return False
 
+    @override
     def jacobian(self, driver: int = 0) -> sparse.csr_array:
-        """See Mapping."""
         count, width = len(self.edges), self.parent.deriv_size
         rows = np.repeat(np.arange(count), 6)
         cols = (width * self.edges[:, :, None] + np.arange(3)).ravel()
@@ -153,15 +154,15 @@ class EdgeStiffness(ForceField):
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField: the mapping itself passes the forces on."""
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         a, b = self.mapping.edges.T
         change = factor * np.einsum("eij,ej->ei", self.blocks, v[b, :3] - v[a, :3])
         np.add.at(out[:, :3], a, -change)
         np.add.at(out[:, :3], b, change)
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         return self._pairs
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.kernels.mapping import weighted as kernel
@@ -37,18 +38,18 @@ class LinearMapping(Mapping):
         self.nodes = np.ascontiguousarray(nodes.ravel(), dtype=np.int64)
         self.factors = np.ascontiguousarray(factors.ravel(), dtype=float)
 
+    @override
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         kernel.weighted_sum(self.starts, self.nodes, self.factors, x, out)
 
+    @override
     def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         kernel.weighted_sum(self.starts, self.nodes, self.factors, v, out)
 
+    @override
     def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         kernel.add_transposed(self.starts, self.nodes, self.factors, force, out)
 
+    @override
     def weights(self, driver: int = 0) -> Weights:
-        """See Mapping."""
         return self.starts, self.nodes, self.factors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
@@ -68,13 +69,13 @@ class RigidMapping(Mapping):
             self.geometric = GeometricStiffness(self)
         self.place()
 
+    @override
     def give_nodes(self) -> None:
-        """See Mapping."""
         if len(self.initialPoints.get()):
             self.init()
 
+    @override
     def count_of(self, per: str) -> tuple[int, str] | None:
-        """See Component."""
         return (self.child.count, "nodes") if self.mechanical else None
 
     def _bodies(self, count: int) -> np.ndarray:
@@ -121,12 +122,12 @@ class RigidMapping(Mapping):
         """Find the places again."""
         self.init()
 
+    @override
     def snapshot(self) -> dict[str, np.ndarray]:
-        """See Component."""
         return {"arm": self.arm.copy()} if self.mechanical else {}
 
+    @override
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
-        """See Component."""
         self.arm = snapshot["arm"].copy()
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
@@ -136,14 +137,14 @@ class RigidMapping(Mapping):
         if out.shape[1] == 7:
             out[:, 3:] = rigid.product(x[self.body, 3:], self.turn)
 
+    @override
     def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         rigid.velocities(v, self.body, self.arm, out)
         if out.shape[1] == 6:
             out[:, 3:] = v[self.body, 3:]
 
+    @override
     def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping."""
         rigid.add_wrenches(force, self.body, self.arm, out)
         if force.shape[1] == 6:
             np.add.at(out[:, 3:], self.body, force[:, 3:])
@@ -171,8 +172,8 @@ class RigidMapping(Mapping):
             )
         ]
 
+    @override
     def jacobian(self, driver: int = 0) -> sparse.csr_array:
-        """See Mapping."""
         count, width = len(self.body), self.child.deriv_size
         axes = np.arange(width)
         rows = [(width * np.arange(count)[:, None] + axes).ravel()]
@@ -221,15 +222,15 @@ class GeometricStiffness(ForceField):
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField: the mapping itself passes the forces on."""
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         out[:, 3:] += factor * np.einsum("nij,nj->ni", self.blocks, v[:, 3:])
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         turns = 2 * np.arange(self.state.count) + 1
         return turns, turns
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         values[slots] += factor * self.blocks

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
@@ -21,21 +22,21 @@ class LumpedMass(Mass):
     moments: np.ndarray
     """Of bodies: moment of inertia of each about its centre, in the world's axes; (n, 3, 3)."""
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         names = ("masses", "moments", "_amount")  # never written in place after init
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         vars(self).update(snapshot)
 
+    @override
     def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
-        """See Mass."""
         force += self.masses * self.state.kind.linear(gravity)
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         if v.shape[1] == 6:
             out[:, :3] += (factor * self.masses) * v[:, :3]
             out[:, 3:] += factor * np.einsum("nij,nj->ni", self.moments, v[:, 3:])
@@ -43,21 +44,21 @@ class LumpedMass(Mass):
             out += (factor * self.masses) * v
 
     def check_differentiable(self) -> None:
-        """See Mass."""
+        """Check that the derivative of a time step is known with it: M is constant."""
 
+    @override
     def scale(self, factor: float) -> None:
-        """See Mass."""
         self.masses = self.masses * factor
         if "moments" in vars(self):
             self.moments = self.moments * factor
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         nodes = np.arange(self.state.block_count)
         return nodes, nodes
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         kind = self.state.kind.name
         diagonal = factor * self.masses[:, 0]
         if kind == "Vec1":  # three joints share a row

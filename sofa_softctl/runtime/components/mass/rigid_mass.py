@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import DataType
@@ -51,36 +52,36 @@ class RigidMass:
 class RigidMassData(DataType):
     """A RigidMass; scripts see SOFA's text 'mass volume [inertia matrix]'."""
 
+    @override
     def convert(self, value: Any, owner: Any) -> str:
-        """See DataType."""
         if not isinstance(value, str):
             value = reading.text(value)  # nested to any depth
         return str(RigidMass.of(value))
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes a mass, or mass, volume and the nine numbers of the inertia matrix"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "RigidMass3d"
 
 
 class NodeMass(RigidMassData):
     """The mass of a node: one number, for bodies a RigidMass."""
 
+    @override
     def convert(self, value: Any, owner: Any) -> Any:
-        """See DataType."""
         rigid = RigidMass.of(super().convert(value, owner))
         plain = RigidMass(rigid.mass)
         return rigid.mass if rigid == plain else str(rigid)
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes one number, for bodies also mass, volume and nine numbers of inertia"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "d"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
 from sofa_softctl.runtime.components.mass.lumped import LumpedMass, given_by, overruled
@@ -220,8 +221,8 @@ class MeshMatrixMass(TopologicalMass):
         """See Component: of densities there may be one or one for each element."""
         return None if per == "body" else super().count_of(per)
 
+    @override
     def densities(self, count: int) -> np.ndarray | None:
-        """See TopologicalMass."""
         rho = self.massDensity.get()
         if len(rho) in (1, count):
             return rho
@@ -237,36 +238,36 @@ class MeshMatrixMass(TopologicalMass):
                 return
         super().data_changed(data)
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {name: vars(self)[name] for name in (*_MATRIX, "_amount")}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         vars(self).update(snapshot)
 
+    @override
     def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
-        """See Mass."""
         force += self.row_sums * gravity
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         out += factor * (self.matrix @ v)
 
     def check_differentiable(self) -> None:
-        """See Mass."""
+        """Check that the derivative of a time step is known with it: M is constant."""
 
+    @override
     def scale(self, factor: float) -> None:
-        """See Mass."""
         for name in _MATRIX:
             setattr(self, name, getattr(self, name) * factor)
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         return self._pairs
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         # Blocks are multiples of the identity: where only the transpose is stored it is the same.
         stored = np.where(slots >= 0, slots, ~slots)
         for i in range(3):

@@ -6,6 +6,7 @@ import gzip
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.components.playback.files import FileComponent, spelt_all
@@ -63,12 +64,12 @@ class ReadState(FileComponent):
         if event["type"] == "AnimateBeginEvent" and self.listening.get():
             self._advance(self.now)
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"next": self._next, "start": self._start}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._next, self._start = snapshot["next"], snapshot["start"]
 
     def due(self, now: float) -> dict[str, np.ndarray]:

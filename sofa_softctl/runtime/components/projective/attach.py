@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
@@ -132,12 +133,12 @@ class AttachProjectiveConstraint(NodeConstraint):
             turned &= nodes != self._numbers()[1][-1]
         return turned
 
+    @override
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return self.mask(False) if self.twoWay.get() else self._held(self._pairs()[1])
 
+    @override
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint."""
         if self.twoWay.get():
             return self.mask(False)
         held = self._held(self.nodes())
@@ -147,8 +148,8 @@ class AttachProjectiveConstraint(NodeConstraint):
             held[nodes[len(nodes) // 2 :], 3:] = not self.lastFreeRotation.get()
         return held
 
+    @override
     def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
-        """See ProjectiveConstraint."""
         one, two = part(self.first), part(self.state)
         if not self.twoWay.get() or one is None or two is None:
             return
@@ -160,8 +161,8 @@ class AttachProjectiveConstraint(NodeConstraint):
         else:
             _approach(one, two, ones, twos, weight * self.responseFactor.get())
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         self._free = self._too_far()
         ones, twos, weight = self._pairs()
         x1 = self.first._data["position"].get()
@@ -176,8 +177,8 @@ class AttachProjectiveConstraint(NodeConstraint):
             position[twos] -= gap * (weight * self.positionFactor.get())
         self.state._data["position"].touch()
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         ones, twos, weight = self._pairs()
         v1 = self.first._data["velocity"].get()
         if self.state.kind.name == "Rigid3":
@@ -188,12 +189,12 @@ class AttachProjectiveConstraint(NodeConstraint):
         self.first._data["velocity"].touch()
         self.state._data["velocity"].touch()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"free": self._free.copy()}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._free = snapshot["free"].copy()
 
 

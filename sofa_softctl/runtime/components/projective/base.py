@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.mechanics import ProjectiveConstraint
@@ -55,12 +56,12 @@ class NodeConstraint(ProjectiveConstraint):
             mask[self.nodes()] = True
         return mask
 
+    @override
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return self.mask()
 
+    @override
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return self.mask(self.matrix_rows)
 
     def warn_of_release(self, last: float) -> None:

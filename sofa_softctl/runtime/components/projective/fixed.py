@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
@@ -38,8 +39,8 @@ class FixedProjectiveConstraint(NodeConstraint):
             self.indices.set(given[exists])
         self.fixed()
 
+    @override
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint."""
         seen = tuple(data.getCounter() for data in self._sources())
         if seen != self._seen:
             nodes = self.nodes()
@@ -48,8 +49,8 @@ class FixedProjectiveConstraint(NodeConstraint):
             self._seen = tuple(data.getCounter() for data in self._sources())
         return self._mask
 
+    @override
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return fixed
 
     def check_differentiable(self) -> None:
@@ -61,8 +62,8 @@ class FixedProjectiveConstraint(NodeConstraint):
     def _directions(self) -> np.ndarray:
         return np.ones(self.state.deriv_size, dtype=bool)
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         if self.activate_projectVelocity.get():
             velocity[self.fixed()] = 0.0
 
@@ -94,8 +95,8 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
         directions: np.ndarray = self.fixedDirections.get()
         return directions
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         if self.projectVelocity.get():
             velocity[self.fixed()] = 0.0
 
@@ -124,8 +125,8 @@ class FixedTranslationProjectiveConstraint(NodeConstraint):
             "with fixedDirections=[1, 1, 1, 0, 0, 0] to leave them free.",
         )
 
+    @override
     def nodes(self) -> np.ndarray:
-        """See NodeConstraint."""
         return np.arange(self.state.count) if self.fixAll.get() else super().nodes()
 
 
@@ -154,8 +155,8 @@ class FixedRotationProjectiveConstraint(NodeConstraint):
         """See ProjectiveConstraint: nothing is held."""
         return self.mask(False)
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         for i, first in enumerate(self._first):
             rest, before = position[i, 3:].copy(), first
             kept = np.array([0.0, 0.0, 0.0, 1.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Derivs, Integers, Matrix, Real, Reals, Vector
@@ -39,8 +40,8 @@ class OscillatorProjectiveConstraint(NodeConstraint):
         super().init()
         self.refuse_direct_solver()
 
+    @override
     def nodes(self) -> np.ndarray:
-        """See NodeConstraint."""
         self.indices.set(self._given[:, 0].astype(np.int64))
         return super().nodes()
 
@@ -50,8 +51,8 @@ class OscillatorProjectiveConstraint(NodeConstraint):
         _, mean, amplitude, rate, phase = np.split(self._given, [1, first, last, last + 1], axis=1)
         return mean, amplitude, rate, phase
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         mean, amplitude, rate, phase = self._parts()
         moved = np.empty_like(mean)
         motion = amplitude * np.sin(rate * self.time() + phase)
@@ -59,8 +60,8 @@ class OscillatorProjectiveConstraint(NodeConstraint):
         position[self.nodes()] = moved
         self.state._data["position"].touch()
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         _, amplitude, rate, phase = self._parts()
         velocity[self.nodes()] = amplitude * rate * np.cos(rate * self.time() + phase)
         self.state._data["velocity"].touch()
@@ -106,8 +107,8 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
             return last
         return first @ self.rotation.get().reshape(3, 3).T + self.translation.get()
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         if self._first is None:
             self._first = position.copy()
         time, nodes = self.time(), self.nodes()
@@ -121,17 +122,17 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
             position[nodes] = last
         self.state._data["position"].touch()
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         velocity[self.nodes()] = 0.0
         self.state._data["velocity"].touch()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"first": self._first}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._first = snapshot["first"]
 
 
@@ -165,8 +166,8 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         self.check_times("keyTimes", "velocities")
         self.reset()
 
+    @override
     def range_of(self, of: str) -> tuple[int, str] | None:
-        """See Component."""
         size = self.state.deriv_size
         return (size, "numbers in a velocity") if of == "coordinate" else super().range_of(of)
 
@@ -192,20 +193,20 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         now: np.ndarray = (given[k + 1] - given[k]) * part + given[k]
         return now
 
+    @override
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return self.mask(self._now() is not None)
 
+    @override
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return fixed
 
     def _axes(self) -> np.ndarray:
         given = self.coordinates.get()
         return given if len(given) else np.arange(self.state.deriv_size)
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         if self._last is None:
             self._last = position.copy()
         now = self._now()
@@ -227,18 +228,18 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         self._last[nodes] = position[nodes]
         self.state._data["position"].touch()
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         now = self._now()
         if now is not None:
             for axis in self._axes():
                 velocity[self.nodes(), axis] = now[axis]
             self.state._data["velocity"].touch()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"last": None if self._last is None else self._last.copy()}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._last = None if snapshot["last"] is None else snapshot["last"].copy()

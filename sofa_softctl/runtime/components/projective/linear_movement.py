@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Derivs, Real, Reals, UInt
@@ -49,12 +50,12 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
             self.warn_of_release(float(times[-1]))
         return span
 
+    @override
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return self.mask(self.span() is not None)
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         if self._x0 is None:
             self._x0 = position.copy()
         span = self.span()
@@ -85,19 +86,19 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         else:
             position[nodes] = np.concatenate([shift, rotation])
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         span = self.span()
         if span is not None:
             velocity[self.nodes()] = (span.last - span.first) * (1.0 / (span.end - span.start))
             self.state._data["velocity"].touch()
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"x0": None if self._x0 is None else self._x0.copy()}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._x0 = snapshot["x0"]
 
 
@@ -120,8 +121,8 @@ class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstrai
     Y0 = Real(0.0, "Unused.")
     Z0 = Real(0.0, "Unused.")
 
+    @override
     def init(self) -> None:
-        """See LinearMovementProjectiveConstraint."""
         if self.linearMovementBetweenNodesInIndices.get():
             raise self.fault("does not support linearMovementBetweenNodesInIndices=True.")
         super().init()
@@ -132,8 +133,8 @@ class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstrai
             raise self.fault(f"has {len(given)} 'movedDirections', but a node moves in {width}.")
         return given if len(given) == width else np.ones(width, dtype=bool)
 
+    @override
     def mask(self, chosen: bool = True) -> np.ndarray:
-        """See NodeConstraint."""
         return super().mask(chosen) & self._directions()
 
     def _place(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
@@ -38,8 +39,8 @@ class ProjectingConstraint(NodeConstraint):
         """See ProjectiveConstraint: no number alone."""
         return self.mask(False)
 
+    @override
     def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
-        """See ProjectiveConstraint."""
         vector = part(self.state)
         if vector is not None:
             self._project(vector)
@@ -48,8 +49,8 @@ class ProjectingConstraint(NodeConstraint):
         nodes = self.nodes()
         vector[nodes, :3] = vector[nodes, :3] @ self.projection().T
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         self._project(velocity)
         self.state._data["velocity"].touch()
 
@@ -72,16 +73,16 @@ class LineProjectiveConstraint(ProjectingConstraint):
         super().init()
         self.direction.set(_unit(self.direction.get(), np.array([1.0, 0.0, 0.0])))
 
+    @override
     def projection(self) -> np.ndarray:
-        """See ProjectingConstraint."""
         n = self.direction.get()
         return np.outer(n, n)
 
     def _starts(self) -> np.ndarray:
         return self.origin.get()
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         nodes, n, start = self.nodes(), self.direction.get(), self._starts()
         position[nodes] = start + n * ((position[nodes] - start) @ n)[:, None]
         self.state._data["position"].touch()
@@ -118,13 +119,13 @@ class PlaneProjectiveConstraint(ProjectingConstraint):
         super().init()
         self.normal.set(_unit(self.normal.get(), np.zeros(3)))
 
+    @override
     def projection(self) -> np.ndarray:
-        """See ProjectingConstraint."""
         n = self.normal.get()
         return np.eye(3) - np.outer(n, n)
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         nodes, n = self.nodes(), self.normal.get()
         position[nodes] -= n * ((position[nodes] - self.origin.get()) @ n)[:, None]
         self.state._data["position"].touch()
@@ -140,8 +141,8 @@ class PointProjectiveConstraint(NodeConstraint):
     fixAll = Bool(False, "Keep all nodes there.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
 
+    @override
     def nodes(self) -> np.ndarray:
-        """See NodeConstraint."""
         return np.arange(self.state.count) if self.fixAll.get() else super().nodes()
 
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
@@ -150,13 +151,13 @@ class PointProjectiveConstraint(NodeConstraint):
         rows[super().nodes()] = True
         return rows
 
+    @override
     def project_position(self, position: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         position[self.nodes()] = self.point.get()
         self.state._data["position"].touch()
 
+    @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint."""
         velocity[self.nodes()] = 0.0
         self.state._data["velocity"].touch()
 
@@ -205,13 +206,13 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
             chosen = np.flatnonzero((height > self.dmin.get()) & (height < self.dmax.get()))
             self.indices.set(np.concatenate([self.indices.get(), chosen]))
 
+    @override
     def projection(self) -> np.ndarray:
-        """See ProjectingConstraint."""
         n = self.direction.get()
         return np.eye(3) - np.outer(n, n)
 
+    @override
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint."""
         return self._along(np.abs(self.direction.get()) == 1.0)
 
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:

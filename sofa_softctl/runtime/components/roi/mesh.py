@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.roi.base import KINDS, RegionOfInterest, given
@@ -62,8 +63,8 @@ class MeshROI(RegionOfInterest):
             if topology is not None and wanted and not given(self._data[name]):
                 self._data[name].setParent(topology._data[kind])
 
+    @override
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """See RegionOfInterest."""
         if not self.computeMeshROI.get():
             return np.ones(len(points), dtype=bool)
         low, high = self.box.get()[:3], self.box.get()[3:]
@@ -78,8 +79,8 @@ class MeshROI(RegionOfInterest):
             inside[number] = _crossings(point, end - point, corners) % 2
         return inside
 
+    @override
     def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:
-        """See RegionOfInterest."""
         inside = super().contains_elements(points, elements)
         if not self.strict.get():
             inside |= self.contains(points)[elements].all(axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.core.data.data import Data
@@ -37,12 +38,12 @@ class ComplementaryROI(Engine):
     indices = Integers([], "Points in none of the sets.", computed=True)
     pointsInROI = Coords([], "Their positions.", unit="length", computed=True)
 
+    @override
     def sources(self) -> list[Data]:
-        """See Engine."""
         return [self.position, self.nbSet]
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         points = self.position.get()
         taken = [data.get() for data in self.numbered_data("setIndices")]
         rest = np.setdiff1d(np.arange(len(points)), np.concatenate([np.array([], int), *taken]))
@@ -60,8 +61,8 @@ class MeshBoundaryROI(Engine):
     inputROI = Integers([], "Vertices to look at; all by default.")
     indices = Integers([], "Vertices of the boundary.", computed=True)
 
+    @override
     def compute(self) -> None:
-        """See Engine."""
         sides, region = [np.empty((0, 2), np.int64)], self.inputROI.get()
         for faces in (self.triangles.get(), self.quads.get()):
             if len(region):
@@ -96,8 +97,8 @@ class NearestPointROI(Engine):
     distances = Reals([], "Distance of each pair.", unit="length", computed=True)
     drawPairs = Bool(False, "Draw the pairs.")
 
+    @override
     def sources(self) -> list[Data]:
-        """See Engine."""
         return self._positions()
 
     def compute(self) -> None:

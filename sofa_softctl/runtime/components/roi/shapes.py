@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.roi.base import RegionOfInterest
 from sofa_softctl.runtime.core.component import Component
@@ -92,12 +93,12 @@ class BoxROI(RegionOfInterest):
         self._oriented = self.orientedBox.get().copy()
         super().init()
 
+    @override
     def has_shape(self) -> bool:
-        """See RegionOfInterest."""
         return len(self.box.get()) > 0 or len(self.orientedBox.get()) > 0
 
+    @override
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """See RegionOfInterest."""
         inside = np.zeros(len(points), dtype=bool)
         for box in self.box.get():
             inside |= ((points >= box[:3]) & (points <= box[3:])).all(axis=1)
@@ -118,12 +119,12 @@ class PairBoxROI(RegionOfInterest):
     drawInclusiveBox = Bool(False, "Draw the box.")
     drawIncludedBox = Bool(False, "Draw the box that is left out.")
 
+    @override
     def has_shape(self) -> bool:
-        """See RegionOfInterest."""
         return bool(self.inclusiveBox.get().any() and self.includedBox.get().any())
 
+    @override
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """See RegionOfInterest."""
         return _within(points, self.inclusiveBox.get()) & ~_within(points, self.includedBox.get())
 
 
@@ -153,13 +154,13 @@ class PlaneROI(RegionOfInterest):
     )
     drawBoxes = Bool(False, "Draw the region.", aliases=("isVisible",))
 
+    @override
     def find_points(self) -> Data:
-        """See RegionOfInterest."""
         state = None if self._context is None else self._context.find_upward("state")
         return super().find_points() if state is None else state._data["rest_position"]
 
+    @override
     def find_topology(self) -> Component | None:
-        """See RegionOfInterest."""
         return None if self._context is None else self._context.find_upward("topology")
 
     def compute(self) -> None:
@@ -167,8 +168,8 @@ class PlaneROI(RegionOfInterest):
         if len(self.plane.get()):
             super().compute()
 
+    @override
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """See RegionOfInterest."""
         return np.any(self._near(points), axis=0)
 
     def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -222,8 +223,8 @@ class SphereROI(RegionOfInterest):
             return False
         return count > 0
 
+    @override
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """See RegionOfInterest."""
         inside = np.zeros(len(points), dtype=bool)
         if len(points):
             centers = self.centers.get()
@@ -232,8 +233,8 @@ class SphereROI(RegionOfInterest):
                 inside |= ((points - center) ** 2).sum(axis=1) <= radius**2
         return inside
 
+    @override
     def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:
-        """See RegionOfInterest."""
         inside = super().contains_elements(points, elements)
         corners, width = points[elements], elements.shape[1]
         if width == 2 and self.edgeAngle.get() > 0.0:

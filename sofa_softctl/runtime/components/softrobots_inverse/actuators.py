@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.cable import CableModel
@@ -28,8 +29,8 @@ class CableActuator(CableModel):
         super().init()
         self.force.set(self.initForce.get())
 
+    @override
     def reset(self) -> None:
-        """See CableModel."""
         super().reset()
         self.force.set(self.initForce.get())
 
@@ -74,7 +75,7 @@ class CableEquality(CableModel):
         return found
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See CableModel.store_start."""
+        """Take over lambda, and the displacement at the start of the step, as SoftRobots does."""
         self.store_start(lam)
 
 
@@ -97,8 +98,8 @@ class PositionEquality(PositionModel):
     def _weights(self) -> np.ndarray:
         return np.ones_like(super()._weights())
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         return self.free_motion() + self.along(self.positions())
 
     def limits(self) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
@@ -93,12 +94,12 @@ class ForcePointActuator(DirectedActuator):
             )
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         return self._row_count
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         return self._entries
 
     def violation(self) -> np.ndarray:
@@ -165,12 +166,12 @@ class SlidingActuator(DirectedActuator):
         self.force.set(self.initForce.get())
         self.displacement.set(self.initDisplacement.get())
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         return self._entries
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         state, kind = self.state._data, self.state.kind
         x, free, rest = (
             state[name].get()[self.nodes] for name in ("position", "free_position", "rest_position")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.cable import CableModel
@@ -86,8 +87,8 @@ class PositionEffector(PositionModel):
             kind.advance(x, near, 1.0, goal)
         return goal
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         gap = self.state.kind.difference(self.targets(), self.goals())
         per_node = len(self.row_nodes) // max(len(gap), 1)
         return self.free_motion() + self.along(np.repeat(gap, per_node, axis=0))
@@ -106,8 +107,8 @@ class BarycentricCenterEffector(PositionEffector):
     barycenter = Vectors(3, [], "Mean of all nodes.", unit="length", read_only=True)
     drawBarycenter = Bool(False, "Draw the mean.")
 
+    @override
     def count_of(self, per: str) -> tuple[int, str] | None:
-        """See Component."""
         return (1, "mean of all nodes") if per == "indices" else super().count_of(per)
 
     def init(self) -> None:
@@ -125,19 +126,19 @@ class BarycentricCenterEffector(PositionEffector):
     def _nodes(self) -> np.ndarray:
         return np.arange(self.state.count)
 
+    @override
     def targets(self) -> np.ndarray:
-        """See PositionEffector."""
         mean = self.state._data["position"].get().mean(axis=0, keepdims=True)
         self.barycenter.set(mean)
         return mean
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         return self._used
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         state = self.state._data
         motion = (state["free_position"].get() - state["position"].get()).mean(axis=0)
         gap = (self.targets() - self.goals())[0]
@@ -184,8 +185,8 @@ class VolumeEffector(SurfacePressureModel):
         if not self.desiredVolume.isSet():
             self.desiredVolume.set(self.initialCavityVolume.get())
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         volume = self.cavityVolume.get()
         goal = near_goal(self, self.desiredVolume.get(), volume)
         return np.array([self.free_growth() + volume - goal])
@@ -195,7 +196,7 @@ class VolumeEffector(SurfacePressureModel):
         return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See SurfacePressureModel.store_start."""
+        """Take over lambda, and the growth at the start of the step, as SoftRobots does."""
         self.store_start(lam)
 
 
@@ -219,14 +220,14 @@ class CableEffector(CableModel):
         if not self.desiredLength.isSet() and not keeps_sofa_defects():
             self.desiredLength.set(self.cableInitialLength.get())
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         length = self.cableLength.get()
         goal = near_goal(self, self.desiredLength.get(), length)
         return np.array([self.free_motion() + goal - length])
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See CableModel.store_start."""
+        """Take over lambda, and the displacement at the start of the step, as SoftRobots does."""
         self.store_start(lam)
 
 
@@ -236,5 +237,5 @@ class CableSensor(CableModel):
     inverse_role = InverseRole.SENSOR
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See CableModel.store_start."""
+        """Take over lambda, and the displacement at the start of the step, as SoftRobots does."""
         self.store_start(lam)

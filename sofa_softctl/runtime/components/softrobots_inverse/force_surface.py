@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
 from sofa_softctl.runtime.components.radii import radii_for
@@ -146,12 +147,12 @@ class ForceSurfaceActuator(LagrangianConstraint):
         return total
 
     @property
+    @override
     def row_count(self) -> int:
-        """See LagrangianConstraint."""
         return len(self.centers.get())
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         given = {name: len(self._data[name].get()) for name in ("centers", "radii", "directions")}
         if set(given.values()) != {len(self._start)}:
             raise self.fault(f"has {given} in a run that began with {len(self._start)} 'centers'.")

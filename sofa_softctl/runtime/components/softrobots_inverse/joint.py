@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.joint import JointModel
@@ -48,8 +49,8 @@ class JointActuator(JointModel):
         """Back to the state after init."""
         self.init()
 
+    @override
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint."""
         return np.array([self.coordinate("free_position") - self.initAngle.get()])
 
     def limits(self) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
@@ -29,8 +30,8 @@ class SurfacePressureActuator(SurfacePressureModel):
         super().init()
         self.pressure.set(self.initPressure.get())
 
+    @override
     def reset(self) -> None:
-        """See SurfacePressureModel."""
         super().reset()
         self.pressure.set(self.initPressure.get())
 
@@ -72,7 +73,7 @@ class SurfacePressureEquality(SurfacePressureModel):
         return found
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See SurfacePressureModel.store_start."""
+        """Take over lambda, and the growth at the start of the step, as SoftRobots does."""
         self.store_start(lam)
 
 
@@ -86,5 +87,5 @@ class SurfacePressureSensor(SurfacePressureModel):
         return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """See SurfacePressureModel.store_start."""
+        """Take over lambda, and the growth at the start of the step, as SoftRobots does."""
         self.store_start(lam)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.problem import InverseProblem
@@ -102,8 +103,8 @@ class QPInverseProblemSolver(ConstraintSolver):
             self.qpSolver.get(), self.qpSolver.get()
         )
 
+    @override
     def solve(self, problem: ConstraintSystem) -> None:
-        """See ConstraintSolver."""
         variables = [entry for entry in _in_roles(problem, *_SOUGHT) if entry.row_count]
         e = _rows(_in_roles(problem, InverseRole.EFFECTOR))
         if not variables:
@@ -230,12 +231,12 @@ class QPInverseProblemSolver(ConstraintSolver):
         self.solution = None
         self.status.set("")
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"solution": self.solution}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self.solution = snapshot["solution"]
 
 

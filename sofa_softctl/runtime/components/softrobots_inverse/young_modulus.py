@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
 from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
@@ -132,8 +133,8 @@ class YoungModulusActuator(LagrangianConstraint):
         self.field.set_moduli(self._chosen, young)
         self.youngModulus.set(float(self.field.moduli()[self._chosen][0]))
 
+    @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See LagrangianConstraint."""
         self.youngModulus.set(float(self.field.moduli()[self._chosen][0]))
         force = np.zeros((self.state.count, 3))
         self.field.add_force_per_modulus(self._chosen, force)

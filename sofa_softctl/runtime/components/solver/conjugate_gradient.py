@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
@@ -45,8 +46,8 @@ class CGLinearSolver(LinearSolver):
             not_negative(self, "tolerance", 1e-5)
             not_negative(self, "threshold", 1e-5)
 
+    @override
     def attach(self, system: MechanicalSystem) -> None:
-        """See LinearSolver."""
         self.system = system
         self.factors = (0.0, 0.0, 0.0)
         self._matrix: SystemMatrix | None = None
@@ -54,12 +55,12 @@ class CGLinearSolver(LinearSolver):
         self._b = np.zeros((system.size, 3))
         self._x = np.zeros((system.size, 3))
 
+    @override
     def renew(self) -> None:
-        """See LinearSolver."""
         self._matrix = None
 
+    @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
-        """See LinearSolver."""
         self.factors = (m, k, h)
 
     def _product(self, v: np.ndarray) -> np.ndarray:
@@ -68,8 +69,8 @@ class CGLinearSolver(LinearSolver):
         self.system.project(out)
         return out
 
+    @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         self._b = b
         x = self._x.copy() if self.warmStart.get() else np.zeros_like(b)
         r = b - self._product(x) if self.warmStart.get() else b.copy()
@@ -118,8 +119,8 @@ class CGLinearSolver(LinearSolver):
         np.add.at(W.T, rows.row, terms.T)
         return W
 
+    @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         return self.solve(rows.transposed(lam, self.system.size))
 
     def reset(self) -> None:
@@ -127,12 +128,12 @@ class CGLinearSolver(LinearSolver):
         self._first = True
         self._x[:] = 0.0
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"first": self._first, "x": self._x.copy()}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._first, self._x = snapshot["first"], snapshot["x"].copy()
 
     def A(self) -> sparse.csr_matrix:

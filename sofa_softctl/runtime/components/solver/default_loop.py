@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from sofa_softctl.runtime.core.data.types import Bool, Int
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
@@ -20,13 +22,13 @@ class DefaultAnimationLoop(SteppingLoop):
     computeBoundingBox = Bool(True, "Unused.")
     targetNode = LinkType("Unused: the root.")
 
+    @override
     def settle(self) -> None:
-        """See SteppingLoop."""
         super().settle()
         self.root.send(Event("IntegrateEndEvent"))
 
+    @override
     def step(self, h: float) -> None:
-        """See AnimationLoop."""
         self.begin(h)
         self.collide()
         self.root.send(Event("IntegrateBeginEvent"))
@@ -55,8 +57,8 @@ class MultiStepAnimationLoop(SteppingLoop):
     collisionSteps = Int(1, "Times that contacts are sought in a step.")
     integrationSteps = Int(1, "Integrations after each.")
 
+    @override
     def step(self, h: float) -> None:
-        """See AnimationLoop."""
         searches, integrations = self.collisionSteps.get(), self.integrationSteps.get()
         if searches < 1 or integrations < 1:
             problem = self.fault(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
@@ -45,8 +46,8 @@ class SparseLDLSolver(DirectLinearSolver):
     problemSize = Int(0, "Unused.")
     tolerance = Real(0.0, "Unused.")
 
+    @override
     def attach(self, system: MechanicalSystem) -> None:
-        """See LinearSolver."""
         self.system = system
         self.matrix = SystemMatrix(system)
         self._held: np.ndarray = np.all(system.identity, axis=1)
@@ -55,13 +56,13 @@ class SparseLDLSolver(DirectLinearSolver):
         self._b: np.ndarray = np.zeros((system.size, 3))
         self._x: np.ndarray = np.zeros((system.size, 3))
 
+    @override
     def product(self, m: float, k: float, h: float, v: np.ndarray) -> np.ndarray:
-        """See DirectLinearSolver."""
         self.matrix.assemble(m, k, h)
         return (self.A() @ v.ravel()).reshape(v.shape)
 
+    @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
-        """See LinearSolver."""
         self.factors = (m, k, h)
         held: np.ndarray = np.all(self.system.identity, axis=1)
         if not np.array_equal(held, self._held):
@@ -73,8 +74,8 @@ class SparseLDLSolver(DirectLinearSolver):
             self._factorize_indefinite()
 
     @property
+    @override
     def positive_definite(self) -> bool:
-        """See DirectLinearSolver."""
         return self._lu is None
 
     def _factorize_indefinite(self) -> None:
@@ -104,8 +105,8 @@ class SparseLDLSolver(DirectLinearSolver):
             "it."
         )
 
+    @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         self._b = b
         if self._lu is not None:
             self._x = self._lu.solve(b.ravel()).reshape(b.shape)
@@ -113,20 +114,20 @@ class SparseLDLSolver(DirectLinearSolver):
             self._x = self._factor.solve(b.ravel()).reshape(b.shape)
         return self._x
 
+    @override
     def solve_columns(self, b: np.ndarray) -> np.ndarray:
-        """See DirectLinearSolver."""
         return self._lu.solve(b) if self._lu is not None else self._factor.solve(b)
 
+    @override
     def delassus(self, rows: ConstraintRows) -> np.ndarray:
-        """See LinearSolver."""
         if self._lu is not None:
             H = self._dense(rows)
             return H @ self._lu.solve(H.T)
         self._Y = self._factor.forward(rows.row, rows.node, rows.direction, rows.count)
         return self._factor.compliance(self._Y)
 
+    @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         self._b = rows.transposed(lam, self.system.size)
         if self._lu is not None:
             self._x = self._lu.solve(self._b.ravel()).reshape(self._b.shape)
@@ -234,8 +235,8 @@ class PrecomputedLinearSolver(SparseLDLSolver):
     init_Tolerance = Real(1e-20, "Unused.")
     init_MaxIter = Int(5000, "Unused.")
 
+    @override
     def attach(self, system: MechanicalSystem) -> None:
-        """See LinearSolver."""
         super().attach(system)
         self._has_factors = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real
@@ -40,8 +41,8 @@ class EulerImplicitSolver(OdeSolver):
     residual = Real(0.0, "Unused.")
     linearSolver = LinkType("Linear solver; the one of the node by default.", kind="linear solver")
 
+    @override
     def attach(self, system: MechanicalSystem) -> None:
-        """See OdeSolver."""
         self.system = system
         system.linear_solver.attach(system)
 
@@ -83,8 +84,8 @@ class EulerImplicitSolver(OdeSolver):
             if self._data[name].get():
                 raise self.fault(f"has '{name}' set: derivatives are known of the step without it.")
 
+    @override
     def solve(self, h: float) -> None:
-        """See OdeSolver."""
         system = self.system
         if self.firstOrder.get():
             system.compute_force()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Mass
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
@@ -43,15 +44,15 @@ class ExplicitSolver(OdeSolver):
             system.linear_solver.attach(system)
 
     @property
+    @override
     def velocity_factor(self) -> float:  # type: ignore[override]
-        """See OdeSolver."""
         assert self._context is not None
         dt: float = self._context._data["dt"].get()
         return dt
 
     @property
+    @override
     def position_factor(self) -> float:  # type: ignore[override]
-        """See OdeSolver."""
         return self.velocity_factor**2
 
     def _mass_of(self, state: MechanicalState) -> Mass:
@@ -112,8 +113,8 @@ class EulerExplicitSolver(ExplicitSolver):
 
     symplectic = Bool(True, "Velocities first.")
 
+    @override
     def integrate(self, h: float) -> None:
-        """See OdeSolver."""
         self.add_separate_gravity(h)
         before = self.system.v.copy()
         self.system.v += h * self.acceleration()
@@ -141,14 +142,14 @@ class CentralDifferenceSolver(ExplicitSolver):
 
     rayleighMass = Real(0.0, "Damping proportional to the mass.", unit="1/time")
 
+    @override
     def integrate(self, h: float) -> None:
-        """See OdeSolver."""
         self.solve(h)
         self.system.v[:] = self.system.v_free
         self.advance((self.system.v, h))
 
+    @override
     def solve(self, h: float) -> None:
-        """See OdeSolver."""
         self.add_separate_gravity(h)
         a, v, r = self.acceleration(), self.system.v, self.rayleighMass.get()
         v = v + h * a if r == 0.0 else ((1.0 / h - r / 2.0) * v + a) / (1.0 / h + r / 2.0)
@@ -211,8 +212,8 @@ class RungeKuttaSolver(ExplicitSolver):
 class RungeKutta2Solver(RungeKuttaSolver):
     """The midpoint method: velocity and acceleration in the middle of the step."""
 
+    @override
     def integrate(self, h: float) -> None:
-        """See OdeSolver."""
         start, v, first = self.start(h)
         middle = v + (h / 2.0) * first
         a = self.at(start, middle, v, h / 2.0)
@@ -223,8 +224,8 @@ class RungeKutta2Solver(RungeKuttaSolver):
 class RungeKutta4Solver(RungeKuttaSolver):
     """The classical method of fourth order."""
 
+    @override
     def integrate(self, h: float) -> None:
-        """See OdeSolver."""
         start, v1, a1 = self.start(h)
         v2 = v1 + (h / 2.0) * a1
         a2 = self.at(start, v2, v1, h / 2.0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.solvers import (
     ConstraintCorrection,
@@ -126,8 +127,8 @@ class FreeMotionAnimationLoop(SteppingLoop):
         solver: Any = found or self._context.of("constraint solver")[0]
         return solver  # type: ignore[no-any-return]
 
+    @override
     def step(self, h: float) -> None:
-        """See AnimationLoop."""
         self.begin(h)
         problem, clock = self.problem, self.clock
         assert problem is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.solver.conjugate_gradient import CGLinearSolver
 
@@ -21,8 +22,8 @@ class MinResLinearSolver(CGLinearSolver):
     stopping rules as in SOFA.
     """
 
+    @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         self._b = b
         self._x = self._solve(b, self._x)
         return self._x

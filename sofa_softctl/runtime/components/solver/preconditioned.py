@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
@@ -64,8 +65,8 @@ class PCGLinearSolver(CGLinearSolver):
                 return found
         return None
 
+    @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
-        """See LinearSolver."""
         super().set_matrix(m, k, h)
         if self._inner is None:
             return
@@ -75,8 +76,8 @@ class PCGLinearSolver(CGLinearSolver):
             self._age = 0
         self._age += 1
 
+    @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         self._x = self._solve(b, self._x)
         return self._x
 
@@ -114,8 +115,8 @@ class PCGLinearSolver(CGLinearSolver):
         self._x = kept
         return W
 
+    @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         push = rows.transposed(lam, self.system.size)
         return self._solve(push, np.zeros_like(push))
 
@@ -128,7 +129,7 @@ class PCGLinearSolver(CGLinearSolver):
         """See Component; a preconditioner of an earlier step is made anew."""
         return super().snapshot()
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         super().restore(snapshot)
         self._age = 0

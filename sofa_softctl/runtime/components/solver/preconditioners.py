@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import ConstraintRows
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
@@ -23,15 +24,15 @@ class Preconditioner(LinearSolver):
     parallelInverseProduct = Bool(False, "Unused.")
     linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
 
+    @override
     def attach(self, system: MechanicalSystem) -> None:
-        """See LinearSolver."""
         self.system = system
         self.matrix = SystemMatrix(system)
         self._b: np.ndarray = np.zeros((system.size, 3))
         self._x: np.ndarray = np.zeros((system.size, 3))
 
+    @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
-        """See LinearSolver."""
         self.matrix.assemble(m, k, h)
         self.prepare(self.A())
 
@@ -78,27 +79,27 @@ class JacobiPreconditioner(Preconditioner):
 
     aliases = ("JacobiLinearSolver", "JacobiSolver")
 
+    @override
     def prepare(self, matrix: sparse.csr_matrix) -> None:
-        """See Preconditioner."""
         self._diagonal = matrix.diagonal()
 
+    @override
     def apply(self, b: np.ndarray) -> np.ndarray:
-        """See Preconditioner."""
         return b / self._diagonal
 
 
 class BlockJacobiPreconditioner(Preconditioner):
     """The 3x3 blocks on the diagonal of the matrix."""
 
+    @override
     def prepare(self, matrix: sparse.csr_matrix) -> None:
-        """See Preconditioner."""
         first = np.arange(0, matrix.shape[0], 3)[:, None]
         rows, columns = first + np.repeat(range(3), 3), first + np.tile(range(3), 3)
         blocks = np.asarray(matrix[rows.ravel(), columns.ravel()])
         self._inverse = np.linalg.inv(blocks.reshape(-1, 3, 3))
 
+    @override
     def apply(self, b: np.ndarray) -> np.ndarray:
-        """See Preconditioner."""
         product: np.ndarray = np.einsum("nij,nj->ni", self._inverse, b.reshape(-1, 3)).ravel()
         return product
 
@@ -113,8 +114,8 @@ class SSORPreconditioner(Preconditioner):
 
     omega = Real(1.0, "w, above 0 and below 2.")
 
+    @override
     def prepare(self, matrix: sparse.csr_matrix) -> None:
-        """See Preconditioner."""
         w = self.omega.get()
         if not 0.0 < w < 2.0:
             problem = self.fault(f"takes an 'omega' above 0 and below 2, got {w:g}.")
@@ -123,8 +124,8 @@ class SSORPreconditioner(Preconditioner):
         lower = sparse.tril(matrix, -1) + sparse.diags_array(self._scaled)
         self._lower, self._upper = sparse.csr_array(lower), sparse.csr_array(lower.T)
 
+    @override
     def apply(self, b: np.ndarray) -> np.ndarray:
-        """See Preconditioner."""
         u = sparse_linalg.spsolve_triangular(self._upper, b, lower=False)
         z = sparse_linalg.spsolve_triangular(self._lower, self._scaled * u, lower=True)
         return (2.0 - self.omega.get()) * z if self.omega.get() else 0.0 * z
@@ -166,26 +167,26 @@ class WarpPreconditioner(Preconditioner):
             )
         return direct[0]
 
+    @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
-        """See LinearSolver."""
         self._inner.set_matrix(m, k, h)
 
+    @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """See LinearSolver."""
         solution: np.ndarray = self._inner.solve(b)
         return solution
 
+    @override
     def A(self) -> sparse.csr_matrix:
-        """See Preconditioner."""
         matrix: sparse.csr_matrix = self._inner.A()
         return matrix
 
+    @override
     def b(self) -> np.ndarray:
-        """See Preconditioner."""
         vector: np.ndarray = self._inner.b()
         return vector
 
+    @override
     def x(self) -> np.ndarray:
-        """See Preconditioner."""
         vector: np.ndarray = self._inner.x()
         return vector

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem, OdeSolver
@@ -86,8 +87,8 @@ class StaticSolver(OdeSolver):
         )
         return newton
 
+    @override
     def attach(self, system: MechanicalSystem) -> None:
-        """See OdeSolver."""
         self.system = system
         system.linear_solver.attach(system)
 

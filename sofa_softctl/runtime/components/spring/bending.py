@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
 from sofa_softctl.runtime.components.topology.base import (
@@ -64,8 +65,8 @@ class BendingSprings(LinearSpringField):
         """Find the springs again."""
         self.init()
 
+    @override
     def springs(self) -> Springs:
-        """See LinearSpringField."""
         return self._found
 
     def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
@@ -99,8 +100,8 @@ class TriangularBendingSprings(BendingSprings):
 
     showSprings = Bool(True, "Draw the springs.")
 
+    @override
     def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
-        """See BendingSprings."""
         for first, i, second, j in shared_edges(elements):
             yield elements[first][(i + 2) % 3], elements[second][(j + 2) % 3]
 
@@ -114,8 +115,8 @@ class QuadularBendingSprings(BendingSprings):
     elements_kind = "quads"
     tiny = 1e-4
 
+    @override
     def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
-        """See BendingSprings."""
         for first, i, second, j in shared_edges(elements):
             one, two = elements[first], elements[second]
             yield one[(i + 3) % 4], two[(j + 2) % 4]

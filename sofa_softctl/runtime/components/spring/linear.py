@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.state import MechanicalState
@@ -62,8 +63,8 @@ class PairForceField(BlockForceField):
             )
         return JointMapping(self)
 
+    @override
     def joint(self) -> Any:
-        """See ForceField."""
         return self._mapping if self.between_two else None
 
     def places(self, ones: np.ndarray, twos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -76,8 +77,8 @@ class PairForceField(BlockForceField):
         self.checked(twos, "object2", self.second)
         return ones, twos + (self.first.count if self.between_two else 0)
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         if self.between_two:
             self._mapping.follow()
         self.add_pair_force(force)
@@ -107,8 +108,8 @@ class JointMapping(CopyMapping):
         self.__dict__.update(child=child, drivers=states)
         self.init()
 
+    @override
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """See CopyMapping."""
         counts = [driver.count for driver in self.drivers]
         starts = (0, counts[0])
         return [
@@ -117,8 +118,8 @@ class JointMapping(CopyMapping):
         ]
 
     @property
+    @override
     def mechanical(self) -> bool:
-        """See Mapping."""
         return True
 
     def follow(self) -> None:
@@ -190,8 +191,8 @@ class LinearSpringField(PairForceField):
         """The springs of this moment."""
         raise NotImplementedError
 
+    @override
     def add_pair_force(self, force: np.ndarray) -> None:
-        """See PairForceField."""
         springs = self.springs()
         one, two = self.places(springs.ones, springs.twos)
         f, K = self._law(springs, one, two)
@@ -330,21 +331,21 @@ class SpringForceField(LinearSpringField):
         """See Component: what `reinit` changes, by making it anew."""
         return {"found": self._found, "ready": self._ready}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self._found, self._ready = snapshot["found"], snapshot["ready"]
         if self._ready:
             self.set_every_pair(*self.every_pair())
             self._seen = self._counters()
 
+    @override
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """See Contribution."""
         if not self._ready:
             self.springs()
         return super().pairs()
 
+    @override
     def springs(self) -> Springs:
-        """See LinearSpringField."""
         seen = self._counters()
         if seen != self._seen or not self._ready:
             self._found = self._read()
@@ -388,8 +389,8 @@ class SpringForceField(LinearSpringField):
         self.enabled.value = [int(row[6]) for row in rows]
         self.spring.value = [row[:5] for row in rows]
 
+    @override
     def count_of(self, per: str) -> tuple[int, str] | None:
-        """See Component."""
         given = self.spring.isSet()
         return (len(self.spring.get()), "springs") if given else super().count_of(per)
 

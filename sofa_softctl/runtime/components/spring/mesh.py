@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.spring.linear import SpringForceField, Springs
 from sofa_softctl.runtime.components.topology.base import (
@@ -100,8 +101,8 @@ class MeshSpringForceField(SpringForceField):
             self.data_changed(self.spring)  # other springs, another pattern of the system
         super().reinit()
 
+    @override
     def data_changed(self, data: Data) -> None:
-        """See Base."""
         super().data_changed(data)
         _spread(self, data, list(_KINDS))
 
@@ -171,8 +172,8 @@ class RegularGridSpringForceField(SpringForceField):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **for_every_kind(values, list(_STEPS)))
 
+    @override
     def data_changed(self, data: Data) -> None:
-        """See Base."""
         super().data_changed(data)
         _spread(self, data, list(_STEPS))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import LinkError
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
@@ -76,8 +77,8 @@ class RestShapeSpringsForceField(ForceField):
             self.stiffness.set(np.array([100.0]))
         self._points_seen = self.points.getCounter()
 
+    @override
     def count_of(self, per: str) -> tuple[int, str]:
-        """See Component."""
         return len(self.points.get()) or self.state.count, "points"
 
     def reinit(self) -> None:
@@ -107,25 +108,25 @@ class RestShapeSpringsForceField(ForceField):
     def _active(self) -> np.ndarray:
         return self.activeDirections.get()[: self.state.deriv_size]
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         if self.points.getCounter() != self._points_seen:
             self.bwdInit()
         k = self._springs(np.arange(len(self.nodes))) * self._active()
         np.subtract.at(force, self.nodes, k * self._stretch())
 
+    @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         k = self._springs(np.arange(len(self.nodes))) * self._active()
         np.add.at(out, self.nodes, factor * k * v[self.nodes])
 
+    @override
     def pairs(self) -> Pairs:
-        """See Contribution."""
         nodes = np.arange(self.state.block_count)  # of all nodes: the points may change
         return nodes, nodes
 
+    @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution."""
         width = self.state.deriv_size
         k = self._springs(self.nodes)
         k[:, 3:] *= self._active()[3:]
@@ -135,8 +136,8 @@ class RestShapeSpringsForceField(ForceField):
     def check_differentiable(self) -> None:
         """See ForceField: on points its stiffness is constant."""
 
+    @override
     def step_term(self) -> StepTerm:
-        """See ForceField."""
         return ConstantStiffnessTerm(self.add_product)
 
 
@@ -231,8 +232,8 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         """Find the external state, whose nodes may come later."""
         self._external = external_state(self)
 
+    @override
     def count_of(self, per: str) -> tuple[int, str]:
-        """See Component."""
         return len(self.points.get()) or self.state.count, "points"
 
     def reinit(self) -> None:
@@ -276,8 +277,8 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         self._table = table if own else np.tile(table[0], (len(self._nodes), 1))
         self.set_pairs(np.arange(count), np.arange(count))
 
+    @override
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField."""
         if self.points.getCounter() != self._points_seen:
             self.bwdInit()
         source = self.state if self._external is None else self._external

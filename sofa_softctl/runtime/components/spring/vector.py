@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
 from sofa_softctl.runtime.components.topology.base import (
@@ -58,8 +59,8 @@ class VectorSpringForceField(LinearSpringField):
             self.set_every_pair(*self._ends)
         return self._ends
 
+    @override
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """See Contribution."""
         self._find()
         return super().pairs()
 
@@ -67,8 +68,8 @@ class VectorSpringForceField(LinearSpringField):
         """Unused: the law is another one."""
         raise NotImplementedError
 
+    @override
     def add_pair_force(self, force: np.ndarray) -> None:
-        """See PairForceField."""
         one, two = self.places(*self._find())
         x, v = (self.state._data[name].get() for name in ("position", "velocity"))
         k = self.stiffness.get()

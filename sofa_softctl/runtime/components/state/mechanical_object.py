@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.transform import spelt_out
@@ -29,16 +30,16 @@ _ROUNDED = 1e-2  # a quaternion written with two digits is still one
 class _OneCoord(Coords):
     """Positions; one at the origin where none was given."""
 
+    @override
     def initial(self, owner: Any) -> np.ndarray:
-        """See DataType."""
         return np.array([owner.kind.identity], dtype=float)
 
 
 class _OneDeriv(Derivs):
     """Velocities; one that is zero where none was given."""
 
+    @override
     def initial(self, owner: Any) -> np.ndarray:
-        """See DataType."""
         return np.zeros((1, owner.deriv_size))
 
 
@@ -277,12 +278,12 @@ class MechanicalObject(MechanicalState):
             complain(self, problem)  # four zeros: SOFA's formulas turn nothing by them
             x[bad, 6] = 1.0
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """See Component."""
         return {"lam": self.lam.copy()}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """See Component."""
         self.lam = snapshot["lam"].copy()
 
 

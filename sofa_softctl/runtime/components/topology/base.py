@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.topology.parts import OWNERS, first_of_each
 from sofa_softctl.runtime.components.topology.queries import TopologyQueries
@@ -82,8 +83,8 @@ class Topology(TopologyQueries):
                     f"{count} vertices."
                 )
 
+    @override
     def range_of(self, of: str) -> tuple[int, str] | None:
-        """See Component."""
         return (self.count, "vertices") if self.count else None
 
     def nodes(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.grid import with_limits
@@ -109,8 +110,8 @@ class SphereQuadTopology(CubeTopology):
     center = Vector(3, [0.0, 0.0, 0.0], "Centre of the sphere.", unit="length", follows="start")
     radius = Real(0.0, "Radius of the sphere.", unit="length", follows="start")
 
+    @override
     def points(self, steps: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """See CubeTopology."""
         rays = 2 * steps[:, :3] / np.maximum(n - 1, 1) - 1.0
         lengths = np.linalg.norm(rays, axis=1, keepdims=True)
         rays = rays / np.where(lengths > 0.0, lengths, 1.0)

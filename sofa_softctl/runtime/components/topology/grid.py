@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
@@ -71,8 +72,8 @@ class GridTopology(MadeTopology):
         del steps
         return self._data["position"].get()
 
+    @override
     def nodes(self) -> np.ndarray:
-        """See Topology."""
         return self._nodes if hasattr(self, "_nodes") else super().nodes()
 
     @property
@@ -187,8 +188,8 @@ class RegularGridTopology(GridTopology):
         """See Base; the corners may be given as xmin, ymin, ... zmax."""
         super().assign(with_limits(values))
 
+    @override
     def make(self) -> None:
-        """See GridTopology."""
         low, high = self.min.get(), self.max.get()
         n = self.n.get()
         self._size = (high - low) / np.maximum(n - 1, 1)
@@ -213,8 +214,8 @@ class RegularGridTopology(GridTopology):
         i, j, k = first.T
         return i + (n[0] - 1) * (j + (n[1] - 1) * k), steps - first
 
+    @override
     def points(self, steps: np.ndarray) -> np.ndarray:
-        """See GridTopology."""
         return self.p0.get() + self._size * steps
 
 
@@ -226,8 +227,8 @@ class CylinderGridTopology(GridTopology):
     radius = Real(1.0, "Radius of the cylinder.", unit="length", follows="start")
     length = Real(1.0, "Length along the axis.", unit="length", follows="start")
 
+    @override
     def points(self, steps: np.ndarray) -> np.ndarray:
-        """See GridTopology."""
         n, radius = self.n.get(), self.radius.get()
         square = steps[:, :2] * 2.0 * radius / _intervals(n[:2]) - radius
         places = np.zeros((len(steps), 3))
@@ -244,8 +245,8 @@ class SphereGridTopology(GridTopology):
     axis = Vector(3, [0.0, 0.0, 1.0], "Third direction of the grid.", follows="start")
     radius = Real(1.0, "Radius of the ball.", unit="length", follows="start")
 
+    @override
     def points(self, steps: np.ndarray) -> np.ndarray:
-        """See GridTopology."""
         radius = self.radius.get()
         cube = steps * 2.0 * radius / _intervals(self.n.get()) - radius
         return self.center.get() + _rounded(cube) @ _frame(self)

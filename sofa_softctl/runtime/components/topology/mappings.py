@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.grid import cells_across
@@ -114,8 +115,8 @@ class Tetra2TriangleTopologicalMapping(TopologicalMapping):
     noNewTriangles = Bool(False, "Unused: the mesh does not change.")
     noInitialTriangles = Bool(False, "Leave the output empty.")
 
+    @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        """See TopologicalMapping."""
         triangles = boundary_triangles(source._data["tetrahedra"].get())
         if self.noInitialTriangles.get():
             triangles = triangles[:0]
@@ -132,8 +133,8 @@ class Hexa2QuadTopologicalMapping(TopologicalMapping):
 
     flipNormals = Bool(False, "Turn the normals round.")
 
+    @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        """See TopologicalMapping."""
         quads = source.elements("quads")
         faces, counts = faces_of_hexahedra(source._data["hexahedra"].get())
         sides = np.sort(faces[counts == 1], axis=1)
@@ -148,8 +149,8 @@ class Triangle2EdgeTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "triangles"
 
+    @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        """See TopologicalMapping."""
         triangles, edges = source.elements("triangles"), source.elements("edges")
         sides, counts = first_of_each(triangles[:, EDGES_OF_TRIANGLE].reshape(-1, 2))
         outer = {tuple(side) for side in np.sort(sides[counts == 1], axis=1).tolist()}
@@ -197,8 +198,8 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         if states:
             self._place(source, states[0])
 
+    @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        """See TopologicalMapping."""
         count = self.nbPointsOnEachCircle.get()
         edges, chosen = source.elements("edges"), self.edgeList.get()
         edges = edges[chosen] if len(chosen) else edges
@@ -278,8 +279,8 @@ class Hexa2TetraTopologicalMapping(TopologicalMapping):
 
     swapping = Bool(False, "Mirror every other cell, so that no side is favoured.", follows="start")
 
+    @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        """See TopologicalMapping."""
         hexahedra = source._data["hexahedra"].get()
         found = six_tetrahedra(hexahedra)
         if self.swapping.get():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.core.data.data import Data
@@ -56,8 +57,8 @@ class MadeTopology(MeshTopology):
 
     _made = False
 
+    @override
     def make_ready(self) -> None:
-        """See Topology."""
         if not self._made:
             self._made = True
             for data in self._data.values():

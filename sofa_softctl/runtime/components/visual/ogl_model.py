@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.roles import DrawnModel
@@ -36,8 +37,8 @@ class _NormalsNow(DataContainer):
 
     __slots__ = ()
 
+    @override
     def get(self) -> np.ndarray:
-        """See Data."""
         if self.owner.updateNormals.get() or len(self._value) != self.owner.count:
             self._value = self.owner.normals_now()
         return self._value

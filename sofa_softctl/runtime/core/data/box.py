@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import DataType
@@ -26,8 +27,8 @@ class BoundingBoxData(DataContainer):
     sofa_class = "Sofa.Types.BoundingBox"
     __slots__ = ()
 
+    @override
     def get(self) -> np.ndarray:
-        """See Data."""
         given = self._value if self._parent is None else super().get()
         now = self.owner.find_box()
         return np.stack([np.minimum(given[0], now[0]), np.maximum(given[1], now[1])])
@@ -62,8 +63,8 @@ class BoundingBox(DataType):
         super().__init__([], help, **options)
         self.computed = True  # and yet a scene may give one
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         corners = reading.rows(reading.numbers(value), 3)
         if not len(corners):
             return NO_BOX.copy()
@@ -71,10 +72,10 @@ class BoundingBox(DataType):
             raise ValueError(f"{len(corners)} corners")
         return corners
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes two corners of a box, 6 numbers"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "BoundingBox"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.declaration import DataType
@@ -16,22 +17,22 @@ class Texts(DataType):
 
     data_class = DataVectorString
 
+    @override
     def convert(self, value: Any, owner: Any) -> list[str]:
-        """See DataType."""
         if isinstance(value, str):
             return value.split()
         return [reading.text(entry) for entry in value]
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes a list of texts"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "vector<string>"
 
+    @override
     def format(self, value: Any) -> str:
-        """See DataType."""
         return " ".join(value)
 
 
@@ -40,20 +41,20 @@ class Reals(DataType):
 
     data_class = DataContainer
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         return reading.numbers(value).ravel()
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
         """The numbers before the first that cannot be read."""
         return reading.first_numbers(value)
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes a list of numbers"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "vector<d>"
 
 
@@ -80,10 +81,10 @@ class Integers(DataType):
             dtype=np.int64,
         )
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes a list of whole numbers"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "vector<i>"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.declaration import DataType
@@ -26,8 +27,8 @@ class Vector(DataType):
         """Number of numbers."""
         return self.width
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         array = reading.numbers(value).ravel()
         if array.size != self.size(owner):
             raise ValueError(f"{array.size} numbers")
@@ -46,12 +47,12 @@ class Vector(DataType):
         """See DataType: one row."""
         return [np.asarray(value).tolist()]
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return f"takes {self.size(owner)} numbers"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return f"Vec{self.size(owner)}d"
 
 
@@ -60,12 +61,12 @@ class Counts(Vector):
 
     first_numbers = staticmethod(reading.first_whole_numbers)
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         return super().convert(reading.whole_numbers(value), owner).astype(np.int64)
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return f"Vec{self.width}i"
 
 
@@ -74,8 +75,8 @@ class Matrix(Vector):
 
     _BRACKETS: ClassVar[dict[int, int]] = str.maketrans("[],", "   ")
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         return super().convert(
             value.translate(self._BRACKETS) if isinstance(value, str) else value, owner
         )
@@ -87,20 +88,20 @@ class Coord(Vector):
     def __init__(self, help: str, **options: Any) -> None:
         super().__init__(3, [], help, **options)
 
+    @override
     def size(self, owner: Any) -> int:
-        """See Vector."""
         return int(owner.coord_size)
 
+    @override
     def initial(self, owner: Any) -> np.ndarray:
-        """See DataType."""
         return np.zeros(self.size(owner))
 
 
 class Deriv(Coord):
     """One velocity or force; the owner's template says how many numbers it has."""
 
+    @override
     def size(self, owner: Any) -> int:
-        """See Vector."""
         return int(owner.deriv_size)
 
 
@@ -110,16 +111,16 @@ class Color(Vector):
     def __init__(self, default: Any, help: str, **options: Any) -> None:
         super().__init__(4, default, help, **options)
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         return reading.color(value)
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return f"takes a color: 3 or 4 numbers, '#rrggbb', {', '.join(map(repr, reading.COLORS))}"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "RGBAColor"
 
 
@@ -132,8 +133,8 @@ class Bools(DataType):
         self.widths = (width,) if isinstance(width, int) else tuple(width)
         super().__init__(default, help, **options)
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         array = reading.numbers(value).ravel()
         if array.size not in self.widths or not np.isin(array, (0, 1)).all():
             raise ValueError(f"{array.size} entries")
@@ -151,10 +152,10 @@ class Bools(DataType):
         """See DataType: one row."""
         return [np.asarray(value).tolist()]
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return f"takes {' or '.join(map(str, self.widths))} times 1 or 0"
 
+    @override
     def format(self, value: Any) -> str:
-        """See DataType."""
         return " ".join(str(int(entry)) for entry in value)

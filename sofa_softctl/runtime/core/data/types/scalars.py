@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from typing_extensions import override
+
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.declaration import DataType
 from sofa_softctl.runtime.core.data.views import DataString
@@ -14,8 +16,8 @@ class Bool(DataType):
 
     _texts = {"1": True, "true": True, "t": True, "0": False, "false": False, "f": False}
 
+    @override
     def convert(self, value: Any, owner: Any) -> bool:
-        """See DataType."""
         if isinstance(value, str):
             text = value.strip().lower()
             if text not in self._texts:
@@ -33,24 +35,24 @@ class Bool(DataType):
             return text[0] in "tT"
         return present if not text[:1].isdigit() else bool(reading.whole_number(text))
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes True or False"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "bool"
 
+    @override
     def format(self, value: Any) -> str:
-        """See DataType."""
         return str(int(value))
 
 
 class Int(DataType):
     """One whole number."""
 
+    @override
     def convert(self, value: Any, owner: Any) -> int:
-        """See DataType."""
         if isinstance(value, str):
             try:
                 return int(value)
@@ -65,55 +67,55 @@ class Int(DataType):
         """The number with which it begins, without its fraction; 0 where there is none."""
         return reading.whole_number(reading.text(value))
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes one whole number"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "i"
 
 
 class UInt(Int):
     """One whole number from 0 to 2**32 - 1, as which SOFA reads -1 and what is larger."""
 
+    @override
     def convert(self, value: Any, owner: Any) -> int:
-        """See DataType."""
         number = super().convert(value, owner)
         if not 0 <= number < 2**32:
             raise ValueError("negative" if number < 0 else "too large")
         return number
 
+    @override
     def salvage(self, value: Any, owner: Any, present: Any) -> int:
-        """See Int."""
         return min(super().salvage(value, owner, present), 2**32 - 1) % 2**32
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes one whole number from 0 on"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "I"
 
 
 class Real(DataType):
     """One number."""
 
+    @override
     def convert(self, value: Any, owner: Any) -> float:
-        """See DataType."""
         return float(value) if isinstance(value, str) else float(reading.scalar(value))
 
     def salvage(self, value: Any, owner: Any, present: Any) -> float:
         """The number with which it begins; 0 where there is none."""
         return reading.number(reading.text(value))
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes one number"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "d"
 
 
@@ -122,26 +124,26 @@ class Text(DataType):
 
     data_class = DataString
 
+    @override
     def convert(self, value: Any, owner: Any) -> str:
-        """See DataType."""
         if hasattr(value, "getLinkPath"):
             return str(value.getLinkPath())
         return reading.text(value)
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "takes a text"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "string"
 
 
 class Choice(Text):
     """One of several words; SOFA's OptionsGroup, which takes the number of a word as well."""
 
+    @override
     def convert(self, value: Any, owner: Any) -> str:
-        """See DataType."""
         if isinstance(value, str) and not value.isdigit():
             if value not in self.choices:
                 raise ValueError("no such choice")
@@ -151,10 +153,10 @@ class Choice(Text):
             raise ValueError("no such choice")
         return self.choices[int(number)]
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return f"takes one of {', '.join(repr(choice) for choice in self.choices)}"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return "OptionsGroup"

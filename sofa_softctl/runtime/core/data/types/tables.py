@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.declaration import DataType
@@ -27,8 +28,8 @@ class Vectors(DataType):
         """Numbers in one vector."""
         return self.width
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         return reading.rows(reading.numbers(value), self.columns(owner))
 
     def adopt(self, value: Any, owner: Any) -> np.ndarray:
@@ -46,13 +47,13 @@ class Vectors(DataType):
         """The numbers before the first that cannot be read, in whole vectors."""
         return reading.whole_rows(reading.first_numbers(value), self.columns(owner))
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         width = self.columns(owner)
         return f"takes a list of {f'vectors of {width} ' if width > 1 else ''}numbers"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return f"vector<Vec{self.columns(owner)}d>"
 
 
@@ -84,20 +85,20 @@ class Elements(DataType):
         self.width = width
         super().__init__(default, help, **options)
 
+    @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType."""
         return reading.rows(reading.whole_numbers(value), self.width)
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
         """The numbers before the first that cannot be read, in whole elements."""
         return reading.whole_rows(reading.first_whole_numbers(value), self.width)
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return f"takes a list of {self.width} vertex numbers each"
 
+    @override
     def sofa_name(self, owner: Any) -> str:
-        """See DataType."""
         return f"vector<fixed_array<Index,{self.width}>>"
 
 
@@ -110,15 +111,15 @@ class SparseMatrix(DataType):
     def __init__(self, help: str) -> None:
         super().__init__(None, help, computed=True, linkable=False)
 
+    @override
     def convert(self, value: Any, owner: Any) -> None:
-        """See DataType."""
         if value is not None and value != "":
             raise ValueError("computed")
 
+    @override
     def expectation(self, owner: Any) -> str:
-        """See DataType."""
         return "is computed"
 
+    @override
     def format(self, value: Any) -> str:
-        """See DataType."""
         return "" if value is None else str(value)
