@@ -40,6 +40,15 @@ RUNTIME = (
     ("bindings",),
 )
 """The same within the runtime."""
+INNER = {
+    "bridge": "quantities|device registry protocol devices|config course link stream client .",
+    "inverse": "rows goals aspects .",
+    "library": "ocp motions building|reduced playing",
+    "qpcc": "problem pieces search solve examples",
+    "surrogate": "grid cells|sparse costs program planning models scene",
+}
+"""Layers within packages, lowest first: a folder imports from those before it. `|` joins folders of
+one layer, which know nothing of each other; `.` is what lies in no folder."""
 AMONG_THEMSELVES = {
     frozenset({"acceptance", "errors", "status", "units"}): "single files without a domain",
     frozenset({"helper", "kernels", "mesh"}): "meshes are read into arrays of the kernels",
@@ -114,6 +123,34 @@ def test_modules_import_from_lower_layers_only():
             check(module, imported, LAYERS, 0)
             if all(name.startswith("runtime.") for name in (module, imported)):
                 check(module, imported, RUNTIME, 1)
+
+
+def test_folders_import_from_lower_folders_only():
+    upward = []
+    for package, layers in INNER.items():
+        level = {
+            folder: number
+            for number, layer in enumerate(layers.split())
+            for folder in layer.split("|")
+        }
+        for module in (name for name in modules() if name.startswith(f"{package}.")):
+            folder = folder_of(module, level)
+            assert folder in level, f"{module}: which layer of {package} is it in?"
+            upward += [
+                f"{module} imports {imported}"
+                for imported in imports_of(module)
+                if imported.startswith(f"{package}.")
+                and folder_of(imported, level) != folder
+                and level[folder_of(imported, level)] >= level[folder]
+            ]
+    assert not upward, "from a folder that is not below:\n" + "\n".join(upward)
+
+
+def folder_of(module, known):
+    """The folder of its package that a module lies in, or the module if the table names it."""
+    name = module.split(".")[1]
+    is_loose = module.count(".") == 1 and modules()[module].name != "__init__.py"
+    return "." if is_loose and name not in known else name
 
 
 def circles():

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.solve.solve import solve
 
 _PROBLEM = (
     "W_ea",

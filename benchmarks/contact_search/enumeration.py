@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.contact_search.interior_point import INFEASIBLE, SOLVED
 from benchmarks.contact_search.mode_solvers import descend, relax
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 from tests.support.mode_rows import (
     INACTIVE,
     OPEN,

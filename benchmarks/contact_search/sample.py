@@ -15,7 +15,7 @@ import typer
 from benchmarks.contact_search.corpus import load_corpus, save_corpus
 from benchmarks.contact_search.enumeration import Best, enumerate_modes
 from benchmarks.success_rates.run_measures import inverse_controller_of
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 from tests.support.random_contact_problems import kind_of, random_contact_problem
 
 RANDOM = 48

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sofa_softctl.bridge.client.client import Stream
 from sofa_softctl.bridge.config.maps import LinearMap
 from sofa_softctl.bridge.config.robot import (
     ActuatorConfig,
@@ -25,8 +26,7 @@ from sofa_softctl.bridge.config.robot import (
     SafetyConfig,
     StreamConfig,
 )
-from sofa_softctl.bridge.stream.client import Stream
-from sofa_softctl.bridge.stream.state import Statistics
+from sofa_softctl.bridge.course.state import Statistics
 
 ACTUATORS = 8
 STEP = 0.01

@@ -16,19 +16,16 @@ import Sofa
 from typing_extensions import override
 
 from sofa_softctl.base.processes import ended_by_signals
+from sofa_softctl.bridge.client.client import Stream
 from sofa_softctl.bridge.config.file import read_robot
 from sofa_softctl.bridge.config.fit import fit
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import actuators_of
+from sofa_softctl.bridge.course.state import OVER, Sample, StreamState
 from sofa_softctl.bridge.dry_run import DRY_RUN
-from sofa_softctl.bridge.feedback import FeedbackData
-from sofa_softctl.bridge.plot import draw_bridge
-from sofa_softctl.bridge.rows import SampleRows
-from sofa_softctl.bridge.source import find_source
-from sofa_softctl.bridge.stream.client import Stream
-from sofa_softctl.bridge.stream.state import OVER, Sample, StreamState
-from sofa_softctl.bridge.summary import BridgeSummary, summarise
-from sofa_softctl.bridge.targets import Targets
+from sofa_softctl.bridge.feedback import FeedbackData, SampleRows
+from sofa_softctl.bridge.summary import BridgeSummary, draw_bridge, summarise
+from sofa_softctl.bridge.targets import Targets, find_source
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError
 from sofa_softctl.scene import options
 from sofa_softctl.scene.channels import nodes_of

@@ -9,10 +9,10 @@ from time import monotonic, sleep
 
 import numpy as np
 
+from sofa_softctl.bridge.client.client import Stream
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
+from sofa_softctl.bridge.course.state import Sample
 from sofa_softctl.bridge.device import Capabilities
-from sofa_softctl.bridge.stream.client import Stream
-from sofa_softctl.bridge.stream.state import Sample
 from sofa_softctl.errors import DeviceError
 
 PERIOD = 0.02

@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
+from sofa_softctl.bridge.course.checks import TOLERANCE
 from sofa_softctl.bridge.quantities import from_scene
-from sofa_softctl.bridge.stream.checks import TOLERANCE
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
 from sofa_softctl.units import Units

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sofa_softctl.bridge.client.client import Stream
+from sofa_softctl.bridge.course.state import Sample
 from sofa_softctl.bridge.motion import Motion
-from sofa_softctl.bridge.stream.client import Stream
-from sofa_softctl.bridge.stream.state import Sample
 
 
 def play(stream: Stream, motion: Motion) -> Iterator[tuple[int, list[Sample]]]:

@@ -14,15 +14,11 @@ from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse import outputs
-from sofa_softctl.inverse.actuators import Actuators
-from sofa_softctl.inverse.control_rows import ControlRows
-from sofa_softctl.inverse.goals.function import goals_at, has_state, within_reach
-from sofa_softctl.inverse.goals.plausibility import goal_warnings
-from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.inverse.aspects.look_ahead import LookAhead, LookAheadRunner
+from sofa_softctl.inverse.aspects.lost_objects import LostObjects
+from sofa_softctl.inverse.aspects.slack import Slack
+from sofa_softctl.inverse.goals.function import goal_warnings, goals_at, has_state, within_reach
 from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
-from sofa_softctl.inverse.look_ahead import LookAhead
-from sofa_softctl.inverse.look_ahead_runner import LookAheadRunner
-from sofa_softctl.inverse.lost_objects import LostObjects
 from sofa_softctl.inverse.options import (
     CONTACTS,
     checked_effectors,
@@ -32,14 +28,16 @@ from sofa_softctl.inverse.options import (
     fixed_goal,
     row_weights,
 )
-from sofa_softctl.inverse.slack import Slack
+from sofa_softctl.inverse.rows.actuators import Actuators
+from sofa_softctl.inverse.rows.control_rows import ControlRows
+from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.inverse.summary import InverseSummary, summarise
-from sofa_softctl.qpcc.contacts import Law
-from sofa_softctl.qpcc.preparation import prepare
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solution import InverseSolution
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.examples.preparation import prepare
+from sofa_softctl.qpcc.problem.contacts import Law
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.solve.solution import InverseSolution
+from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.scene import options
 from sofa_softctl.scene.body import body_size
 from sofa_softctl.scene.constraints.contacts import body_path, may_touch
@@ -48,8 +46,8 @@ from sofa_softctl.scene.report import History, Markers
 from sofa_softctl.status import Status
 
 if TYPE_CHECKING:
-    from sofa_softctl.inverse.contact_rows import ContactRows
-    from sofa_softctl.inverse.measured import MeasuredDisplacements
+    from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
+    from sofa_softctl.inverse.rows.contact_rows import ContactRows
 
 Numbers = float | Sequence[float] | np.ndarray
 """One number for all actuators, or one for each."""
@@ -180,7 +178,7 @@ class InverseController(SceneController):
             distance = options.numbers(
                 self, "lead", lead, len(self.actuators), "actuator", options.POSITIVE
             )
-            from sofa_softctl.inverse.measured import MeasuredDisplacements
+            from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
 
             self.measured = MeasuredDisplacements(self, measured, distance, self.names)
         self.solver = checked_solver(self, solver)
@@ -413,7 +411,7 @@ class InverseController(SceneController):
         own, others = self.rows.now()
         contacts = None
         if self.contacts != "forward" and len(others):
-            from sofa_softctl.inverse.contact_rows import ContactRows
+            from sofa_softctl.inverse.rows.contact_rows import ContactRows
 
             contacts = ContactRows(self.rows.system, self.grasps)
             others = np.setdiff1d(others, contacts.rows, assume_unique=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.actuators import Actuators
+from sofa_softctl.inverse.rows.actuators import Actuators
 from sofa_softctl.scene.actuator_quantities import quantities_of
 from sofa_softctl.scene.body import body_size, stiffness_of
 from sofa_softctl.scene.constraints.system import ComplianceSystem

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.qpcc.modes import Mode
-from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.problem.modes import Mode
+from sofa_softctl.qpcc.solve.solution import InverseSolution
 from sofa_softctl.scene.actuator_quantities import ActuatorQuantities
 from sofa_softctl.scene.channels import CONTACTS_KEPT
 from sofa_softctl.scene.report import Markers
 from sofa_softctl.units import together
 
 if TYPE_CHECKING:
-    from sofa_softctl.inverse.contact_rows import ContactRows
+    from sofa_softctl.inverse.rows.contact_rows import ContactRows
 
 RECORDED: dict[str, tuple[str, str]] = {
     "effort": ("force", "Effort of each actuator"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.actuators import KINDS
+from sofa_softctl.inverse.rows.actuators import KINDS
 from sofa_softctl.learning.paths import component_at
 from sofa_softctl.learning.quantities import Quantities
 from sofa_softctl.scene.actuator_quantities import value_quantity

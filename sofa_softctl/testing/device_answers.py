@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.bridge.capability_rules import capability_fault
-from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Feedback
+from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Feedback, capability_fault
 
 
 def check_signature(device: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from sofa_softctl.qp.solvers import DENSE, register
 from sofa_softctl.qp.verified import solve_checked
 from sofa_softctl.qpcc.examples.contacts import ContactProblem, contact_problems
 from sofa_softctl.qpcc.examples.free import NamedProblem, all_problems
-from sofa_softctl.qpcc.solve import solve as solve_inverse
+from sofa_softctl.qpcc.solve.solve import solve as solve_inverse
 from sofa_softctl.status import Status
 from sofa_softctl.testing.known_qps import known_qps, random_qp
 from sofa_softctl.testing.named_solver import NamedSolver, of_sparse

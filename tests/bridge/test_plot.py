@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bridge.plot import _plot_histogram
-from sofa_softctl.bridge.stream.histogram import Histogram
+from sofa_softctl.bridge.course.state import Histogram
+from sofa_softctl.bridge.summary import _plot_histogram
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from sofa_softctl.scene.session import Session
 find_backend("embedded")
 
 from sofa_softctl import Grasp, InverseController, add_effector  # noqa: E402
-from sofa_softctl.qpcc.search_options import SearchOptions  # noqa: E402
+from sofa_softctl.qpcc.problem.search_options import SearchOptions  # noqa: E402
 
 G = 9810.0  # [mm/s^2]
 MASS = 0.002  # of a ball [kg]

@@ -14,7 +14,7 @@ from sofa_softctl.scene.session import Session
 find_backend("embedded")
 
 from sofa_softctl.inverse.controller import InverseController  # noqa: E402
-from sofa_softctl.inverse.effectors import add_effector  # noqa: E402
+from sofa_softctl.inverse.rows.effectors import add_effector  # noqa: E402
 
 _spec = importlib.util.spec_from_file_location(
     "parity_scenes", Path(__file__).parents[1] / "parity" / "parity_scenes.py"

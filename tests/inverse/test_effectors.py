@@ -5,7 +5,7 @@ import pytest
 
 import sofa_softctl  # noqa: F401  (answers `import Sofa`)
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.effectors import add_center_effector
+from sofa_softctl.inverse.rows.effectors import add_center_effector
 
 GRID = np.array(list(itertools.product(range(4), range(3), range(5))), dtype=float)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.inverse.look_ahead import (
+from sofa_softctl.inverse.aspects.look_ahead import (
     Candidate,
     GoalProgress,
     LookAhead,

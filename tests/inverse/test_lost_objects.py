@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.grasp import Grasp
-from sofa_softctl.inverse.lost_objects import LostObjects
-from sofa_softctl.qpcc.contacts import Contacts
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.inverse.aspects.lost_objects import LostObjects
+from sofa_softctl.inverse.rows.grasp import Grasp
+from sofa_softctl.qpcc.problem.contacts import Contacts
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 HAND, TABLE = ("/hand", "/box"), ("/table", "/box")
 

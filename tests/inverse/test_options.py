@@ -14,7 +14,7 @@ find_backend("embedded")
 import Sofa  # noqa: E402
 
 from sofa_softctl import InverseController, SceneController, add_effector  # noqa: E402
-from sofa_softctl.inverse.grasp import Grasp  # noqa: E402
+from sofa_softctl.inverse.rows.grasp import Grasp  # noqa: E402
 
 HERE = f"{Path(__file__).name}:"
 

@@ -89,7 +89,7 @@ def test_a_missing_package_comes_with_the_command_that_installs_it():
 def test_heavy_packages_are_imported_only_when_used():
     """qpsolvers takes 0.6 s to import, as much as a small simulation."""
     code = (
-        "import sys, sofa_softctl.qpcc.solve;"
+        "import sys, sofa_softctl.qpcc.solve.solve;"
         "print([name for name in ('qpsolvers', 'proxsuite') if name in sys.modules])"
     )
     output = subprocess.run(

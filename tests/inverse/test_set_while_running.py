@@ -12,7 +12,7 @@ from sofa_softctl.testing.scene import small_scene
 find_backend("embedded")
 
 from sofa_softctl.inverse.controller import InverseController  # noqa: E402
-from sofa_softctl.inverse.effectors import add_effector  # noqa: E402
+from sofa_softctl.inverse.rows.effectors import add_effector  # noqa: E402
 from sofa_softctl.scene.controller import SceneController  # noqa: E402
 
 START, ASIDE = [5.0, 5.0, 40.0], [5.4, 5.0, 40.0]

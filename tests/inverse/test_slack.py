@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.slack import Slack
+from sofa_softctl.inverse.aspects.slack import Slack
 
 LIMITS = {
     "displacement_min": np.array([-1.0, -1.0]),

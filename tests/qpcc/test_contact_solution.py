@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from sofa_softctl.qp.problem import QP, kkt_residual, no_answer
 from sofa_softctl.qp.solvers import find
-from sofa_softctl.qpcc.contact_solution import _energy
-from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.examples.contacts import push_an_object, rod_against_a_wall
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.search.relaxation import Relaxation
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.solve.contact_solution import _energy
+from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.status import Status
 from tests.support.answer_check import check_answer
 from tests.support.random_contact_problems import (

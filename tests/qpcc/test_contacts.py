@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 
 def contacts(**changes):

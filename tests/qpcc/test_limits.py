@@ -2,14 +2,14 @@ import math
 
 import numpy as np
 
-from sofa_softctl.qpcc.limits import (
+from sofa_softctl.qpcc.problem.limits import (
     active_limits,
     effort_box,
     exceeded_limits,
     intersect,
     limits_of,
 )
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 NAN, INF = math.nan, math.inf
 NAMES = ("cable L0", "cable L1")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 CABLES = ("cable L0", "cable L1")
 

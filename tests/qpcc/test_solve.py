@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPResult
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.status import Status
 
 INF = math.inf
@@ -433,8 +433,8 @@ from sofa_softctl.qpcc.pieces import sequence
 from sofa_softctl.qpcc.search import branch_and_bound, relaxation_kernels
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
 from tests.support.random_contact_problems import random_problem
-from sofa_softctl.qpcc.preparation import prepare
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.examples.preparation import prepare
+from sofa_softctl.qpcc.solve.solve import solve
 kernels = [sequence.solve_piece, contact_gauss_seidel]
 kernels += [relaxation_kernels.solve_relaxation, relaxation_kernels.relaxed_objective]
 prepare(contacts=True)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.tracking_qp import build_qp
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.solve.tracking_qp import build_qp
 
 
 def random_problem(seed=0, n_e=3, n_a=5, **changes):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.grasp import Grasp
+from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.scene.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "gripper.py"

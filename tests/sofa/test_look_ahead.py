@@ -3,7 +3,7 @@
 import numpy as np
 
 ROLLED = """
-from sofa_softctl.inverse.look_ahead_runner import GO_ON
+from sofa_softctl.inverse.aspects.look_ahead import GO_ON
 from sofa_softctl.scene.rollout.rollout import copy_of
 session = Session("scenes/{scene}.py", parameters={parameters!r})
 session.step({start})

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.solution import InverseSolution
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.solve.solution import InverseSolution
 from tests.support.mode_rows import law_errors
 from tests.support.statement import effort_limits, objective_of, state
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import ProblemError
-from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 KINDS = ("elastic", "mixed", "plate", "pushed box", "pinched box", "contradiction")
 """Kinds of problems, in the order in which they take turns."""

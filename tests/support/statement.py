@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, mechanics_of
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 from tests.support.mode_rows import EnumerationProblem
 
 

@@ -18,8 +18,7 @@ from sofa_softctl.bridge.config.robot import (
     SafetyConfig,
     StreamConfig,
 )
-from sofa_softctl.bridge.config.stop_file import beside
-from sofa_softctl.bridge.config.text import ROBOT, parse_toml, read_text
+from sofa_softctl.bridge.config.text import ROBOT, beside, parse_toml, read_text
 
 TABLES = ("robot", "stream", "safety", "devices", "actuators", "sensors")
 """What a file has."""

@@ -1,8 +1,12 @@
-"""Reads the text of a robot's configuration file."""
+"""Text of a robot's configuration file, and the stop file that it names even if the rest is bad."""
 
 from __future__ import annotations
 
+import os
+import re
+import tomllib
 from functools import partial
+from pathlib import Path
 
 from sofa_softctl.base.toml import text
 from sofa_softctl.base.toml.faults import FileKind
@@ -17,3 +21,60 @@ ROBOT = FileKind(
 """For messages."""
 read_text = partial(text.read_text, kind=ROBOT)
 parse_toml = partial(text.parse_toml, kind=ROBOT)
+
+
+_LINE = re.compile(r"""^[^#\n]*\bstop_file\s*=\s*("[^"\n]*"|'[^'\n]*')""", re.MULTILINE)
+_OTHERWISE = (
+    "Press Ctrl-C or space where it runs, or switch off its power. `pkill -USR1 -f "
+    "sofa_softctl.bridge.stream.process` stops all robots that this computer moves"
+)
+
+
+def stop_file_of(path: str | os.PathLike[str]) -> Path:
+    """The `stop_file` of a configuration, which may have been damaged since the robot started.
+
+    In a file that is no TOML, as while somebody edits it, the first line that names one counts.
+
+    Raises:
+        ConfigError: It names none, or cannot be read.
+    """
+    text = read_text(path)
+    try:
+        safety = parse_toml(text, os.fspath(path)).get("safety", {})
+    except ConfigError as error:
+        name = _named(text)
+        if not name:
+            raise ConfigError(f"{error} No line names a stop_file. {_OTHERWISE}.") from error
+    else:
+        name = safety.get("stop_file", "") if isinstance(safety, dict) else ""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ConfigError(
+            f"{path}: [safety] has no stop_file, by which another process could stop the robot. "
+            f'{_OTHERWISE}. For next time, add: stop_file = "stop"'
+        )
+    return beside(path, name)
+
+
+def _named(text: str) -> str:
+    found = _LINE.search(text)
+    try:
+        return str(tomllib.loads(f"name = {found[1]}")["name"]) if found else ""
+    except tomllib.TOMLDecodeError:
+        return ""
+
+
+def why_never(path: str) -> str:
+    """Why a file can never be seen; empty: it can."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        folder = os.path.dirname(os.path.realpath(path))  # a link leads to where it is to be made
+        return "" if os.path.isdir(folder) else f"there is no folder '{folder}'"
+    except OSError as error:
+        return str(error.strerror)
+    return ""
+
+
+def beside(path: str | os.PathLike[str], name: str) -> Path:
+    """A file that a configuration names; relative names are relative to its folder."""
+    return Path(path).absolute().parent / name

@@ -21,7 +21,7 @@ from sofa_softctl.bridge.device import (
     Feedback,
     explain_silence,
 )
-from sofa_softctl.bridge.protocol.conversation import Conversation
+from sofa_softctl.bridge.protocol.frames import Conversation
 from sofa_softctl.bridge.protocol.messages import (
     CHANNELS_MAX,
     UNITS,
@@ -34,8 +34,7 @@ from sofa_softctl.bridge.protocol.messages import (
     SetValues,
     Stop,
 )
-from sofa_softctl.bridge.protocol.opening import greet, whole_limits
-from sofa_softctl.bridge.protocol.reports import Reports, result_text
+from sofa_softctl.bridge.protocol.opening import Reports, greet, result_text, whole_limits
 from sofa_softctl.errors import (
     DeviceError,
     DeviceFailedError,

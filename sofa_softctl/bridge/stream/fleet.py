@@ -9,12 +9,12 @@ from time import monotonic
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
+from sofa_softctl.bridge.course.checks import TOLERANCE, check_capabilities, effort_note
+from sofa_softctl.bridge.course.signal_times import SignalTimes
+from sofa_softctl.bridge.course.state import Histogram
 from sofa_softctl.bridge.device import Capabilities, Device
-from sofa_softctl.bridge.stream.checks import TOLERANCE, check_capabilities, effort_note
 from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
-from sofa_softctl.bridge.stream.histogram import Histogram
 from sofa_softctl.bridge.stream.port import STOPS_WITHIN, Port
-from sofa_softctl.bridge.stream.signal_times import SignalTimes
 from sofa_softctl.errors import ConfigError, SoftctlError
 
 

@@ -14,14 +14,13 @@ from time import monotonic
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig
-from sofa_softctl.bridge.stream import messages
+from sofa_softctl.bridge.course.lag import Lag
+from sofa_softctl.bridge.course.state import OVER, Histogram, Sample, Statistics, StreamState
+from sofa_softctl.bridge.link import messages
+from sofa_softctl.bridge.link.link import Link
+from sofa_softctl.bridge.link.log import say
 from sofa_softctl.bridge.stream.fleet import Fleet
-from sofa_softctl.bridge.stream.histogram import Histogram
-from sofa_softctl.bridge.stream.lag import Lag
-from sofa_softctl.bridge.stream.link import Link
-from sofa_softctl.bridge.stream.log import say
-from sofa_softctl.bridge.stream.signals import EMERGENCY_STOP, Signals
-from sofa_softctl.bridge.stream.state import OVER, Sample, Statistics, StreamState
+from sofa_softctl.bridge.stream.realtime import EMERGENCY_STOP, Signals
 from sofa_softctl.bridge.stream.supervisor import MOVING, SAYS_WITHIN, Supervisor
 from sofa_softctl.bridge.stream.watch import Watch
 from sofa_softctl.errors import DeviceError, DeviceTimeoutError

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import monotonic
 
 import numpy as np
 
+from sofa_softctl.base.time_limit import time_limit
 from sofa_softctl.bridge.config.robot import ActuatorConfig, SafetyConfig
+from sofa_softctl.bridge.course.signal_times import SignalTimes
+from sofa_softctl.bridge.course.state import Histogram
 from sofa_softctl.bridge.device import (
     Capabilities,
     ChannelSetup,
@@ -19,11 +22,19 @@ from sofa_softctl.bridge.device import (
     Feedback,
     explain_silence,
 )
-from sofa_softctl.bridge.stream.call_limit import call_limit
-from sofa_softctl.bridge.stream.histogram import Histogram
-from sofa_softctl.bridge.stream.messages import described
-from sofa_softctl.bridge.stream.signal_times import SignalTimes
+from sofa_softctl.bridge.link.messages import described
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
+
+
+def call_limit(what: str, seconds: float) -> AbstractContextManager[None]:
+    """Interrupt a block that takes longer; in the main thread, not nested.
+
+    Raises:
+        DeviceTimeoutError: `what` did not return in time.
+    """
+    text = f"{what} did not return within {seconds:g} s"
+    return time_limit(seconds, lambda frame: DeviceTimeoutError(text), interval=seconds)
+
 
 OPENS_WITHIN = 30.0
 """Time after which opening a device is given up [s]."""

@@ -13,17 +13,18 @@ import traceback
 from collections.abc import Mapping
 
 from sofa_softctl.bridge.config.robot import RobotConfig
+from sofa_softctl.bridge.course.checks import effort_note
+from sofa_softctl.bridge.course.state import StreamState
 from sofa_softctl.bridge.device import Device
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
-from sofa_softctl.bridge.stream import messages, realtime
-from sofa_softctl.bridge.stream.checks import effort_note
+from sofa_softctl.bridge.link import messages
+from sofa_softctl.bridge.link.homes import load
+from sofa_softctl.bridge.link.link import Link
+from sofa_softctl.bridge.link.log import say
+from sofa_softctl.bridge.stream import realtime
 from sofa_softctl.bridge.stream.fleet import Fleet
-from sofa_softctl.bridge.stream.homes import load
-from sofa_softctl.bridge.stream.link import Link
-from sofa_softctl.bridge.stream.log import say
 from sofa_softctl.bridge.stream.loop import Loop
-from sofa_softctl.bridge.stream.signals import Signals
-from sofa_softctl.bridge.stream.state import StreamState
+from sofa_softctl.bridge.stream.realtime import Signals
 from sofa_softctl.bridge.stream.watch import Watch
 from sofa_softctl.errors import ConfigError
 

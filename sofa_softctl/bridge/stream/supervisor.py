@@ -20,11 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig
-from sofa_softctl.bridge.stream.checks import TargetCheck
-from sofa_softctl.bridge.stream.limiter import Limiter
-from sofa_softctl.bridge.stream.move import Move
-from sofa_softctl.bridge.stream.playout import REAL_TIME, Playout
-from sofa_softctl.bridge.stream.state import StreamState
+from sofa_softctl.bridge.course.checks import TargetCheck
+from sofa_softctl.bridge.course.limiter import Limiter
+from sofa_softctl.bridge.course.move import Move
+from sofa_softctl.bridge.course.playout import REAL_TIME, Playout
+from sofa_softctl.bridge.course.state import StreamState
 from sofa_softctl.errors import DeviceError, DeviceFailedError
 
 PLAYING = (StreamState.SOFT_START, StreamState.STREAMING, StreamState.WAITING)

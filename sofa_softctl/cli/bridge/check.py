@@ -39,7 +39,7 @@ def check(
     Nothing moves. Ends with status 1 when something does not fit.
     """
     from sofa_softctl.bridge.config.setup import channels
-    from sofa_softctl.bridge.stream.checks import check_robot
+    from sofa_softctl.bridge.course.checks import check_robot
     from sofa_softctl.view.terminal import bridge as tables
 
     robot = load_robot(config, plugin)
@@ -53,8 +53,8 @@ def check(
 def _opened(robot: RobotConfig) -> dict[str, Any]:
     """Capabilities of each device, opened, checked and closed; no other run may use it."""
     from sofa_softctl.bridge.config.setup import channels
+    from sofa_softctl.bridge.course.checks import check_capabilities, effort_note
     from sofa_softctl.bridge.registry import find
-    from sofa_softctl.bridge.stream.checks import check_capabilities, effort_note
     from sofa_softctl.bridge.stream.device_lock import lock_device
 
     found = {}

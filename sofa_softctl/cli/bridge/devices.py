@@ -14,7 +14,7 @@ from sofa_softctl.cli.scenes import load_plugins
 )
 def list_devices(plugin: Plugin = None, as_json: Json = False) -> None:
     """List the devices that a configuration file may name, their options, and what they need."""
-    from sofa_softctl.bridge.about import describe_devices
+    from sofa_softctl.bridge.config.about import describe_devices
     from sofa_softctl.view.terminal import bridge as tables
 
     load_plugins(plugin, "auto")

@@ -18,8 +18,8 @@ from sofa_softctl.cli.options import Force, Json, Plugin, Quiet, print_json
 
 if TYPE_CHECKING:
     from sofa_softctl.bridge.config.robot import RobotConfig
+    from sofa_softctl.bridge.course.state import Sample
     from sofa_softctl.bridge.motion import Motion
-    from sofa_softctl.bridge.stream.state import Sample
     from sofa_softctl.record.file import RecordFile
     from sofa_softctl.record.writer import RecordWriter
     from sofa_softctl.view.terminal.run import Terminal
@@ -114,9 +114,9 @@ def _played(
     about: dict[str, str],
 ) -> Any:
     """The summary, after the robot went to rest."""
+    from sofa_softctl.bridge.client.client import Stream
+    from sofa_softctl.bridge.feedback import SampleRows
     from sofa_softctl.bridge.play import play
-    from sofa_softctl.bridge.rows import SampleRows
-    from sofa_softctl.bridge.stream.client import Stream
     from sofa_softctl.bridge.summary import summarise
     from sofa_softctl.scene.streams import write_rows
 

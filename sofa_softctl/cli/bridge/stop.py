@@ -25,7 +25,7 @@ def stop(
     Its device process looks for that file in every period. Nothing moves while it exists.
     """
     from sofa_softctl.base.files import writing
-    from sofa_softctl.bridge.config.stop_file import stop_file_of
+    from sofa_softctl.bridge.config.text import stop_file_of
     from sofa_softctl.errors import ConfigError
 
     file: Path = stop_file_of(config)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
-from sofa_softctl.qpcc.modes import Mode
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.modes import Mode
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.status import Status
 
 I, ST, SL = Mode.INACTIVE, Mode.STICKING, Mode.SLIDING

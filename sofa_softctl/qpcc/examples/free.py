@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.status import Status
 
 

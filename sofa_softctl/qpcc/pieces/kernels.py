@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qpcc.modes import INACTIVE as INACTIVE
-from sofa_softctl.qpcc.modes import OPEN as OPEN
-from sofa_softctl.qpcc.modes import SECTOR as SECTOR
-from sofa_softctl.qpcc.modes import SLIDING as SLIDING
-from sofa_softctl.qpcc.modes import STICKING as STICKING
-from sofa_softctl.qpcc.modes import TOUCHING as TOUCHING
 from sofa_softctl.qpcc.pieces.small_algebra import applied, product, solve_dependent, solve_in_place
+from sofa_softctl.qpcc.problem.modes import INACTIVE as INACTIVE
+from sofa_softctl.qpcc.problem.modes import OPEN as OPEN
+from sofa_softctl.qpcc.problem.modes import SECTOR as SECTOR
+from sofa_softctl.qpcc.problem.modes import SLIDING as SLIDING
+from sofa_softctl.qpcc.problem.modes import STICKING as STICKING
+from sofa_softctl.qpcc.problem.modes import TOUCHING as TOUCHING
 
 GAP, FORCE, SLIP, CONE, TIED, LIMIT = 0, 1, 2, 3, 4, 5
 """Type of a row: no interpenetration, no pull, slide forward, inside a friction cone, consistency

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.qpcc.contacts import Contacts
-from sofa_softctl.qpcc.modes import INACTIVE, SLIDING, STICKING, Modes
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.tracking_qp import energy_hessian
+from sofa_softctl.qpcc.problem.contacts import Contacts
+from sofa_softctl.qpcc.problem.modes import INACTIVE, SLIDING, STICKING, Modes
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +174,7 @@ def _actuators_energy(
     through = free - by_forces @ held
     least = FAINT * _norm(by_forces.T @ by_forces) * _norm(problem.W_aa) * np.eye(problem.n_a)
     Q = max((free.T @ free, through.T @ through, least), key=_norm)
-    hessian = energy_hessian(problem, Q)
+    hessian = problem.energy_hessian(Q)
     return None if hessian is None else a_unit[:, None] * hessian * a_unit
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from sofa_softctl.qp.active_set import SOLVED
 from sofa_softctl.qp.problem import QP
-from sofa_softctl.qpcc.modes import Modes
 from sofa_softctl.qpcc.pieces import kernels
 from sofa_softctl.qpcc.pieces.kernels import Statement
 from sofa_softctl.qpcc.pieces.points import variables_at
 from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS, ROUNDS, solve_piece
+from sofa_softctl.qpcc.problem.modes import Modes
 
 MARGIN = 1e-6
 """Relative difference below which two objectives count as equal. Then energy decides, then

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.limits import Limit, effort_box
 from sofa_softctl.qpcc.pieces.kernels import Statement
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics
+from sofa_softctl.qpcc.problem.limits import Limit, effort_box
 
 ANCHOR = 1e-10
 """Regularisation of efforts that neither tracking nor energy determines, relative to the scaled

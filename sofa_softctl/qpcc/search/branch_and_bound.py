@@ -10,8 +10,8 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.qpcc.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
 from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
 from sofa_softctl.qpcc.search.neighbours import rounded
 from sofa_softctl.qpcc.search.relaxation import Relaxation, Relaxed
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.modes import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, Modes
 from sofa_softctl.qpcc.pieces.kernels import CONE, FORCE, SLIP
 from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, Modes
 
 
 class Pivot(NamedTuple):

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.modes import Modes
 from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.problem.modes import Modes
 from sofa_softctl.qpcc.search.neighbours import nearby, pressing
 
 

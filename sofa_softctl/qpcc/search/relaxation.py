@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, ActiveSet
-from sofa_softctl.qpcc.modes import OPEN, SECTOR, Modes
 from sofa_softctl.qpcc.pieces.kernels import Statement
+from sofa_softctl.qpcc.problem.modes import OPEN, SECTOR, Modes
 from sofa_softctl.qpcc.search import relaxation_kernels as kernels
 from sofa_softctl.qpcc.search.relaxation_kernels import Convex
 

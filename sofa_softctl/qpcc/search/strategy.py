@@ -1,19 +1,106 @@
-"""Strategy of the search for contact modes."""
+"""Strategy of the search for contact modes: starts, pivoting, branching."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import NamedTuple
 
+import numpy as np
+
 from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.problem.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.search.branch_and_bound import branch
-from sofa_softctl.qpcc.search.multistart import Multistart
+from sofa_softctl.qpcc.search.neighbours import rounded
 from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
-from sofa_softctl.qpcc.search.suggested_starts import suggested_starts
-from sofa_softctl.qpcc.search_options import SearchOptions
+
+
+def suggested_starts(
+    pieces: Pieces, relaxation: Relaxation, best: PieceAnswer | None, pairs: Sequence[Hashable]
+) -> Iterator[PivotStart]:
+    """Modes nearest to relaxations of all contacts, of one body's, and of those of one pair.
+
+    A relaxation shows which contacts begin to slide together. The other contacts keep their modes
+    of the best answer so far, or stick: a box that is pushed along a floor slides on it together
+    with the fingers that hold it.
+    """
+    of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
+    opened = [np.full(len(pairs), OPEN), np.full(len(pairs), TOUCHING)]
+    opened += [np.where(own, TOUCHING, STICKING) for own in _of_bodies(pairs)]
+    if len(of_pair) > 1:
+        opened += [np.where(own, TOUCHING, STICKING) for own in of_pair]
+        if best is not None:
+            kinds = np.where(best.modes.kind == SLIDING, TOUCHING, best.modes.kind)
+            opened += [np.where(own, OPEN, kinds) for own in of_pair]
+    for modes in map(Modes.of, opened):
+        try:
+            relaxed = relaxation.solve(modes)
+        except ArithmeticError:
+            continue
+        if relaxed is not None:
+            for sliding in (True, False):
+                at = relaxed.effort, relaxed.force
+                yield PivotStart(rounded(pieces, modes, *at, sliding=sliding), relaxed.force)
+
+
+def _of_bodies(pairs: Sequence[Hashable]) -> list[np.ndarray]:
+    """The contacts of each body that touches several others but not all, bool (n_c,) each."""
+    found = []
+    bodies = dict.fromkeys(body for pair in pairs if isinstance(pair, tuple) for body in pair)
+    for body in bodies:
+        own = np.array([isinstance(pair, tuple) and body in pair for pair in pairs])
+        touched = {pair for pair, mine in zip(pairs, own, strict=True) if mine}
+        if len(touched) > 1 and not own.all():
+            found.append(own)
+    return found
+
+
+@dataclass(eq=False)
+class Multistart:
+    """Best answer of pivoting from several starts."""
+
+    pieces: Pieces
+    enough: float
+    """Objective at which an answer is good enough."""
+    deadline: float
+    """Reading of `perf_counter` at which to end [s]."""
+    last: int
+    """Number of solved pieces at which to end."""
+    best: PieceAnswer | None = None
+    complete: bool = True
+    """Whether all starts and their candidates were tried."""
+    tried: set[bytes] = field(default_factory=set)
+    """Keys of modes that were tried."""
+
+    def go(self, starts: Iterable[PivotStart], flips: int) -> None:
+        """Pivot from further starts."""
+        for start in starts:
+            if self.best is not None and self.best.objective <= self.enough:
+                return
+            room = self.last - self.pieces.pieces
+            if room <= 0 or (self.best is not None and perf_counter() > self.deadline):
+                self.complete = False
+                return
+            found, ended = pivot(
+                self.pieces,
+                [start],
+                most=room,
+                flips=flips,
+                tried=self.tried,
+                deadline=self.deadline,
+            )
+            self.complete = self.complete and ended
+            if found is not None and self.pieces.better(found, self.best):
+                self.best = found
+
+    def poor(self, expected: float) -> bool:
+        """Whether there is no answer, or its objective is above the expected one."""
+        return self.best is None or self.best.objective > expected
+
 
 FAR = 3.0
 """Ratio of the objective to the usual one from which on an object may be lost [-]."""

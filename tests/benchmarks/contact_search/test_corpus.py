@@ -7,9 +7,9 @@ from benchmarks.contact_search.corpus import (
     save_corpus,
     statistics,
 )
-from sofa_softctl.qpcc.contacts import Law, NormalSum
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.problem.contacts import Law, NormalSum
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.solve.solve import solve
 from tests.support.random_contact_problems import random_problem
 
 

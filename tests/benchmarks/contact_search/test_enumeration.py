@@ -7,12 +7,12 @@ from scipy.optimize import minimize
 from benchmarks.contact_search.enumeration import enumerate_modes
 from benchmarks.contact_search.interior_point import INFEASIBLE, SOLVED
 from benchmarks.contact_search.mode_solvers import NOT_CUT, descend, relax
-from sofa_softctl.qpcc.contacts import Law
 from sofa_softctl.qpcc.examples.contacts import contact_problems
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.problem.contacts import Law
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.status import Status
 from tests.support.mode_rows import (
     INACTIVE,

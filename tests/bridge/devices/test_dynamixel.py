@@ -10,8 +10,7 @@ pytest.importorskip("dynamixel_sdk")
 from sofa_softctl.bridge.device import ChannelSetup, Command
 from sofa_softctl.bridge.devices.dynamixel import bus as line
 from sofa_softctl.bridge.devices.dynamixel import motors as opening
-from sofa_softctl.bridge.devices.dynamixel.device import DynamixelDevice
-from sofa_softctl.bridge.devices.dynamixel.latency import latency_note
+from sofa_softctl.bridge.devices.dynamixel.device import DynamixelDevice, latency_note
 from sofa_softctl.errors import (
     ConfigError,
     DeviceFailedError,

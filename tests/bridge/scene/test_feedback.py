@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl import HardwareBridge, InverseController, add_effector
 from sofa_softctl.bridge.config.actuator_tables import TAKEN
-from sofa_softctl.bridge.stream.state import Sample, StreamState
+from sofa_softctl.bridge.course.state import Sample, StreamState
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.controller import SceneController

@@ -15,7 +15,7 @@ from sofa_softctl.bridge.config.robot import (
     SensorConfig,
     StreamConfig,
 )
-from sofa_softctl.bridge.stream.state import StreamState as S
+from sofa_softctl.bridge.course.state import StreamState as S
 
 STEP = 0.01
 """Of the scene [s]."""

@@ -8,12 +8,12 @@ import sys
 import pytest
 from rig import robot_of
 
+from sofa_softctl.bridge.client.client import Stream
 from sofa_softctl.bridge.config.robot import DeviceConfig
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
 from sofa_softctl.bridge.devices.udp import UdpDevice
 from sofa_softctl.bridge.registry import find
 from sofa_softctl.bridge.stream import device_lock
-from sofa_softctl.bridge.stream.client import Stream
 from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
 from sofa_softctl.bridge.stream.fleet import Fleet
 from sofa_softctl.errors import DeviceOpenError

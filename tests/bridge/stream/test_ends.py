@@ -24,7 +24,7 @@ SCENE = """\
     from rig import drive, robot_of, wave
     from sofa_softctl.base.user_module import import_file
     from sofa_softctl.bridge import registry
-    from sofa_softctl.bridge.stream.client import Stream
+    from sofa_softctl.bridge.client.client import Stream
 
     plugin = import_file(Path({here!r}) / "wire_device.py", "softctl_plugin", folder_too=False)
     registry.DEVICES.add("wire", plugin.WireDevice)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from rig import OVER, STEP, Wire, drive, robot_of, until, wave
 
+from sofa_softctl.bridge.client.client import Stream
+from sofa_softctl.bridge.course.checks import check_robot
+from sofa_softctl.bridge.course.state import StreamState as S
 from sofa_softctl.bridge.device import Feedback
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
-from sofa_softctl.bridge.stream.checks import check_robot
-from sofa_softctl.bridge.stream.client import Stream
+from sofa_softctl.bridge.link.log import say
 from sofa_softctl.bridge.stream.fleet import Fleet
-from sofa_softctl.bridge.stream.log import say
-from sofa_softctl.bridge.stream.state import StreamState as S
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError, DeviceTimeoutError
 
 AFTER = 60

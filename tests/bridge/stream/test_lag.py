@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from sofa_softctl.bridge.stream.lag import Lag
+from sofa_softctl.bridge.course.lag import Lag
 
 
 def test_what_counts_is_a_hundredth_of_each_actuators_range():

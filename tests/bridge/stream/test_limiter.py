@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.bridge.stream.limiter import Limiter
+from sofa_softctl.bridge.course.limiter import Limiter
 
 DT = 0.01
 SETTINGS = settings(max_examples=80, deadline=None)

@@ -2,7 +2,7 @@
 
 import socket
 
-from sofa_softctl.bridge.stream.link import Link
+from sofa_softctl.bridge.link.link import Link
 
 
 def test_last_words_are_heard_also_from_an_end_that_was_closed_without_reading():

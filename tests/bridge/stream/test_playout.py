@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bridge.stream.playout import Playout
+from sofa_softctl.bridge.course.playout import Playout
 
 DT = 0.01
 

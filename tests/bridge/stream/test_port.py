@@ -9,12 +9,12 @@ import pytest
 from rig import robot_of
 
 from sofa_softctl.bridge.config.maps import LinearMap
+from sofa_softctl.bridge.course.checks import check_capabilities
+from sofa_softctl.bridge.course.state import Histogram
 from sofa_softctl.bridge.device import Capabilities, Feedback
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
-from sofa_softctl.bridge.stream.call_limit import call_limit
-from sofa_softctl.bridge.stream.checks import check_capabilities
 from sofa_softctl.bridge.stream.fleet import Fleet
-from sofa_softctl.bridge.stream.histogram import Histogram
+from sofa_softctl.bridge.stream.port import call_limit
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 
 

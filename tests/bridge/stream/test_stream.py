@@ -11,10 +11,10 @@ from rig import STEP, Wire, drive, robot_of, until, wave
 
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.bridge import registry
+from sofa_softctl.bridge.client.client import Stream
 from sofa_softctl.bridge.config.maps import LinearMap
+from sofa_softctl.bridge.course.state import StreamState as S
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
-from sofa_softctl.bridge.stream.client import Stream
-from sofa_softctl.bridge.stream.state import StreamState as S
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError, DeviceOpenError
 
 

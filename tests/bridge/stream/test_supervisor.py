@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rig import robot_of, wave
 
-from sofa_softctl.bridge.stream.state import StreamState as S
+from sofa_softctl.bridge.course.state import StreamState as S
 from sofa_softctl.bridge.stream.supervisor import MOVING, PLAYING, Supervisor
 
 STEP = 0.02

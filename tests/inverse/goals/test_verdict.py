@@ -7,10 +7,10 @@ import pytest
 
 from sofa_softctl.cli.app import main
 from sofa_softctl.inverse.controller import InverseController
-from sofa_softctl.inverse.effectors import add_effector
-from sofa_softctl.inverse.goals.shortfall import shortfall
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.inverse.goals.verdict import shortfall
+from sofa_softctl.inverse.rows.effectors import add_effector
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.scene.run import run
 from sofa_softctl.scene.session import Session
 from sofa_softctl.status import Verdict

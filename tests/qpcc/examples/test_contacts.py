@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.qpcc.examples.contacts import contact_problems
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.solve.solve import solve
 
 PROBLEMS = contact_problems()
 

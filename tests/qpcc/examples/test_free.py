@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.qpcc.examples.free import all_problems
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.solve.solve import solve
 
 PROBLEMS = all_problems()
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.qpcc.contacts import Law
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
+from sofa_softctl.qpcc.problem.contacts import Law
 from tests.support.random_contact_problems import random_problem
 
 

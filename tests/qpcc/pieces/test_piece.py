@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.qpcc.contacts import Law
-from sofa_softctl.qpcc.limits import limits_of
-from sofa_softctl.qpcc.modes import SLIDING
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of, modes_at
 from sofa_softctl.qpcc.pieces.piece import Pieces, final_qp
 from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits, tracking
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.problem.contacts import Law
+from sofa_softctl.qpcc.problem.limits import limits_of
+from sofa_softctl.qpcc.problem.modes import SLIDING
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.solve.solve import solve
 from tests.support.random_contact_problems import random_contact_problem, random_problem
 
 

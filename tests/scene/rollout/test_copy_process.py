@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.look_ahead import CANDIDATES
-from sofa_softctl.inverse.look_ahead_runner import GO_ON, roll_out
+from sofa_softctl.inverse.aspects.look_ahead import CANDIDATES, GO_ON, roll_out
 from sofa_softctl.scene.rollout.copy_process import CopyProcess
 from sofa_softctl.scene.session import Session
 

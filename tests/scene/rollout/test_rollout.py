@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.look_ahead import CANDIDATES, LookAhead
+from sofa_softctl.inverse.aspects.look_ahead import CANDIDATES, LookAhead
 from sofa_softctl.scene.rollout.rollout import SceneCopy
 from sofa_softctl.scene.session import Session
 

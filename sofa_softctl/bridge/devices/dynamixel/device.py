@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Literal
 
@@ -13,7 +15,6 @@ from typing_extensions import override
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
 from sofa_softctl.bridge.devices.dynamixel import registers as table
 from sofa_softctl.bridge.devices.dynamixel.bus import Bus, answer_length
-from sofa_softctl.bridge.devices.dynamixel.latency import latency_note
 from sofa_softctl.bridge.devices.dynamixel.motors import Motors, Setup
 from sofa_softctl.bridge.devices.dynamixel.reading import Reading
 from sofa_softctl.errors import (
@@ -23,6 +24,31 @@ from sofa_softctl.errors import (
     DeviceOpenError,
     DeviceTimeoutError,
 )
+
+ADAPTERS = "/sys/bus/usb-serial/devices"
+"""Where Linux has the settings of adapters with FTDI's chip."""
+
+
+def latency_note(port: str, adapters: str = ADAPTERS) -> str:
+    """A sentence on a latency timer above 1 ms, or nothing.
+
+    Args:
+        port: The serial port; links such as those in /dev/serial/by-id are followed.
+        adapters: Folder with the settings.
+    """
+    device = os.path.basename(os.path.realpath(port))
+    file = Path(adapters, device, "latency_timer")
+    try:
+        milliseconds = int(file.read_text())
+    except (OSError, ValueError):  # another chip, which has none
+        return ""
+    if milliseconds <= 1:
+        return ""
+    return (
+        f"the latency timer of {device} is {milliseconds} ms: feedback comes up to that much "
+        f"late. Set it to 1: echo 1 | sudo tee {file}"
+    )
+
 
 _IDLE_PERIOD = 0.02
 """Between two readings before the first command [s]."""

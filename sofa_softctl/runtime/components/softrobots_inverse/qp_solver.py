@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.qpcc.contacts import Contacts, Law, NormalSum
-from sofa_softctl.qpcc.problem import InverseProblem
-from sofa_softctl.qpcc.search_options import SearchOptions
-from sofa_softctl.qpcc.solution import InverseSolution
-from sofa_softctl.qpcc.solve import solve
+from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.solve.solution import InverseSolution
+from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.runtime.behavior.constraint import (
     ConstraintSystem,
     InverseRole,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.qpcc.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 
 def push_idle_actuators(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:

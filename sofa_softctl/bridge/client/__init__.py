@@ -1,0 +1,1 @@
+"""The device process as the process of the scene sees it."""

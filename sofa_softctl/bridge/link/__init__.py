@@ -1,0 +1,1 @@
+"""The link between the process of the scene and the process of the devices."""

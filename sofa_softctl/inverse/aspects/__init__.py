@@ -1,0 +1,1 @@
+"""Concerns of inverse control beside its core: look-ahead, measurements, slack, lost objects."""

@@ -1,0 +1,379 @@
+"""Look-ahead: the way to the goals, tried on a copy of the scene in another process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import Sofa
+
+from sofa_softctl.errors import DivergedError, ProblemError, SceneError
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.rollout.rollout import CopiedScene, Copy
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A variant of control for some steps, relative to the controller's own settings."""
+
+    name: str
+    """Name in messages."""
+    energy: float = 1.0
+    """Factor on the weight of the actuators' energy [-]."""
+    lead: float = 1.0
+    """Factor on `goal_distance` [-]."""
+    turn: tuple[float, float] = (0.0, 0.0)
+    """Angles by which the way from each effector to its goal is turned [degree]: about the
+    direction of gravity, then towards it (positive: down)."""
+    steps: float = 1.0
+    """Share of the horizon for which it applies [-]."""
+
+
+CANDIDATES = (
+    Candidate("go on"),
+    Candidate("a hundredth of the energy weight", energy=0.01),
+    Candidate("lower", turn=(0.0, 20.0)),
+    Candidate("lower first", turn=(0.0, 45.0), lead=3.0, steps=0.5),
+    Candidate("to one side first", turn=(60.0, 0.0), steps=0.5),
+    Candidate("to the other side first", turn=(-60.0, 0.0), steps=0.5),
+    Candidate("lower and to one side first", turn=(60.0, 45.0), steps=0.5),
+    Candidate("lower and to the other side first", turn=(-60.0, 45.0), steps=0.5),
+    Candidate("back first", turn=(180.0, 0.0), steps=0.2),
+)
+"""Default candidates; the first one changes nothing."""
+
+
+@dataclass(frozen=True)
+class LookAhead:
+    """Options of the look-ahead.
+
+    All limits count steps, so that answers do not depend on the machine.
+    """
+
+    horizon: int = 60
+    """Steps of a rollout."""
+    patience: int = 20
+    """Steps without progress after which candidates are rolled out."""
+    progress: float = 0.02
+    """Relative decrease of the error within `patience` that counts as progress [-]."""
+    margin: float = 0.02
+    """Relative decrease of the error that makes a candidate better than earlier ones [-]."""
+    budget: int = 20_000
+    """Maximum number of steps of all rollouts of a run."""
+    candidates: tuple[Candidate, ...] = field(default=CANDIDATES)
+    """Candidates in their order; the first one must change nothing."""
+
+    def __post_init__(self) -> None:
+        for name in ("horizon", "patience", "budget"):
+            if getattr(self, name) < 1:
+                raise ProblemError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        first = self.candidates[0] if self.candidates else None
+        if first is None or first != Candidate(first.name):
+            raise ProblemError("The first candidate must be one that changes nothing.")
+
+
+@dataclass(frozen=True)
+class LookAheadChoice:
+    """Result of a look-ahead."""
+
+    candidate: Candidate
+    """Chosen candidate."""
+    steps: int
+    """Number of steps for which it is followed."""
+    error: float
+    """Mean error of its rollout over the last quarter of the horizon [length]."""
+    without: float
+    """The same of a rollout that changes nothing [length]."""
+    rolled: int
+    """Steps of the rollouts, of all candidates."""
+
+
+Rollout = Callable[[Candidate, int], np.ndarray]
+"""Rolls a candidate out for some steps: error after each of them [length], shape (n,)."""
+
+
+class GoalProgress:
+    """Detects when effectors stop approaching their goals, which may move."""
+
+    def __init__(self, patience: int, share: float) -> None:
+        self.patience, self.share = patience, share
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset."""
+        self.gained, self.since = 0.0, -1
+
+    def stopped(self, error: float, gained: float) -> bool:
+        """Whether `patience` steps made no progress.
+
+        Args:
+            error: Error after a step [length].
+            gained: Its decrease in the step for the present goals [length]: motion of the goals is
+                no progress of the robot.
+        """
+        self.gained += gained
+        self.since += 1
+        if self.gained > self.share * (error + self.gained):
+            self.gained, self.since = 0.0, 0
+        return self.since >= self.patience
+
+
+def choose(options: LookAhead, rollout: Rollout, left: int) -> LookAheadChoice | None:
+    """Roll candidates out and choose one.
+
+    Candidates are compared by their mean error over the last quarter of the horizon: the least
+    error means little where the goal moves, the last one where the robot swings. A later one must
+    be better by `margin`, so that ties and rounding do not decide.
+
+    Args:
+        options: The look-ahead.
+        rollout: Rolls one candidate out from the present state.
+        left: Remaining steps of rollouts.
+
+    Returns:
+        The choice; None if the budget does not suffice for two candidates.
+    """
+    found: LookAheadChoice | None = None
+    rolled, without = 0, math.inf
+    for candidate in options.candidates:
+        if rolled + options.horizon > left:
+            break
+        errors = np.asarray(rollout(candidate, options.horizon), dtype=float)
+        rolled += options.horizon
+        whole = len(errors) == options.horizon and bool(np.isfinite(errors).all())
+        error = float(errors[(3 * options.horizon) // 4 :].mean()) if whole else math.inf
+        if found is None:
+            without = error
+        if found is None or error < (1.0 - options.margin) * found.error:
+            found = LookAheadChoice(candidate, options.horizon, error, without, rolled)
+    if found is None or rolled <= options.horizon:
+        return None
+    return LookAheadChoice(found.candidate, found.steps, found.error, without, rolled)
+
+
+def turned(way: np.ndarray, up: np.ndarray, turn: tuple[float, float]) -> np.ndarray:
+    """Directions turned about the vertical, then downwards, shape (n, 3).
+
+    Args:
+        way: Directions [length], shape (n, 3).
+        up: Unit vector against gravity, shape (3,).
+        turn: Angles [degree], see `Candidate`.
+    """
+    about, down = np.radians(turn)
+    height = (way @ up)[:, None]
+    level = way - height * up
+    level = np.cos(about) * level + np.sin(about) * np.cross(up, level)
+    reach = np.linalg.norm(level, axis=1, keepdims=True)
+    ahead = level / np.maximum(reach, 1e-300)
+    return (np.cos(down) * reach + np.sin(down) * height) * ahead + (
+        np.cos(down) * height - np.sin(down) * reach
+    ) * up
+
+
+def weighted_error(errors: Sequence[float] | np.ndarray, weight: np.ndarray) -> float:
+    """Root mean square of the effectors' errors [length], by their weights.
+
+    Args:
+        errors: Distance of each effector to its goal [length], shape (n,).
+        weight: Weight of each [-], shape (n,).
+    """
+    share = np.square(weight) / max(float(np.square(weight).sum()), 1e-300)
+    return float(np.sqrt(share @ np.square(errors)))
+
+
+GO_ON = Candidate("go on")
+_CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")
+
+
+class LookAheadRunner:
+    """Applies the look-ahead of a controller.
+
+    Args:
+        controller: The InverseController.
+        options: The look-ahead; None: never.
+    """
+
+    def __init__(self, controller: Any, options: LookAhead | None) -> None:
+        self.controller, self.options = controller, options
+        self.copy: Copy | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset."""
+        self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
+        self.choices: list[tuple[float, LookAheadChoice]] = []
+        """Time and outcome of each look-ahead so far."""
+        self.tip: np.ndarray | None = None
+        """Position of the effectors a step before the last one [length], shape (n, 3)."""
+        limits = self.options if self.options is not None else LookAhead()
+        self.progress = GoalProgress(limits.patience, limits.progress)
+
+    def before_step(self) -> None:
+        """Look ahead if it is due; called at the beginning of the step."""
+        self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
+        gained = self._gained()
+        if self.controller.solution is not None:
+            self.tip = self.controller.outputs["tip"].value.copy()
+        if self.options is None or self.committed_for > 0 or not self._stopped(gained):
+            return
+        from sofa_softctl.scene.rollout.rollout import copy_of
+
+        left = self.options.budget - self.spent
+        try:
+            self.copy = self.copy or copy_of(self.controller.root)
+            choice = choose(self.options, self.rollouts(self.copy), left)
+        except SceneError as error:
+            self.options = None
+            Sofa.msg_warning(self.controller, f"No look-ahead: {error}.")
+            self.controller.outputs["look_ahead"].value = f"No look-ahead: {error}."
+            return
+        self.progress.forget()
+        if choice is None:
+            self.say("The look-ahead has spent its budget; the goal is not reached.")
+            self.options = None
+            return
+        self.spent += choice.rolled
+        self.choices.append((self.controller.time.value, choice))
+        self.follow(choice.candidate, choice.steps)
+        self.say(self._sentence(choice))
+
+    def say(self, text: str) -> None:
+        """Write a message to the controller's Data, and warn if there is no progress."""
+        if text.endswith("not reached.") and text != self.controller.outputs["look_ahead"].value:
+            Sofa.msg_warning(self.controller, text)
+        self.controller.outputs["look_ahead"].value = text
+
+    def _sentence(self, choice: LookAheadChoice) -> str:
+        assert self.options is not None
+        now = self.controller.time.value
+        if choice.candidate == self.options.candidates[0]:
+            return (
+                f"No progress at t = {now:.4g}, error {self._error(self.controller):.3g}: none of "
+                f"{len(self.options.candidates) - 1} candidates ends better than going on; the "
+                "goal is not reached."
+            )
+        return (
+            f"From t = {now:.4g} for {choice.steps} steps: {choice.candidate.name}, error "
+            f"{choice.error:.3g} in place of {choice.without:.3g}."
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """State that persists over steps."""
+        known = {name: getattr(self, name) for name in _CARRIED}
+        known["choices"] = list(self.choices)
+        known["progress"] = (self.progress.gained, self.progress.since)
+        return known
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore a `snapshot`."""
+        for name in _CARRIED:
+            setattr(self, name, snapshot[name])
+        self.choices = list(snapshot["choices"])
+        self.progress.gained, self.progress.since = snapshot["progress"]
+
+    def follow(self, candidate: Candidate, steps: int) -> None:
+        """Follow a candidate for some steps, this one included, and look ahead after them."""
+        horizon = self.options.horizon if self.options is not None else steps
+        self.candidate, self.committed_for = candidate, steps
+        self.active_for = min(steps, max(1, round(candidate.steps * horizon)))
+
+    @property
+    def following(self) -> Candidate:
+        """Candidate of this step."""
+        return self.candidate if self.active_for > 0 else GO_ON
+
+    def _gained(self) -> float:
+        """Decrease of the error in the last step [length]."""
+        own = self.controller
+        if self.tip is None:
+            return 0.0
+        stood = np.linalg.norm(self.tip - own.outputs["goal"].value, axis=1)
+        return weighted_error(stood, self._weight) - self._error(own)
+
+    def _stopped(self, gained: float) -> bool:
+        """Whether the last steps made no progress."""
+        own = self.controller
+        if own.solution is None or self.options is None:
+            return False
+        error = own.outputs["error"].value
+        if not (np.asarray(error) > own.goal_distance).any() and own.goal_distance < np.inf:
+            self.progress.forget()
+            if own.outputs["look_ahead"].value and self.committed_for <= 0:
+                self.say("")
+            return False
+        return self.progress.stopped(self._error(own), gained)
+
+    def _error(self, controller: Any) -> float:
+        return weighted_error(controller.outputs["error"].value, self._weight)
+
+    @property
+    def _weight(self) -> np.ndarray:
+        """Weight of each effector [-], shape (n,)."""
+        weight: np.ndarray = np.linalg.norm(self.controller.weight.reshape(-1, 3), axis=1)
+        return weight
+
+    def rollouts(self, copy: Copy) -> Rollout:
+        """Function that rolls candidates out from the present state, on a copy of the scene."""
+        state, path = copy.state(), self.controller.getPathName()
+
+        def rollout(candidate: Candidate, steps: int) -> np.ndarray:
+            errors: np.ndarray = copy.run(roll_out, state, path, candidate, steps)
+            return errors
+
+        return rollout
+
+    def errors_of(self, candidate: Candidate, step: Callable[[], None], steps: int) -> np.ndarray:
+        """Errors while following a candidate in a copy of the scene.
+
+        Args:
+            candidate: The candidate.
+            step: Does a step of the scene.
+            steps: Number of steps.
+
+        Returns:
+            The error after each step [length], shape (steps,); shorter where the scene diverged.
+        """
+        self.options = None
+        self.follow(candidate, steps)
+        self.active_for = 1 + max(1, round(candidate.steps * steps))
+        errors: list[float] = []
+        for _ in range(steps):
+            try:
+                step()
+            except DivergedError:
+                break
+            errors.append(self._error(self.controller))
+        return np.array(errors)
+
+    @property
+    def energy(self) -> float:
+        """Weight of the actuators' energy in this step [-]."""
+        return float(self.controller.energy * self.following.energy)
+
+    @property
+    def goal_distance(self) -> float:
+        """Largest distance of goals in this step [length]."""
+        return float(self.controller.goal_distance * self.following.lead)
+
+    def way(self, way: np.ndarray) -> np.ndarray:
+        """From each effector to its goal in this step [length], shape (n, 3)."""
+        if self.following.turn == (0.0, 0.0):
+            return way
+        gravity = np.asarray(self.controller.root.gravity.value, dtype=float)
+        size = float(np.linalg.norm(gravity))
+        return turned(way, -gravity / size, self.following.turn) if size > 0.0 else way
+
+
+def roll_out(
+    copied: CopiedScene, state: Any, path: str, candidate: Candidate, steps: int
+) -> np.ndarray:
+    """Errors of the controller at a path while it follows a candidate from a state, (steps,)."""
+    copied.put(state)
+    errors: np.ndarray = copied.twin(path).look_ahead_runner.errors_of(
+        candidate, copied.step, steps
+    )
+    return errors

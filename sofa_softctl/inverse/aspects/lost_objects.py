@@ -1,0 +1,106 @@
+"""Lost objects: bodies that no effort moves any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.inverse.rows.grasp import Grasp, within
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+
+NEGLIGIBLE = 1e-12
+"""Negligible compliance between two bodies, relative to the largest [-]."""
+
+
+class LostObjects:
+    """Detects lost bodies among those of effectors and grasps.
+
+    A body is lost while all of this holds:
+
+    - it touched something before;
+    - nothing touches it now: no contact moves its effectors (their rows of W_ec are zero), or, for
+      the body of a grasp, none involves it;
+    - no actuator moves its effectors by itself (their rows of W_ea are zero);
+    - no grasp had `let_go` when it left.
+
+    So a robot's own tip is never lost, nor an object that stands on a table; an object in free
+    flight is, until it touches something again.
+
+    Args:
+        bodies: Path of each effector's body.
+        grasps: Objects that are held.
+    """
+
+    def __init__(self, bodies: Sequence[str] = (), grasps: Sequence[Grasp] = ()) -> None:
+        self.bodies = list(bodies)
+        self.grasps = grasps
+        held = [g.body for g in grasps if not any(within(g.body, body) for body in bodies)]
+        self.names = list(dict.fromkeys([*self.bodies, *held]))
+        """Paths of the bodies that can be lost."""
+        self.left: dict[str, float] = {}
+        """Time at which each lost body left its last contact [time]."""
+        self._touched: set[str] = set()
+        self._named: set[str] = set()
+
+    def look(
+        self, time: float, problem: InverseProblem, touching: Iterable[tuple[str, str]]
+    ) -> list[str]:
+        """Update after a step.
+
+        Args:
+            time: Time at the end of the step.
+            problem: The problem of the step, with three rows for each effector.
+            touching: Paths of the two bodies of each contact.
+
+        Returns:
+            Bodies that are lost for the first time.
+        """
+        if problem.contacts is None and not self._touched:
+            return []
+        moved, touched = self._by_actuators(problem), self._by_contacts(problem)
+        pairs = set(touching)
+        new = []
+        for name in self.names:
+            mine = [k for k, body in enumerate(self.bodies) if body == name]
+            if touched[mine].any() or any(within(name, path) for pair in pairs for path in pair):
+                self._touched.add(name)
+                self.left.pop(name, None)
+            elif name in self.left or name not in self._touched or moved[mine].any():
+                continue
+            elif any(g.let_go and within(g.body, name) for g in self.grasps):
+                self._touched.discard(name)
+            else:
+                self.left[name] = time
+                new += [] if name in self._named else [name]
+                self._named.add(name)
+        return new
+
+    def _by_actuators(self, problem: InverseProblem) -> np.ndarray:
+        """Which effectors an actuator moves without contacts, bool (n,)."""
+        return self._couples(problem.W_ea, problem.W_aa)
+
+    def _by_contacts(self, problem: InverseProblem) -> np.ndarray:
+        """Which effectors a contact moves, bool (n,)."""
+        if problem.contacts is None:
+            return np.zeros(len(self.bodies), dtype=bool)
+        return self._couples(problem.contacts.W_ec, problem.contacts.W_cc)
+
+    def _couples(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        size = np.abs(W).reshape(len(self.bodies), -1).max(axis=1, initial=0.0)
+        found: np.ndarray = size > NEGLIGIBLE * np.abs(scale).max(initial=0.0)
+        return found
+
+    def snapshot(self) -> dict[str, Any]:
+        """State that persists over steps."""
+        return {"left": dict(self.left), "touched": set(self._touched), "named": set(self._named)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore a `snapshot`."""
+        self.left = dict(snapshot["left"])
+        self._touched, self._named = set(snapshot["touched"]), set(snapshot["named"])
+
+    def forget(self) -> None:
+        """Reset."""
+        self.restore({"left": {}, "touched": (), "named": ()})

@@ -1,0 +1,1 @@
+"""Rows of the inverse problem: actuators, effectors, contacts."""

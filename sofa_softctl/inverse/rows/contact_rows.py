@@ -1,0 +1,130 @@
+"""Contacts of a step as variables of the inverse problem, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from sofa_softctl.inverse.rows.grasp import Grasp
+from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.scene.constraints.contacts import Contact, contacts_of
+from sofa_softctl.scene.constraints.system import ComplianceSystem
+
+
+class ContactRows:
+    """The contacts of one step.
+
+    Args:
+        system: The scene's constraint system, inside a step.
+        grasps: Objects whose summed normal force is bounded.
+    """
+
+    def __init__(self, system: ComplianceSystem, grasps: Sequence[Grasp]) -> None:
+        self.system = system
+        self.grasps = grasps
+        self.found = contacts_of(system)
+        self.rows = _joined([contact.rows for contact in self.found])
+        counts = [len(contact.rows) for contact in self.found]
+        self.starts = np.cumsum([0, *counts])
+        self.friction = np.array([_friction(contact) for contact in self.found])
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def problem(
+        self, actuators: np.ndarray, effectors: np.ndarray, factor: float, law: Law
+    ) -> Contacts:
+        """Contacts of the inverse problem.
+
+        Args:
+            actuators: Rows of the actuators.
+            effectors: Rows of the effectors.
+            factor: Multiplier of one unit of force.
+            law: Contact law.
+        """
+        every = np.concatenate([actuators, effectors, self.rows])
+        scale = np.full(len(self.rows), factor)
+        W = self.system.compliance(every, self.rows, scale)
+        n_a, n_e = len(actuators), len(effectors)
+        delta_free = self.system.delta_free(self.rows)
+        for contact, start in zip(self.found, self.starts, strict=False):
+            delta_free[start + 1 : start + len(contact.rows)] = contact.free_slide
+        return Contacts(
+            W_ec=W[n_a : n_a + n_e],
+            W_ac=W[:n_a],
+            W_cc=W[n_a + n_e :],
+            delta_c_free=delta_free,
+            friction=self.friction,
+            identity=_identities(self.found),
+            names=[f"{a} on {b}" for a, b in (contact.bodies for contact in self.found)],
+            pairs=[contact.bodies for contact in self.found],
+            sums=self._sums(),
+            law=law,
+        )
+
+    def _sums(self) -> tuple[NormalSum, ...]:
+        sums = []
+        for grasp in self.grasps:
+            held = self.of(grasp)
+            if len(held) and (grasp.minimum > 0.0 or np.isfinite(grasp.maximum)):
+                sums.append(NormalSum(grasp.body, held, grasp.minimum, grasp.maximum))
+        return tuple(sums)
+
+    def of(self, grasp: Grasp) -> np.ndarray:
+        """Numbers of the contacts on an object."""
+        return np.flatnonzero([grasp.holds(contact.bodies) for contact in self.found])
+
+    def apply(self, force: np.ndarray, factor: float) -> None:
+        """Set the forces that the correction applies on the rows."""
+        self.system.set_effort(self.rows, force, np.full(len(self.rows), factor))
+
+    def frames(self) -> np.ndarray:
+        """Direction of each row in space, shape (n_r, 3): normal, and SOFA's tangents."""
+        directions = []
+        for contact in self.found:
+            n = contact.normal
+            directions.append(n)
+            if len(contact.rows) == 3:
+                s = np.cross(n, n[[2, 0, 1]])
+                s /= np.linalg.norm(s)
+                directions += [-np.cross(n, s), s]
+        return np.array(directions).reshape(-1, 3)
+
+    def in_space(self, values: np.ndarray) -> np.ndarray:
+        """Values of the rows, such as forces, as vectors of each contact, shape (n_c, 3)."""
+        vectors = self.frames() * values[:, None]
+        return np.add.reduceat(vectors, self.starts[:-1]) if len(self) else np.empty((0, 3))
+
+    def normal_part(self, values: np.ndarray) -> np.ndarray:
+        """Values of the normal rows, shape (n_c,)."""
+        return values[self.starts[:-1]]
+
+    def tangential_size(self, values: np.ndarray) -> np.ndarray:
+        """Size of the tangential part of each contact's values, shape (n_c,)."""
+        if not len(self):
+            return np.empty(0)
+        squares = np.add.reduceat(values**2, self.starts[:-1])
+        return np.sqrt(np.maximum(squares - self.normal_part(values) ** 2, 0.0))
+
+
+def _joined(rows: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0, dtype=int), *rows])
+
+
+def _friction(contact: Contact) -> float:
+    """mu of a contact; 0.8, SOFA's default, where it is not available."""
+    if len(contact.rows) == 1:
+        return 0.0
+    return contact.friction if np.isfinite(contact.friction) else 0.8
+
+
+def _identities(found: Sequence[Contact]) -> list[Hashable]:
+    """Key of each contact, the same over steps."""
+    seen: dict[Hashable, int] = {}
+    names: list[Hashable] = []
+    for contact in found:
+        elements = contact.identity
+        number = seen[elements] = seen.get(elements, -1) + 1  # two triangles can touch twice
+        names.append((elements, number))
+    return names

@@ -1,0 +1,1 @@
+"""The inverse problem of a time step: compliance, limits, contacts, and their modes."""

@@ -1,0 +1,1 @@
+"""Solutions of the inverse problem of a time step, without contacts and with them."""

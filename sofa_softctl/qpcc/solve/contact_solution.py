@@ -1,0 +1,256 @@
+"""Inverse problem with contacts: a quadratic program with complementarity constraints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.qp.verified import VerifiedResult
+from sofa_softctl.qpcc.pieces.contact_law import complementarity, cone_violation, law_error
+from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits
+from sofa_softctl.qpcc.problem.contacts import Contacts
+from sofa_softctl.qpcc.problem.limits import active_limits, effort_box, exceeded_limits, limits_of
+from sofa_softctl.qpcc.problem.modes import Modes
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.search_options import ContactWarm, SearchOptions
+from sofa_softctl.qpcc.solve.solution import InverseSolution, status_of
+from sofa_softctl.qpcc.solve.step import Answered, Step, normal_sums
+from sofa_softctl.status import Status
+
+EXCEEDED = 1e-6
+"""Smallest reported excess of a limit, relative to `Mechanics.size` [-]."""
+
+
+def solve_qpcc(
+    problem: InverseProblem,
+    contacts: Contacts,
+    *,
+    ask: Callable[..., VerifiedResult],
+    search: SearchOptions,
+    warm: ContactWarm | None,
+    held: np.ndarray,
+    tolerance: float,
+) -> InverseSolution:
+    """Actuator efforts for one time step with contacts. See `solve.solve`.
+
+    Args:
+        problem: The problem.
+        contacts: Its contacts, at least one.
+        ask: Calls the QP solvers, see `solve_checked`.
+        search: Options of the mode search.
+        warm: `warm` of the last solution.
+        held: Effort to hold if no answer can be trusted [effort], shape (n_a,).
+        tolerance: Largest accepted KKT residual [-].
+
+    Source: Coevoet, Escande, Duriez 2019, eqs. (5), (6) and section III-D.
+    """
+    start = perf_counter()
+    before = warm.effort if warm is not None else problem.effort_previous
+    if before.shape != (problem.n_a,):
+        warm, before = None, problem.effort_previous
+    before = np.clip(before, *effort_box(problem))
+    mechanics = mechanics_of(problem, contacts, before)
+    minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
+    limits = ProblemLimits(limits_of(problem), minimum, maximum)
+    middle = perf_counter()
+    step = Step(mechanics, limits, search, warm, before / mechanics.a_unit, ask)
+    step.deadline = middle + search.budget
+    answered = step.answer()
+    end = perf_counter()
+    return _solution(step, answered, held, tolerance, (middle - start, end - middle))
+
+
+def _solution(
+    step: Step,
+    answered: Answered | None,
+    held: np.ndarray,
+    tolerance: float,
+    times: tuple[float, float],
+) -> InverseSolution:
+    """Solution with its residuals; or with the held effort and its contact forces."""
+    m, p = step.mechanics, step.mechanics.problem
+    if answered is not None:
+        modes, effort, force, checked, scale = answered
+        residual, qp_solver = checked.residual, checked.solver
+    else:
+        effort = np.clip(held, *effort_box(p)) / m.a_unit
+        force, _ = contact_forces(m, effort, None if step.past is None else step.past.force)
+        modes, qp_solver, scale = modes_at(m, effort, force), "", 1.0
+        residual = step.answers[-1].residual if step.answers else np.inf
+    law = float(law_error(m, effort, force).max())
+    displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
+    error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
+    gap = m.delta_c(effort, force) / m.c_unit
+    values = {"effort": effort * m.a_unit, "displacement": displacement}
+    limits = step.limits.limits
+    relaxed: tuple[str, ...] = ()
+    if answered is None or step.excess is not None:
+        margin = EXCEEDED * m.size
+        relaxed = exceeded_limits(p.names, limits, values, _margins(m, margin))
+        relaxed += _exceeded_sums(step, force, margin)
+    objective = 0.5 * float(np.square(p.effector_weight * error).sum())
+    objective += _energy(m, effort, force)
+    past = 0 if step.warm is None else step.warm.idle
+    idle = 1 + past if step.stays(effort, force, objective) else 0
+    return InverseSolution(
+        effort=_frozen(np.clip(effort * m.a_unit, *effort_box(p))),
+        displacement=_frozen(displacement),
+        effector_error=_frozen(error),
+        status=_status(answered, relaxed),
+        kkt_residual=residual,
+        active=active_limits(
+            p.names,
+            limits,
+            values,
+            _margins(m, min(10.0 * tolerance * scale, EXCEEDED * m.size)),
+        ),
+        relaxed=relaxed,
+        objective=objective,
+        iterations=sum(checked.iterations for checked in step.answers),
+        build_time=times[0],
+        solve_time=times[1],
+        solver=qp_solver,
+        message=" ".join(_notes(step, answered, law)),
+        warm=_remembered(
+            m,
+            modes,
+            effort * m.a_unit,
+            force * m.c_unit,
+            objective=objective,
+            usual=step.usual(objective),
+            idle=idle,
+        ),
+        contact_force=_frozen(force * m.c_unit),
+        contact_gap=_frozen(gap),
+        modes=modes.labels(m.contacts.friction),
+        complementarity=complementarity(m, effort, force),
+        cone_violation=cone_violation(m, force),
+        law_error=law,
+        bound=_bound(step, answered, objective),
+        gap=_gap(step, answered, objective),
+        strategy=step.found.strategy,
+        pieces=step.pieces,
+        converged=step.found.converged,
+    )
+
+
+def _margins(m: Mechanics, margin: float) -> dict[str, np.ndarray]:
+    """Margin of each actuator's effort and displacement, from one in units of energy."""
+    return {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
+
+
+def _energy(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
+    """The energy term of the objective [displacement^2]."""
+    if m.energy is None:
+        return 0.0
+    z = effort if len(m.energy) == len(effort) else np.concatenate((effort, force))
+    return 0.5 * float(z @ m.energy @ z)
+
+
+def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]:
+    """Notes on an answer, or reasons why there is none, each once."""
+    notes: list[str] = []
+    if answered is None:
+        notes += [note for checked in step.answers for note in checked.notes]
+        notes.append("No modes of the contacts were found that the limits allow.")
+    elif answered.checked.replaced:
+        notes += answered.checked.notes
+    if answered is not None and step.excess is not None and not step.excess.complete:
+        notes.append(
+            "That no modes of the contacts keep all limits is not proven: the search ended at the "
+            "`nodes` of `SearchOptions`."
+        )
+    if law > LAW_ACCEPTED:
+        notes.append(
+            f"The contact forces at these efforts are off the contact law by {law:.1e} of the "
+            "largest gap: Gauss-Seidel did not converge."
+        )
+    if step.mechanics.indefinite:
+        notes.append(
+            f"The objective is not convex over the efforts (least eigenvalue "
+            f"{-step.mechanics.indefinite:.1e} of the largest); it was lifted to zero. Is W "
+            "symmetric?"
+        )
+    if not step.found.converged:
+        notes.append(
+            f"The search ended early, after {step.pieces} pieces: raise `pieces`, `nodes` or "
+            "`budget` of `SearchOptions`."
+        )
+    return dict.fromkeys(notes)
+
+
+def _bound(step: Step, answered: Answered | None, objective: float) -> float:
+    """Lower bound of the objective within all limits [displacement^2].
+
+    At least 0, as for a sum of squares; -inf where none was computed.
+    """
+    if answered is None or step.excess is not None or step.found.bound == -math.inf:
+        return -math.inf
+    return min(max(step.found.bound, 0.0), objective)
+
+
+def _gap(step: Step, answered: Answered | None, objective: float) -> float:
+    """(objective - bound) / objective [-], inf without a bound.
+
+    An objective below 1e-8 of the free motion's counts as that much.
+    """
+    bound, m = _bound(step, answered, objective), step.mechanics
+    if bound == -math.inf:
+        return math.inf
+    missing = objective - bound
+    worth = max(objective, 0.5e-8 * float(m.e_free @ m.e_free))
+    return (
+        0.0 if missing <= 1e-7 * worth else missing / max(worth, 1e-300)
+    )  # 1e-7: tolerance of the QPs
+
+
+def _status(answered: Answered | None, relaxed: Sequence[str]) -> Status:
+    if answered is None:
+        return Status.HELD
+    return status_of(relaxed, [answered.checked])
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
+
+
+def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, ...]:
+    """Texts on sums of normal forces that are out of bounds."""
+    m = step.mechanics
+    texts = []
+    value = normal_sums(m, force)
+    for k, entry in enumerate(m.contacts.sums):
+        slack = margin * float(m.c_unit[m.contacts.starts[entry.contacts]].max(initial=0.0))
+        if value[k] < entry.minimum - slack:
+            texts.append(
+                f"{entry.name}: normal force {entry.minimum - value[k]:.3g} below its minimum"
+            )
+        elif value[k] > entry.maximum + slack:
+            texts.append(
+                f"{entry.name}: normal force {value[k] - entry.maximum:.3g} above its maximum"
+            )
+    return tuple(texts)
+
+
+def _remembered(
+    m: Mechanics,
+    modes: Modes,
+    effort: np.ndarray,
+    force: np.ndarray,
+    *,
+    objective: float,
+    usual: float,
+    idle: int,
+) -> ContactWarm:
+    """Warm start of the next step. Efforts and forces in the scene's units."""
+    parts = np.split(force, m.contacts.starts[1:])
+    past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
+    return ContactWarm(
+        effort, dict(zip(m.contacts.identity, past, strict=True)), objective, usual, idle
+    )

@@ -1,0 +1,190 @@
+"""Solve an inverse problem, with every answer verified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import perf_counter
+
+import numpy as np
+
+from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.errors import ProblemError
+from sofa_softctl.qp.problem import QPResult
+from sofa_softctl.qp.verified import VerifiedResult, solve_checked
+from sofa_softctl.qpcc.problem.limits import (
+    Limit,
+    active_limits,
+    effort_box,
+    exceeded_limits,
+    intersect,
+    limits_of,
+)
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.search_options import ContactWarm, SearchOptions
+from sofa_softctl.qpcc.solve.solution import InverseSolution, status_of
+from sofa_softctl.qpcc.solve.tracking_qp import InverseQP, build_qp, objective
+from sofa_softctl.status import Status
+
+_SEARCH = SearchOptions()
+
+
+def solve(
+    problem: InverseProblem,
+    *,
+    solver: str = "daqp",
+    fallback: str = "proxqp",
+    warm: QPResult | ContactWarm | None = None,
+    held: np.ndarray | None = None,
+    tolerance: float = 1e-8,
+    search: SearchOptions = _SEARCH,
+) -> InverseSolution:
+    """Actuator efforts for one time step.
+
+    Every answer is verified. If the limits contradict each other, the effort bounds hold, the other
+    limits are exceeded by the smallest least-squares amount (`least_violation`), and of the efforts
+    that do so the one with the best tracking is returned.
+
+    Args:
+        problem: Compliance, free motion and limits.
+        solver: Name of the QP solver that is called first: "daqp", "proxqp", "qpsolvers:NAME", or
+            one that was registered with `qp.solvers.register`.
+        fallback: Name of the solver that is called when the first one's answer is rejected; the
+            status is FALLBACK where its answer is taken.
+        warm: `InverseSolution.warm` of the last step. It does not change the answer of a QP.
+        held: Effort to hold if no answer can be trusted [effort], shape (n_a,). Default:
+            `problem.effort_previous`. It is clipped to the effort bounds.
+        tolerance: Largest accepted KKT residual [-], see `qp.kkt_residual`.
+        search: Options of the search for contact modes, if there are contacts.
+
+    Returns:
+        The efforts, their status and residuals.
+    """
+    held = _held(problem, held)
+    solvers = (solver,) if fallback == solver else (solver, fallback)
+    ask = partial(solve_checked, solvers=solvers, tolerance=tolerance)
+    if problem.contacts is not None and problem.contacts.n_c:
+        from sofa_softctl.qpcc.solve.contact_solution import solve_qpcc
+
+        with one_blas_thread():
+            return solve_qpcc(
+                problem,
+                problem.contacts,
+                ask=ask,
+                search=search,
+                warm=warm if isinstance(warm, ContactWarm) else None,
+                held=held,
+                tolerance=tolerance,
+            )
+    if isinstance(warm, ContactWarm):
+        warm = None
+    start = perf_counter()
+    limits = limits_of(problem)
+    built = build_qp(problem, intersect(problem, limits))
+    middle = perf_counter()
+    answers = [ask(built.qp, warm=warm)]
+    result = answers[0].result
+    if result is not None:
+        effort: np.ndarray | None = built.effort_scale * result.x
+    else:
+        effort = _least_violation(problem, limits, built, ask, answers)
+    end = perf_counter()
+    times = middle - start, end - middle
+    return _solution(problem, limits, built, effort, held, answers, tolerance, times)
+
+
+def _held(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
+    if held is None:
+        return problem.effort_previous
+    effort = np.asarray(held, dtype=float)
+    if effort.shape != (problem.n_a,) or not math.isfinite(np.vdot(effort, effort)):
+        raise ProblemError(
+            f"held must be a finite effort for each of the {problem.n_a} actuators, got {held!r}."
+        )
+    return effort
+
+
+def _within_bounds(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
+    lower, upper = effort_box(problem)
+    within: np.ndarray = np.minimum(np.maximum(effort, lower), upper)
+    return within
+
+
+def _least_violation(
+    problem: InverseProblem,
+    limits: Sequence[Limit],
+    built: InverseQP,
+    ask: Callable[..., VerifiedResult],
+    answers: list[VerifiedResult],
+) -> np.ndarray | None:
+    """Least violation first, then the best tracking with it; else both at once.
+
+    Returns:
+        The effort [effort], shape (n_a,), or None. All answers are added to `answers`.
+    """
+    from sofa_softctl.qpcc.solve.least_violation import add_tracking, build_violation_qp, relax
+
+    violation_qp, scale = build_violation_qp(problem, limits)
+    answers.append(ask(violation_qp, feasible=True))
+    result = answers[-1].result
+    if result is not None:
+        effort = _within_bounds(problem, scale * result.x[: problem.n_a])
+        relaxed = build_qp(problem, intersect(problem, relax(problem, limits, built, effort)))
+        answers.append(ask(relaxed.qp, feasible=True))
+        result = answers[-1].result
+        if result is not None:
+            return relaxed.effort_scale * result.x
+    answers.append(ask(add_tracking(violation_qp, scale, built), feasible=True))
+    result = answers[-1].result
+    return None if result is None else scale * result.x[: problem.n_a]
+
+
+def _solution(
+    problem: InverseProblem,
+    limits: Sequence[Limit],
+    built: InverseQP,
+    effort: np.ndarray | None,
+    held: np.ndarray,
+    answers: Sequence[VerifiedResult],
+    tolerance: float,
+    times: tuple[float, float],
+) -> InverseSolution:
+    """Solution with the effort, or else with the held one."""
+    solved = effort is not None
+    effort = _within_bounds(problem, held if effort is None else effort)
+    displacement = problem.W_aa @ effort + problem.delta_a_free
+    effector_error = problem.W_ea @ effort + problem.delta_e_free
+    margin = (
+        10.0 * tolerance
+    )  # within the tolerance of the check, neither short of a limit nor beyond
+    values = {"effort": effort, "displacement": displacement}
+    margins = {
+        "effort": margin * built.effort_scale,
+        "displacement": margin * built.displacement_scale,
+    }
+    active = active_limits(problem.names, limits, values, margins)
+    relaxed = exceeded_limits(problem.names, limits, values, margins) if len(answers) > 1 else ()
+    if solved:
+        status = status_of(relaxed, answers)
+        residual = max(answer.residual for answer in answers if answer.result is not None)
+    else:
+        status, residual = Status.HELD, answers[-1].residual
+    for array in (effort, displacement, effector_error):
+        array.setflags(write=False)
+    return InverseSolution(
+        effort=effort,
+        displacement=displacement,
+        effector_error=effector_error,
+        status=status,
+        kkt_residual=residual,
+        active=active,
+        relaxed=relaxed,
+        objective=objective(problem, built, effort, effector_error),
+        iterations=sum(answer.iterations for answer in answers),
+        build_time=times[0],
+        solve_time=times[1],
+        solver=answers[-1].solver,
+        message=" ".join(dict.fromkeys(note for answer in answers for note in answer.notes)),
+        warm=answers[-1].result,
+    )
