@@ -25,9 +25,9 @@ from benchmarks.command import command_app
 from sofa_softctl.base.executors.cluster import ClusterExecutor
 from sofa_softctl.base.executors.cluster_client import connected
 from sofa_softctl.batch.execution.driver import Progress, run_study
-from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.study import Study
-from sofa_softctl.batch.study_file import parse_study
+from sofa_softctl.batch.study.file import parse_study
+from sofa_softctl.batch.study.study import Study
+from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.options import Json, Quiet, print_json
 from sofa_softctl.errors import ClusterError

@@ -20,10 +20,10 @@ from rich.table import Table
 
 from benchmarks.command import command_app
 from sofa_softctl.cli.app import run_app
+from sofa_softctl.cli.files import load_plugins
 from sofa_softctl.cli.options import Json, Plugin, Quiet, print_json
-from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import WorkerError
-from sofa_softctl.learning.environments import SAME_STEP, Maker, maker_of
+from sofa_softctl.learning.environments.named import SAME_STEP, Maker, maker_of
 from sofa_softctl.view.terminal.run import Terminal
 
 ROBOTS = 64
@@ -36,7 +36,7 @@ from xmlrpc.server import SimpleXMLRPCServer
 
 import numpy as np
 
-from sofa_softctl.learning.environments import maker_of
+from sofa_softctl.learning.environments.named import maker_of
 
 name, options, seed = json.loads(sys.argv[1])
 env = maker_of(name, **options).make()

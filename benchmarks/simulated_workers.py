@@ -16,7 +16,7 @@ from sofa_softctl.base.executors import cluster_worker
 from sofa_softctl.base.executors.packing import packed_back, unpacked
 from sofa_softctl.base.executors.worker import answer_of, packed_answer
 from sofa_softctl.batch.execution.run_one import Task
-from sofa_softctl.batch.row import OK, Row
+from sofa_softctl.batch.study.row import OK, Row
 from sofa_softctl.status import Verdict
 
 SOURCES = ("/home/user/project/scenes/robot.py", "/home/user/project/scenes/meshes/robot.vtk")

@@ -14,11 +14,11 @@ from rich.table import Table
 
 from benchmarks.command import command_app
 from sofa_softctl.cli.app import run_app
+from sofa_softctl.cli.files import load_plugins
 from sofa_softctl.cli.options import Json, Plugin, Quiet, Scene, Set, parameters, print_json
-from sofa_softctl.cli.scenes import load_plugins
-from sofa_softctl.learning.environments import SceneMaker, maker_of
-from sofa_softctl.learning.scene_env import SceneEnv
+from sofa_softctl.learning.environments.named import SceneMaker, maker_of
 from sofa_softctl.learning.surrogates.line_task import LineTask
+from sofa_softctl.learning.task.scene_env import SceneEnv
 from sofa_softctl.view.terminal.learning import LearningTerminal
 
 SHARES = (0.1, 0.3, 1.0, 3.0)

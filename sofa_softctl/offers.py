@@ -30,7 +30,7 @@ CONTROLLERS: Registry[type[Any]] = Registry(
         "identification": "identification.online.controller:IdentificationController",
         "inverse": "inverse.controller:InverseController",
         "library": "library.playing.controller:LibraryController",
-        "policy": "learning.controller:PolicyController",
+        "policy": "learning.policy.controller:PolicyController",
         "surrogate": "surrogate.scene.controller:SurrogateController",
     },
     check=_checked_controller,

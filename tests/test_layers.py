@@ -41,11 +41,14 @@ RUNTIME = (
 )
 """The same within the runtime."""
 INNER = {
+    "batch": "study table execution .",
     "bridge": "quantities|device registry protocol devices|config course link stream client .",
     "inverse": "rows goals aspects .",
+    "learning": "task policy surrogates environments measuring training",
     "library": "ocp motions building|reduced playing",
     "qpcc": "problem pieces search solve examples",
     "surrogate": "grid cells|sparse costs program planning models scene",
+    "view": "words plots|paraview|movie pages terminal",
 }
 """Layers within packages, lowest first: a folder imports from those before it. `|` joins folders of
 one layer, which know nothing of each other; `.` is what lies in no folder."""

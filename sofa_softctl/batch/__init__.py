@@ -6,11 +6,11 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         "execution.driver": ["Progress"],
-        "make": ["make_study"],
-        "parameters.axes": ["Normal", "Range"],
-        "results": ["Results"],
         "running": ["Repetition", "read", "rerun", "run"],
-        "study": ["Study"],
-        "study_file": ["read_study"],
+        "study.axes": ["Normal", "Range"],
+        "study.file": ["read_study"],
+        "study.make": ["make_study"],
+        "study.study": ["Study"],
+        "table.results": ["Results"],
     },
 )

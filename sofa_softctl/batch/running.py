@@ -13,13 +13,12 @@ from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.batch.bar import Bar
 from sofa_softctl.batch.execution.driver import Progress, run_study
-from sofa_softctl.batch.execution.repeat import differences, repeated
 from sofa_softctl.batch.execution.run_one import Task
-from sofa_softctl.batch.execution.workers import local_workers, study_workers
-from sofa_softctl.batch.folder import SUFFIX, StudyFolder, changes_since, other_kernels
-from sofa_softctl.batch.results import Results, read_results
-from sofa_softctl.batch.row import Row
-from sofa_softctl.batch.study import Study
+from sofa_softctl.batch.execution.workers import differences, local_workers, repeated, study_workers
+from sofa_softctl.batch.study.row import Row
+from sofa_softctl.batch.study.study import Study
+from sofa_softctl.batch.table.folder import SUFFIX, StudyFolder, changes_since, other_kernels
+from sofa_softctl.batch.table.results import Results, read_results
 from sofa_softctl.errors import StudyError
 
 _GUARD = (

@@ -18,8 +18,8 @@ from time import monotonic
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution.driver import Progress, run_study
-from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.study import Study
+from sofa_softctl.batch.study.study import Study
+from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.errors import StudyError
 
 LEFT_OUT = 2

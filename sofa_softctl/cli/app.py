@@ -49,7 +49,7 @@ def _announce_compilation() -> None:
     """Let a user know what a first run waits for, unless told to be quiet."""
     if not {"-q", "--quiet", "--json"} & set(sys.argv):
         from sofa_softctl.base.compile_ahead import AHEAD
-        from sofa_softctl.view.terminal.compiling import show_compilation
+        from sofa_softctl.view.terminal.errors import show_compilation
 
         AHEAD.on_start = show_compilation
 

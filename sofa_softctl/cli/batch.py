@@ -12,10 +12,9 @@ import numpy as np
 import typer
 
 from sofa_softctl.base.processes import ended_by_signals, stopped_by
-from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.files import check_outputs, load_plugins
 from sofa_softctl.cli.options import Cluster, Json, Quiet, print_json, stopping
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
@@ -70,10 +69,10 @@ def run(
     from sofa_softctl.batch.execution.driver import run_study
     from sofa_softctl.batch.execution.estimate import estimate as cost_of
     from sofa_softctl.batch.execution.workers import local_workers, study_workers
-    from sofa_softctl.batch.folder import SUFFIX, StudyFolder
-    from sofa_softctl.batch.results import read_results
-    from sofa_softctl.batch.study_file import read_study
-    from sofa_softctl.batch.table import Table
+    from sofa_softctl.batch.study.file import read_study
+    from sofa_softctl.batch.table.folder import SUFFIX, StudyFolder
+    from sofa_softctl.batch.table.results import read_results
+    from sofa_softctl.batch.table.table import Table
     from sofa_softctl.view.movie.renderer import check_renderer
     from sofa_softctl.view.terminal import batch as tables
 
@@ -125,8 +124,8 @@ def run(
 def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
     """Movies of failures that have none."""
     from sofa_softctl.batch.execution.run_one import Task
-    from sofa_softctl.batch.results import read_results
-    from sofa_softctl.batch.row import DIVERGED, FAILED, OK
+    from sofa_softctl.batch.study.row import DIVERGED, FAILED, OK
+    from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.view.movie.study import film
 
     found = read_results(folder.path)
@@ -166,7 +165,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the rows of a study, also while it runs."""
-    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.view.terminal import batch as tables
 
     found = read_results(study)
@@ -215,7 +214,7 @@ def plot(
     ] = "map",
 ) -> None:
     """Plot a measure over all parameters: marginals, and maps of each pair; or a scatter matrix."""
-    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.view.plots.batch import KINDS, save_study_plot
     from sofa_softctl.view.terminal import batch as tables
 
@@ -265,7 +264,7 @@ def _film(study: Path, row: Mapping[str, Any]) -> Path | None:
     """The movie of a run that is done once more; None: there is none, which was said."""
     from sofa_softctl.batch.execution.run_one import Task
     from sofa_softctl.batch.execution.workers import local_workers
-    from sofa_softctl.batch.results import read_results
+    from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.view.movie.study import film
 
     found = read_results(study)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.files import check_outputs, load_plugins, open_session, prepare
 from sofa_softctl.cli.options import (
     BackendName,
     Json,
@@ -24,7 +24,6 @@ from sofa_softctl.cli.options import (
     print_json,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins, open_session, prepare
 from sofa_softctl.status import ExitStatus
 
 bench = typer.Typer(help="How fast a scene is, here and beside SOFA.", no_args_is_help=True)
@@ -160,7 +159,7 @@ def batch(
     """
     from dataclasses import asdict
 
-    from sofa_softctl.batch.study_file import read_study
+    from sofa_softctl.batch.study.file import read_study
     from sofa_softctl.bench.batch import LOOPS, throughput
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal

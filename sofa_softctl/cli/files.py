@@ -1,12 +1,19 @@
-"""Check output files before the work, not after it."""
+"""Arguments that name files and scenes, checked before anything runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from sofa_softctl.base.files import check_writable
-from sofa_softctl.errors import SoftctlError, UsageError
+from sofa_softctl.base.processes import Terminated
+from sofa_softctl.cli.options import parameters
+from sofa_softctl.errors import SceneError, SoftctlError, UsageError
+from sofa_softctl.plugins import user_frames
 
 
 def check_outputs(
@@ -68,3 +75,92 @@ def _check_distinct(reads: Sequence[Path], given: dict[str, Path]) -> None:
                 f"{option} would overwrite '{path}', {seen[place]}. Give each file its own name."
             )
         seen[place] = f"the file of {option}"
+
+
+def load_plugins(files: list[Path] | None, backend: str) -> None:
+    """Choose the backend; then load installed plugins, and those of files."""
+    from sofa_softctl.plugins import load_files
+    from sofa_softctl.scene.backend import find_backend
+
+    find_backend(backend)
+    load_files(files or [])
+
+
+def prepare(files: list[Path] | None, strict: bool) -> None:
+    """What a process of its own does before it opens a scene: load plugins, be strict."""
+    from sofa_softctl.plugins import load_files
+    from sofa_softctl.scene.plausibility.strict import set_strict
+
+    load_files(files or [])
+    set_strict(strict)
+
+
+@contextmanager
+def exit_is_an_error(scene: Path) -> Iterator[None]:
+    """A scene that calls exit() does not decide the exit status of a command."""
+    try:
+        yield
+    except SystemExit as ended:
+        if isinstance(ended, Terminated) or not user_frames(ended):
+            raise  # by a signal; or of a library: standard output was closed
+        error = SceneError(f"{scene} called exit({ended.code!r}). Raise an exception instead.")
+        raise error.with_traceback(ended.__traceback__) from None
+
+
+Addition = Callable[[Any], object]
+"""Called with the root of a scene before it is initialised."""
+
+
+def adding(*additions: Addition | None) -> Addition | None:
+    """One addition after the other; None where there is none."""
+    given = [each for each in additions if each is not None]
+
+    def add(root: Any) -> None:
+        for each in given:
+            each(root)
+
+    return add if given else None
+
+
+def adding_keys(texts: list[str] | None) -> Addition | None:
+    """What presses the keys of `--key`.
+
+    Raises:
+        UsageError: one is no time and key.
+    """
+    if not texts:
+        return None
+    from sofa_softctl.scene.keys import KeyPress, KeyPresses
+
+    keys = [KeyPress.parse(text) for text in texts]
+    return lambda root: root.addObject(KeyPresses(name="softctl_keys", root=root, keys=keys))
+
+
+def unpressed_keys(session: Any) -> str:
+    """A hint for a run without `--key` where a controller does something at keys; else ''."""
+    from sofa_softctl.scene.plausibility.names import key_hearers
+
+    names = [entry.getPathName() for entry in key_hearers(session.root)]
+    if not names:
+        return ""
+    return f"{names[0]} hears keys. There is no window here: --key t=1.5:+ presses one."
+
+
+def open_session(
+    scene: Path,
+    backend: str,
+    values: list[str] | None,
+    *,
+    quiet: bool,
+    add: Callable[[Any], object] | None = None,
+) -> Any:
+    """A session of a scene; prints on which backend, unless it is quiet."""
+    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.session import Session
+
+    chosen = find_backend(backend)
+    if not quiet:
+        typer.echo(f"Backend: {chosen.describe()}")
+    elif chosen.note:
+        typer.echo(chosen.note, err=True)
+    return Session(scene, backend=backend, parameters=parameters(values), add=add)

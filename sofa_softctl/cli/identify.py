@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from sofa_softctl.base.processes import Terminated
-from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.files import check_outputs, load_plugins
 from sofa_softctl.cli.options import (
     Cluster,
     Json,
@@ -25,7 +25,6 @@ from sofa_softctl.cli.options import (
     stopping,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
 
 if TYPE_CHECKING:

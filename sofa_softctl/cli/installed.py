@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl.cli.files import load_plugins
 from sofa_softctl.cli.options import Plugin
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.status import ExitStatus
 
 

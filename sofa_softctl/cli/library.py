@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.files import check_name, check_outputs
+from sofa_softctl.cli.files import check_name, check_outputs, load_plugins
 from sofa_softctl.cli.options import (
     Cluster,
     Json,
@@ -22,7 +22,6 @@ from sofa_softctl.cli.options import (
     stopping,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.files import check_name, check_outputs
+from sofa_softctl.cli.files import check_name, check_outputs, exit_is_an_error, load_plugins
 from sofa_softctl.cli.options import (
     BackendName,
     Cluster,
@@ -27,7 +27,6 @@ from sofa_softctl.cli.options import (
     view_of,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins
 from sofa_softctl.errors import SoftctlError, UsageError
 
 

@@ -40,11 +40,11 @@ def report(
 def _page(what: Path) -> str:
     """The page of a recording or of a study."""
     if what.is_dir() or what.suffix in (".toml", ".study"):
-        from sofa_softctl.batch.results import read_results
-        from sofa_softctl.view.report.study import page as page_of_study
+        from sofa_softctl.batch.table.results import read_results
+        from sofa_softctl.view.pages.study import page as page_of_study
 
         return page_of_study(read_results(what))
     from sofa_softctl.record.record import read_record
-    from sofa_softctl.view.report.run import page as page_of_run
+    from sofa_softctl.view.pages.run import page as page_of_run
 
     return page_of_run(read_record(what))

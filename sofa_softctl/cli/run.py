@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from sofa_softctl.base.processes import ended_by_signals
-from sofa_softctl.cli.files import check_name, check_outputs
+from sofa_softctl.cli.files import (
+    adding,
+    adding_keys,
+    check_name,
+    check_outputs,
+    exit_is_an_error,
+    load_plugins,
+    open_session,
+    unpressed_keys,
+)
 from sofa_softctl.cli.options import (
     BackendName,
     Force,
@@ -26,14 +35,6 @@ from sofa_softctl.cli.options import (
     view_of,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import (
-    adding,
-    adding_keys,
-    exit_is_an_error,
-    load_plugins,
-    open_session,
-    unpressed_keys,
-)
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
@@ -106,7 +107,7 @@ def run(
             stack.enter_context(redirect_stdout(sys.stderr))
         if dry_run:
             from sofa_softctl.bridge.dry_run import DRY_RUN, noted
-            from sofa_softctl.view.terminal.prefix import prefixed
+            from sofa_softctl.view.words.prefix import prefixed
 
             stack.enter_context(prefixed(f"{DRY_RUN} | "))
             stack.enter_context(noted(DRY_RUN))

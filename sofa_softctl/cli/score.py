@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sofa_softctl.cli.files import check_outputs
+from sofa_softctl.cli.files import check_outputs, load_plugins
 from sofa_softctl.cli.options import Json, Plugin, Quiet, Set, print_json
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.cli.train import (
     Environment,
     Episodes,
@@ -51,10 +50,10 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Play episodes with a policy, and say what they brought."""
-    from sofa_softctl.learning.environments import SceneMaker, interface_of
-    from sofa_softctl.learning.measuring.baseline import score_baseline
+    from sofa_softctl.learning.environments.named import SceneMaker, interface_of
     from sofa_softctl.learning.measuring.scores import score as play
-    from sofa_softctl.learning.policy import Policy
+    from sofa_softctl.learning.measuring.scores import score_baseline
+    from sofa_softctl.learning.policy.policy import Policy
     from sofa_softctl.view.terminal.learning import LearningTerminal
 
     check_outputs(reads=[policy], movie=movie)

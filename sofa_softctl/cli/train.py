@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.files import check_name, check_outputs
+from sofa_softctl.cli.files import check_name, check_outputs, load_plugins
 from sofa_softctl.cli.options import (
     Json,
     Plugin,
@@ -19,7 +19,6 @@ from sofa_softctl.cli.options import (
     stopping,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import load_plugins
 from sofa_softctl.errors import UsageError
 
 Environment = Annotated[
@@ -96,10 +95,9 @@ def train(
     A policy that was trained on a surrogate is scored again on the exact model. Ctrl-C and kills
     lose no more than the iteration that was under way: go on with --resume.
     """
-    from sofa_softctl.learning.policy import check_suffix
+    from sofa_softctl.learning.policy.policy import check_suffix
     from sofa_softctl.learning.training.checkpoint import checkpoint_of
-    from sofa_softctl.learning.training.curve import save_curve
-    from sofa_softctl.learning.training.trainer import check_extra
+    from sofa_softctl.learning.training.trainer import check_extra, save_curve
     from sofa_softctl.view.terminal.learning import LearningTerminal
 
     check_extra()
@@ -155,7 +153,7 @@ def maker_from(
     store: Path | None,
 ) -> Any:
     """The maker of an environment from options."""
-    from sofa_softctl.learning.environments import maker_of
+    from sofa_softctl.learning.environments.named import maker_of
 
     return maker_of(
         environment,
@@ -198,7 +196,7 @@ def _settings(
 def _train(
     maker: Any, settings: Any, workers: int, policy: Path, resume: bool, progress: Any
 ) -> Any:
-    from sofa_softctl.learning.environments import interface_of
+    from sofa_softctl.learning.environments.named import interface_of
     from sofa_softctl.learning.training.trainer import train as train_policy
 
     interface = interface_of(maker)

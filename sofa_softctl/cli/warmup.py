@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl.cli.files import exit_is_an_error, load_plugins, open_session
 from sofa_softctl.cli.options import Plugin, Quiet, Set, stopping
 from sofa_softctl.cli.root import app
-from sofa_softctl.cli.scenes import exit_is_an_error, load_plugins, open_session
 from sofa_softctl.errors import SoftctlError, UsageError
 
 

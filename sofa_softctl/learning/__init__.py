@@ -4,23 +4,23 @@ Importing it registers our environments with Gymnasium, see `registration`.
 """
 
 from sofa_softctl.base.public import public
-from sofa_softctl.learning.registration import register
+from sofa_softctl.learning.environments.registration import register
 
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "action": ["Action"],
+        "policy.controller": ["PolicyController"],
+        "policy.policy": ["Policy"],
         "surrogates.batch_task": ["Advanced", "BatchTask"],
-        "controller": ["PolicyController"],
-        "episode": ["Episode"],
         "surrogates.line_task": ["LineTask"],
-        "observation": ["Observation"],
-        "policy": ["Policy"],
-        "quantities": ["Interface", "Quantities"],
-        "scene_env": ["SceneEnv"],
-        "spaces": ["QuantityBox"],
         "surrogates.surrogate_env": ["SurrogateEnv", "SurrogateVectorEnv"],
-        "task": ["Limits", "Task"],
+        "task.action": ["Action"],
+        "task.observation": ["Observation"],
+        "task.quantities": ["Interface", "Quantities"],
+        "task.scene_env": ["SceneEnv"],
+        "task.spaces": ["QuantityBox"],
+        "task.episode": ["Episode"],
+        "task.task": ["Limits", "Task"],
     },
 )
 

@@ -89,7 +89,7 @@ def test_a_first_run_says_what_it_waits_for_and_a_second_one_does_not(tmp_path):
         import importlib
         import numpy as np
         from sofa_softctl.base.compile_ahead import AHEAD, PACKAGE, _list
-        from sofa_softctl.view.terminal.compiling import show_compilation
+        from sofa_softctl.view.terminal.errors import show_compilation
         from sofa_softctl.runtime.kernels.elasticity.corotational import edge_frame
         [finger] = [s for s in _list()["scenes"] if s["scene"] == "scenes/finger.py"]
         for module in finger["modules"]:

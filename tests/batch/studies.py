@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from sofa_softctl.batch.execution.driver import run_study
-from sofa_softctl.batch.execution.repeat import bits
-from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.results import read_results
-from sofa_softctl.batch.row import TIMES
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.execution.workers import bits
+from sofa_softctl.batch.study.file import read_study
+from sofa_softctl.batch.study.row import TIMES
+from sofa_softctl.batch.table.folder import StudyFolder
+from sofa_softctl.batch.table.results import read_results
 
 SCENE = """
 import os

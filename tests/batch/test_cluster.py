@@ -19,8 +19,8 @@ from sofa_softctl.base.executors import carried, cluster_client
 from sofa_softctl.base.executors.cluster import ClusterExecutor
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.versions import blas_kernels
-from sofa_softctl.batch.results import read_results
-from sofa_softctl.batch.row import TIMES
+from sofa_softctl.batch.study.row import TIMES
+from sofa_softctl.batch.table.results import read_results
 from sofa_softctl.errors import ClusterError, StudyError, UsageError
 from tests.batch.studies import MEASURES, done, same_bits, written
 from tests.dask_cluster import DaskCluster, hiding

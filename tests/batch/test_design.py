@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from sofa_softctl.batch.parameters.axes import Normal, Range, Values
-from sofa_softctl.batch.parameters.design import design
+from sofa_softctl.batch.study.axes import Normal, Range, Values
+from sofa_softctl.batch.study.design import design
 
 UNIT = Range(0.0, 1.0)
 AXES = {"a": UNIT, "b": Range([0.0, 0.0], [1.0, 1.0])}

@@ -12,9 +12,9 @@ import pytest
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
-from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.results import read_results
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.study.file import read_study
+from sofa_softctl.batch.table.folder import StudyFolder
+from sofa_softctl.batch.table.results import read_results
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import MEASURES, done, same_bits, written
 
@@ -36,8 +36,8 @@ from pathlib import Path
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
-from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.table.folder import StudyFolder
+from sofa_softctl.batch.study.file import read_study
 
 driver.FLUSHES_EVERY = 0.05
 if __name__ == "__main__":

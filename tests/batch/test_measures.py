@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.measures import check_measures, measured
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.study.file import read_study
+from sofa_softctl.batch.study.measures import check_measures, measured
+from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.errors import StudyError
 from sofa_softctl.view.terminal.batch import show_results
 from tests.batch.studies import GRID, done, written

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import batch
-from sofa_softctl.batch.study_file import parse_study
+from sofa_softctl.batch.study.file import parse_study
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import same_bits, written
 

@@ -8,9 +8,9 @@ import pytest
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import run_one as running
 from sofa_softctl.batch.execution.beginning import Beginnings
-from sofa_softctl.batch.execution.repeat import differences, repeated
 from sofa_softctl.batch.execution.run_one import Task, run_one
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.execution.workers import differences, repeated
+from sofa_softctl.batch.study.file import read_study
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import GRID, MEASURES, done, same_bits, written
 

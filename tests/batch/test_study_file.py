@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.batch.parameters.axes import Normal, Range, Values
-from sofa_softctl.batch.study import Limits
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.study.axes import Normal, Range, Values
+from sofa_softctl.batch.study.file import read_study
+from sofa_softctl.batch.study.study import Limits
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import written
 

@@ -5,10 +5,10 @@ import resource
 
 import pytest
 
-from sofa_softctl.batch import table as tables
-from sofa_softctl.batch.execution.repeat import differences
-from sofa_softctl.batch.results import read_results
-from sofa_softctl.batch.table import Table
+from sofa_softctl.batch.execution.workers import differences
+from sofa_softctl.batch.table import table as tables
+from sofa_softctl.batch.table.results import read_results
+from sofa_softctl.batch.table.table import Table
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import GRID, done, same_bits, written
 

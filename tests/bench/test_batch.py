@@ -2,7 +2,7 @@
 
 import pytest
 
-from sofa_softctl.batch.study_file import read_study
+from sofa_softctl.batch.study.file import read_study
 from sofa_softctl.bench.batch import LOOPS, throughput
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import written

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.learning_throughput import _episodes, measure_throughput
 from sofa_softctl.errors import WorkerError
-from sofa_softctl.learning.environments import maker_of
+from sofa_softctl.learning.environments.named import maker_of
 
 pytestmark = pytest.mark.study
 

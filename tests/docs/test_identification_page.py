@@ -38,7 +38,7 @@ def test_the_finger_of_the_page_is_identified(page):
 
 
 def test_the_sections_of_the_report_are_those_of_the_page(page):
-    from sofa_softctl.view.report.identification.page import SECTIONS
+    from sofa_softctl.view.pages.identification.page import SECTIONS
 
     report = "".join(inspect.getsource(inspect.getmodule(one)) for one in SECTIONS)
     headings = re.findall(r"^- \*\*(.+?)\*\*", text(PAGES[0]), re.MULTILINE)

@@ -14,7 +14,7 @@ def page():
 def test_its_task_is_the_scenes(page):
     """What the page declares and what scenes/finger.py declares have one interface and start."""
     from sofa_softctl.learning import SceneEnv
-    from sofa_softctl.learning.environments import task_of
+    from sofa_softctl.learning.environments.named import task_of
 
     scene = ROOT / "scenes" / "finger.py"
     mine, its = (

@@ -19,7 +19,7 @@ def tiny():
 def make_env():
     """Makes an environment of the tiny scene; all are closed at the end."""
     from sofa_softctl.learning import SceneEnv
-    from sofa_softctl.learning.environments import task_of
+    from sofa_softctl.learning.environments.named import task_of
 
     made = []
 

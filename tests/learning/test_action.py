@@ -6,7 +6,7 @@ from tiny import createScene
 
 from sofa_softctl import Session
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.learning.action import Action, Actuation
+from sofa_softctl.learning.task.action import Action, Actuation
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.learning.measuring.baseline import score_baseline
-from sofa_softctl.learning.measuring.scores import score
+from sofa_softctl.learning.measuring.scores import score, score_baseline
 
 TINY = Path(__file__).parent / "tiny.py"
 

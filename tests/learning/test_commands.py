@@ -114,7 +114,7 @@ def test_a_training_writes_its_files_and_scores(softctl, tmp_path):
 def test_a_policy_is_scored_on_the_surrogate_of_a_scene(softctl, tmp_path):
     """The same file fits both, and the same seeds have the same goals."""
     from sofa_softctl.learning import Policy
-    from sofa_softctl.learning.environments import interface_of, maker_of
+    from sofa_softctl.learning.environments.named import interface_of, maker_of
 
     strip = TINY.with_name("strip.py")
     interface = interface_of(maker_of(str(strip)))

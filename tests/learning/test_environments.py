@@ -8,8 +8,8 @@ import pytest
 
 import sofa_softctl.learning  # noqa: F401 - registers
 from sofa_softctl.errors import ParameterError, SceneError, UsageError
-from sofa_softctl.learning.environments import _several, interface_of, maker_of, task_of
-from sofa_softctl.learning.registration import ENVIRONMENTS
+from sofa_softctl.learning.environments.named import _several, interface_of, maker_of, task_of
+from sofa_softctl.learning.environments.registration import ENVIRONMENTS
 
 
 @pytest.mark.parametrize("name", sorted(ENVIRONMENTS))

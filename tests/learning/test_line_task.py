@@ -18,7 +18,7 @@ from sofa_softctl.learning import (
     SurrogateEnv,
     SurrogateVectorEnv,
 )
-from sofa_softctl.learning.environments import maker_of
+from sofa_softctl.learning.environments.named import maker_of
 
 STRIP = Path(__file__).parent / "strip.py"
 SAME = gymnasium.vector.AutoresetMode.SAME_STEP

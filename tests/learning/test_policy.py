@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 
 from sofa_softctl.errors import PolicyError
 from sofa_softctl.learning import Interface, Policy, Quantities
-from sofa_softctl.learning.spaces import QuantityBox
+from sofa_softctl.learning.task.spaces import QuantityBox
 
 
 def interface(**changes):

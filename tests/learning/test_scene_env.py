@@ -292,7 +292,7 @@ def test_mistakes_of_a_task_are_named(make_env, other, message):
 
 def test_a_controller_of_the_scene_on_the_same_actuators_is_named():
     """It would drive them as well: the scene's own must be left out."""
-    from sofa_softctl.learning.environments import task_of
+    from sofa_softctl.learning.environments.named import task_of
 
     finger = Path(__file__).parents[2] / "scenes" / "finger.py"
     with pytest.raises(SceneError, match=r"InverseController\) drives actuators of the task"):

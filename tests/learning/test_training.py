@@ -13,11 +13,10 @@ from gymnasium.vector import AutoresetMode  # noqa: E402
 
 from sofa_softctl.errors import PolicyError, UsageError, WorkerError  # noqa: E402
 from sofa_softctl.learning import SurrogateEnv, SurrogateVectorEnv  # noqa: E402
-from sofa_softctl.learning.measuring.scores import score  # noqa: E402
+from sofa_softctl.learning.measuring.scores import score
 from sofa_softctl.learning.training.checkpoint import checkpoint_of  # noqa: E402
-from sofa_softctl.learning.training.curve import save_curve  # noqa: E402
-from sofa_softctl.learning.training.settings import Settings  # noqa: E402
-from sofa_softctl.learning.training.trainer import train  # noqa: E402
+from sofa_softctl.learning.training.settings import Settings
+from sofa_softctl.learning.training.trainer import save_curve, train
 from sofa_softctl.learning.training.vector import VectorAdapter  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # of libraries that we do not write
@@ -138,7 +137,7 @@ def test_a_lost_robot_is_counted_and_not_paid_for():
 
 def test_ctrl_c_does_not_wait_for_answers_that_never_come(tiny, monkeypatch):
     """In a step of environments in processes, some of which have answered."""
-    from sofa_softctl.learning.environments import maker_of
+    from sofa_softctl.learning.environments.named import maker_of
 
     vector = maker_of(str(tiny)).vector(2, 2)
     adapter = VectorAdapter(vector, seed=0)
@@ -158,7 +157,7 @@ def test_ctrl_c_does_not_wait_for_answers_that_never_come(tiny, monkeypatch):
 
 
 def test_a_killed_worker_is_named(tiny):
-    from sofa_softctl.learning.environments import interface_of, maker_of
+    from sofa_softctl.learning.environments.named import interface_of, maker_of
 
     maker = maker_of(str(tiny))
     vector = maker.vector(2, 2)

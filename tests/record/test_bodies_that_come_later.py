@@ -8,8 +8,8 @@ from sofa_softctl.scene.backend import find_backend
 from sofa_softctl.scene.geometry import geometry_in
 from sofa_softctl.scene.session import Session
 from sofa_softctl.testing.scene import bar, small_scene
+from sofa_softctl.view.pages.run import findings_of
 from sofa_softctl.view.paraview.pieces import pieces_of
-from sofa_softctl.view.report.run_findings import findings_of
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.run import run
 from sofa_softctl.testing.scene import small_scene
 from sofa_softctl.units import Units, of_columns, symbol, together
-from sofa_softctl.view.report.run import page
+from sofa_softctl.view.pages.run import page
 from sofa_softctl.view.terminal.record import record_to_dict
 
 SCENE = """

@@ -14,9 +14,8 @@ import numpy as np
 
 from sofa_softctl.base.executors.packing import original
 from sofa_softctl.base.suggestions import did_you_mean
-from sofa_softctl.batch.execution.isolation import Settings
-from sofa_softctl.batch.execution.output import Output
-from sofa_softctl.batch.study import Scenario
+from sofa_softctl.batch.execution.isolation import Output, Settings
+from sofa_softctl.batch.study.study import Scenario
 from sofa_softctl.errors import StudyError
 
 

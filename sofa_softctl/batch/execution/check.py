@@ -13,10 +13,9 @@ from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
 from sofa_softctl.base.files_read import files_read
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.batch.execution.beginning import opened, set_data, split
-from sofa_softctl.batch.execution.isolation import isolated
-from sofa_softctl.batch.execution.output import captured
-from sofa_softctl.batch.measures import check_function, check_measures, is_function
-from sofa_softctl.batch.study import Run, Scenario, Study
+from sofa_softctl.batch.execution.isolation import captured, isolated
+from sofa_softctl.batch.study.measures import check_function, check_measures, is_function
+from sofa_softctl.batch.study.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
 from sofa_softctl.runtime.helper import message
 

@@ -15,9 +15,9 @@ from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
 from sofa_softctl.base.files import replacing
 from sofa_softctl.batch.execution.check import check_study
 from sofa_softctl.batch.execution.run_one import Task, failed, run_one
-from sofa_softctl.batch.folder import StudyFolder
-from sofa_softctl.batch.row import DIED, OK, OWN, Row, column_of, failure
-from sofa_softctl.batch.study import Run, Study
+from sofa_softctl.batch.study.row import DIED, OK, OWN, Row, column_of, failure
+from sofa_softctl.batch.study.study import Run, Study
+from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.errors import ClusterError, StudyError
 
 FLUSHES_EVERY = 2.0

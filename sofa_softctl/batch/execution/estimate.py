@@ -11,7 +11,7 @@ from pathlib import Path
 from sofa_softctl.batch.execution.check import check_study
 from sofa_softctl.batch.execution.driver import missing_runs, row_of
 from sofa_softctl.batch.execution.run_one import Task, failed, run_one
-from sofa_softctl.batch.study import Study
+from sofa_softctl.batch.study.study import Study
 
 TRIED = 4
 """Runs that are done, beside a first one, which compiles."""

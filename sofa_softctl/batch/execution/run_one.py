@@ -17,11 +17,11 @@ from typing import Any
 from sofa_softctl.base.files_read import files_read
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.batch.execution.beginning import Beginnings, seed
-from sofa_softctl.batch.execution.isolation import isolated
-from sofa_softctl.batch.execution.output import Output, captured
-from sofa_softctl.batch.measures import measured, needs_record, plain, verdict_of
-from sofa_softctl.batch.row import OK, Row, failure
-from sofa_softctl.batch.study import Run, Scenario
+from sofa_softctl.batch.execution.isolation import Output, captured, isolated
+from sofa_softctl.batch.study.measures import measured, needs_record, plain, verdict_of
+from sofa_softctl.batch.study.row import OK, Row, failure
+from sofa_softctl.batch.study.study import Run, Scenario
+from sofa_softctl.batch.table.folder import LOCK
 from sofa_softctl.errors import StudyError
 from sofa_softctl.status import Verdict
 
@@ -41,8 +41,6 @@ class Task:
     `recording`. Empty: it sees it."""
 
 
-LOCK = ".lock"
-"""File of the study's folder, above that of the recordings."""
 Watch = Callable[[Any], Callable[[int], None]]
 """Called with the session before the first step; gives what is called after each step."""
 _beginnings = Beginnings()

@@ -1,16 +1,53 @@
-"""What does the runs of a study: processes of this computer, or a cluster."""
+"""Workers that do the runs of a study: processes of this computer, or a cluster."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import contextmanager
+from typing import Any
 
 from sofa_softctl.base.executors.cluster import ClusterExecutor
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.workers import check_workers, workers
 from sofa_softctl.batch.execution.check import check_study
-from sofa_softctl.batch.study import Study
+from sofa_softctl.batch.execution.driver import columns_of, row_of
+from sofa_softctl.batch.execution.run_one import Task, run_one
+from sofa_softctl.batch.study.row import GONE, TIMES, Row
+from sofa_softctl.batch.study.study import Study
+
+
+def repeated(task: Task, executor: Executor) -> Row:
+    """The row of a run that is done again, with its columns as in the table."""
+    row = row_of(executor.submit(run_one, task), task)
+    row.pop("sources", None)
+    return columns_of(row)
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Columns in which two rows of a run differ by a bit, but for those of time and `digest`.
+
+    Where a process is ended at a limit, or dies, is a matter of time, too: `output` and `traceback`
+    of such rows may differ.
+    """
+    left_out = {*TIMES, "digest", "index"}
+    if before.get("status") == after.get("status") and after.get("status") in GONE:
+        left_out |= {"output", "traceback"}
+    names = [name for name in (*before, *after) if name not in left_out]
+    return [
+        name for name in dict.fromkeys(names) if bits(before.get(name)) != bits(after.get(name))
+    ]
+
+
+def bits(value: Any) -> Any:
+    """What is equal where values are, bit for bit: NaN too, and 0 is not -0."""
+    if isinstance(value, list):
+        return [bits(each) for each in value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value or None  # no text is as good as an empty one
+    return struct.pack("<d", value)
 
 
 def local_workers(study: Study, count: int | None, cluster: str = "") -> LocalExecutor:

@@ -1,6 +1,6 @@
-"""The commands of `softctl bridge`: one command, one file, imported with the group."""
+"""The commands of `softctl bridge`, imported with the group."""
 
-from sofa_softctl.cli.bridge import calibrate, check, devices, jog, play, stop
+from sofa_softctl.cli.bridge import calibrate, check, jog, other, play
 from sofa_softctl.cli.bridge.group import bridge
 
-__all__ = ["bridge", "calibrate", "check", "devices", "jog", "play", "stop"]
+__all__ = ["bridge", "calibrate", "check", "jog", "other", "play"]

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sofa_softctl.cli.bridge.answers import Answers
-from sofa_softctl.cli.bridge.dialogue import Aborted, Dialogue
+from sofa_softctl.cli.bridge.dialogue import Aborted, Answers, Dialogue, space_stops
 from sofa_softctl.cli.bridge.group import Config, DryRun, bridge, load_robot
 from sofa_softctl.cli.bridge.jog import index_of, show_notes
-from sofa_softctl.cli.bridge.stop_key import space_stops
 from sofa_softctl.cli.options import Plugin
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.status import ExitStatus

@@ -1,18 +1,183 @@
-"""Questions about a robot that is moved by hand; it is held while the user thinks."""
+"""Questions to a person at a robot: answers, keys, the key that stops."""
 
 from __future__ import annotations
 
+import os
+import re
+import select
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from sofa_softctl.errors import DeviceError
+from sofa_softctl.status import ExitStatus
+
+if TYPE_CHECKING:
+    from sofa_softctl.bridge.hand import Hand
 import math
 from collections.abc import Sequence
 from time import sleep
 from typing import TYPE_CHECKING
 
-import typer
-
-from sofa_softctl.cli.bridge.answers import Answers, ask
-
 if TYPE_CHECKING:
     from sofa_softctl.bridge.hand import Hand
+
+
+class Answers:
+    """What the user types.
+
+    Args:
+        descriptor: To read from; None: standard input.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        self._waiting = ""
+        self.ended = False
+        """Whether nothing can come any more."""
+
+    def line(self) -> str | None:
+        """The next line without its end; None: there is none yet. At the end, an empty rest."""
+        self._read()
+        first, end, rest = self._waiting.partition("\n")
+        if not end:
+            return None
+        self._waiting = rest
+        return first.strip()
+
+    def key(self) -> str | None:
+        """The next key: a character, 'up', 'down', or 'other'; None: there is none yet."""
+        self._read()
+        if found := _SPECIAL.match(self._waiting):
+            self._waiting = self._waiting[found.end() :]
+            return _ARROWS.get(found[0], "other")
+        if not self._waiting or (_BEGUN.fullmatch(self._waiting) and not self.ended):
+            return None
+        first, self._waiting = self._waiting[0], self._waiting[1:]
+        return first
+
+    def _read(self) -> None:
+        while not self.ended and select.select([self._descriptor], [], [], 0.0)[0]:
+            try:
+                raw = os.read(self._descriptor, 4096)
+            except OSError:  # a terminal that was closed
+                raw = b""
+            self.ended = not raw
+            self._waiting += raw.decode(errors="replace")
+
+
+_SPECIAL = re.compile(r"\x1b(\[[0-9;]*[A-Za-z~]|O[A-Za-z])")
+"""What a terminal sends for a key without a character, such as an arrow or F9."""
+_BEGUN = re.compile(r"\x1b(\[[0-9;]*|O)?")
+_ARROWS = {"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down"}
+
+
+def ask(answers: Answers, while_waiting: Callable[[], None]) -> str | None:
+    """The next line; None: input ended.
+
+    Args:
+        answers: The user's answers.
+        while_waiting: Called again and again until there is one.
+    """
+    while True:
+        found = answers.line()
+        if found is not None:
+            return found
+        if answers.ended:
+            return None
+        while_waiting()
+
+
+@contextmanager
+def keys_at_once() -> Iterator[None]:
+    """Get keys as they are pressed, not line by line, where standard input is a terminal."""
+    descriptor = sys.stdin.fileno()
+    if not os.isatty(descriptor):
+        yield
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor, termios.TCSADRAIN)  # keeps keys that were pressed before
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+KEY = " "
+HELP = "Space stops all motors at once."
+STOPPED = "Stopped: all motors stay where they are."
+
+
+@contextmanager
+def stop_key(stop: Callable[[], None]) -> Iterator[bool]:
+    """Call `stop`, from a thread of its own, whenever space is pressed; other keys do nothing.
+
+    Gives whether it does: standard input has to be a terminal that this process may read, which
+    in a script, a service or a job in the background it is not.
+    """
+    if not _is_ours():
+        yield False
+        return
+    ended, end = os.pipe()
+    thread = threading.Thread(target=_watch, args=(ended, stop), daemon=True)
+    with keys_at_once():
+        thread.start()
+        try:
+            yield True
+        finally:
+            os.close(end)
+            thread.join()
+            os.close(ended)
+
+
+@contextmanager
+def space_stops(hand: Hand) -> Iterator[None]:
+    """Space stops a robot that is moved by hand while this is open.
+
+    Raises:
+        typer.Exit: It was stopped so.
+        DeviceError: It was held, or stopped by something else.
+    """
+    pressed = threading.Event()
+
+    def stop() -> None:
+        pressed.set()
+        hand.stream.stop_now()
+
+    with stop_key(stop):
+        try:
+            yield
+        except DeviceError:
+            if not pressed.is_set():
+                raise
+            typer.echo(STOPPED, err=True)
+            raise typer.Exit(ExitStatus.INTERRUPTED) from None
+
+
+def _is_ours() -> bool:
+    try:
+        descriptor = sys.stdin.fileno()
+        return os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):  # closed, or none
+        return False
+
+
+def _watch(ended: int, stop: Callable[[], None]) -> None:
+    answers = Answers()
+    while not answers.ended:
+        if ended in select.select([sys.stdin.fileno(), ended], [], [])[0]:
+            return
+        while (key := answers.key()) is not None:
+            if key == KEY:
+                stop()
+
 
 MOVE = 0.05
 """Share of its range by which an actuator moves to show its direction."""

@@ -31,7 +31,7 @@ DryRun = Annotated[
 def load_robot(config: Path, plugin: list[Path] | None = None) -> RobotConfig:
     """The robot of a file; devices of plugins are known."""
     from sofa_softctl.bridge.config.file import read_robot
-    from sofa_softctl.cli.scenes import load_plugins
+    from sofa_softctl.cli.files import load_plugins
 
     load_plugins(plugin, "auto")
     return read_robot(config)

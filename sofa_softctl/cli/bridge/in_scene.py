@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sofa_softctl.cli.bridge.stop_key import HELP, stop_key
+from sofa_softctl.cli.bridge.dialogue import HELP, stop_key
 from sofa_softctl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sofa_softctl.cli.bridge.dialogue import STOPPED, space_stops
 from sofa_softctl.cli.bridge.group import Config, DryRun, bridge, load_robot
-from sofa_softctl.cli.bridge.stop_key import STOPPED, space_stops
 from sofa_softctl.cli.options import Plugin
 from sofa_softctl.errors import ConfigError, UsageError
 from sofa_softctl.status import ExitStatus
@@ -135,7 +135,7 @@ def where(hand: Hand, index: int) -> str:
 
 
 def _by_keys(hand: Hand, index: int) -> None:
-    from sofa_softctl.cli.bridge.answers import Answers, keys_at_once
+    from sofa_softctl.cli.bridge.dialogue import Answers, keys_at_once
 
     actuator = hand.actuators[index]
     span = actuator.position_max - actuator.position_min

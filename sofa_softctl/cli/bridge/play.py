@@ -12,8 +12,8 @@ import typer
 
 from sofa_softctl.base.processes import ended_by_signals, uninterrupted
 from sofa_softctl.bridge.dry_run import DRY_RUN, noted
+from sofa_softctl.cli.bridge.dialogue import HELP, stop_key
 from sofa_softctl.cli.bridge.group import DryRun, bridge, load_robot
-from sofa_softctl.cli.bridge.stop_key import HELP, stop_key
 from sofa_softctl.cli.options import Force, Json, Plugin, Quiet, print_json
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def play(
     from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.record.record import read_record
     from sofa_softctl.units import Units
-    from sofa_softctl.view.terminal.prefix import prefixed
     from sofa_softctl.view.terminal.run import Terminal
+    from sofa_softctl.view.words.prefix import prefixed
 
     check_outputs(reads=[record, config], record=to)
     if to is not None:

@@ -5,7 +5,6 @@ from sofa_softctl.base.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "baseline": ["score_baseline"],
-        "scores": ["Score", "score"],
+        "scores": ["Score", "score", "score_baseline"],
     },
 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.task.quantities import Interface
 
 
 class Advanced(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.learning.episode import Episode
+from sofa_softctl.learning.task.episode import Episode
 
 
 class EpisodeNotes:

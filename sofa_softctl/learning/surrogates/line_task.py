@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.learning.episode import Episode
-from sofa_softctl.learning.observation import Observer
-from sofa_softctl.learning.questions import answer_of, begin, reward_of
-from sofa_softctl.learning.scene_env import SceneEnv
 from sofa_softctl.learning.surrogates.batch_task import Advanced, BatchTask
 from sofa_softctl.learning.surrogates.episode_notes import EpisodeNotes
-from sofa_softctl.learning.task import Task
+from sofa_softctl.learning.task.episode import Episode
+from sofa_softctl.learning.task.observation import Observer
+from sofa_softctl.learning.task.scene_env import SceneEnv
+from sofa_softctl.learning.task.task import Task, answer_of, begin, reward_of
 from sofa_softctl.scene.channels import state_at
 from sofa_softctl.surrogate.costs.step import step_many
 from sofa_softctl.surrogate.models.robot import PlannedRobot

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.learning.gym import gymnasium
-from sofa_softctl.learning.quantities import Interface
-from sofa_softctl.learning.reset_options import goal_of
-from sofa_softctl.learning.spaces import QuantityBox
 from sofa_softctl.learning.surrogates.batch_task import BatchTask
-from sofa_softctl.learning.task import TIME_LIMIT
+from sofa_softctl.learning.task.quantities import Interface
+from sofa_softctl.learning.task.spaces import QuantityBox, goal_of, gymnasium
+from sofa_softctl.learning.task.task import TIME_LIMIT
 
 LOST = "lost: the surrogate ends here"
 """`info["truncation"]` of a robot that it cannot follow."""

@@ -5,8 +5,13 @@ from sofa_softctl.base.public import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "curve": ["CurvePoint", "save_curve"],
         "settings": ["SCENES", "Settings"],
-        "trainer": ["Trained", "check_extra", "train"],
+        "trainer": [
+            "CurvePoint",
+            "Trained",
+            "check_extra",
+            "save_curve",
+            "train",
+        ],
     },
 )

@@ -11,8 +11,8 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecNormalize
 
-from sofa_softctl.learning.policy import Policy
-from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.policy.policy import Policy
+from sofa_softctl.learning.task.quantities import Interface
 from sofa_softctl.learning.training.settings import Settings
 from sofa_softctl.learning.training.vector import VectorAdapter
 

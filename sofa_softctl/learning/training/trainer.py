@@ -1,30 +1,65 @@
-"""Train a policy, with checkpoints from which a training goes on."""
+"""Train a policy, with checkpoints from which a training continues."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sofa_softctl.base.files import replacing
 from sofa_softctl.errors import PolicyError, SoftctlError
-from sofa_softctl.learning.gym import gymnasium
-from sofa_softctl.learning.policy import Policy
-from sofa_softctl.learning.quantities import Interface
+from sofa_softctl.learning.policy.policy import Policy
+from sofa_softctl.learning.task.quantities import Interface
+from sofa_softctl.learning.task.spaces import gymnasium
 from sofa_softctl.learning.training.checkpoint import (
     checkpoint_of,
     load_checkpoint,
     read_about,
     save_checkpoint,
 )
-from sofa_softctl.learning.training.curve import CurvePoint
 from sofa_softctl.learning.training.settings import Settings
 
 if TYPE_CHECKING:
     from sofa_softctl.learning.training.vector import Ended
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One iteration."""
+
+    steps: int
+    """Decisions so far."""
+    episodes: int
+    """Episodes that ended in it."""
+    mean: float
+    """Their mean return; NaN without any."""
+    deviation: float
+    """Standard deviation of their returns."""
+    length: float
+    """Their mean number of decisions."""
+    success: float
+    """Share of them that were done; NaN where there is no such thing."""
+    lost: float
+    """Share of them in which the robot was lost."""
+    seconds: float
+    """Time of the training so far [s]."""
+
+
+def save_curve(path: Path, points: list[CurvePoint]) -> None:
+    """Write a CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([field.name for field in fields(CurvePoint)])
+    writer.writerows(astuple(point) for point in points)
+    with replacing(path, PolicyError) as name:
+        name.write_text(text.getvalue())
+
 
 Progress = Callable[[CurvePoint], None]
 

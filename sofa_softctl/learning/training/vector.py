@@ -10,8 +10,8 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from sofa_softctl.errors import WorkerError
-from sofa_softctl.learning.gym import gymnasium
-from sofa_softctl.learning.task import TIME_LIMIT
+from sofa_softctl.learning.task.spaces import gymnasium
+from sofa_softctl.learning.task.task import TIME_LIMIT
 
 
 class Ended(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.batch.execution.run_one import Task, run_one
-from sofa_softctl.batch.row import Row
+from sofa_softctl.batch.study.row import Row
 from sofa_softctl.errors import SoftctlError
 
 FARTHEST = 20.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base import colors
-from sofa_softctl.batch.results import Results
+from sofa_softctl.batch.table.results import Results
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.plots.batch_columns import Column, measure_column, parameter_columns
 from sofa_softctl.view.plots.batch_panels import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.batch.results import Results
+from sofa_softctl.batch.table.results import Results
 
 CELLS = 40
 """Most different values of a column that is drawn value by value."""

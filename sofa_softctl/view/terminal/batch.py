@@ -11,9 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl.batch.execution.estimate import Estimate
-from sofa_softctl.batch.results import Results
-from sofa_softctl.batch.row import OK
 from sofa_softctl.batch.running import Repetition
+from sofa_softctl.batch.study.row import OK
+from sofa_softctl.batch.table.results import Results
+from sofa_softctl.view.words.numbers import plain
 
 WORST = 5
 """Runs that are listed as the worst."""
@@ -141,17 +142,6 @@ def show_differences(done: Repetition) -> None:
 def _exact(value: Any) -> str:
     text = repr(value).partition("\\n")[0]
     return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def plain(value: Any) -> str:
-    """A value of a row, numbers with few digits."""
-    if isinstance(value, bool) or value is None:
-        return {None: "", True: "true", False: "false"}[value]
-    if isinstance(value, float):
-        return f"{value:.5g}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(plain, value))}]"
-    return str(value)
 
 
 def duration(seconds: float) -> str:

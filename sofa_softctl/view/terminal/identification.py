@@ -1,4 +1,4 @@
-"""Progress, tables and files of an identification."""
+"""Tables of an identification on the terminal."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.report.report import Report, minimum_of
-from sofa_softctl.view.report.identification import drawn, page
-from sofa_softctl.view.report.identification.next_motion import short_names
-from sofa_softctl.view.terminal.numbers import counted, interval_text, known, number
-from sofa_softctl.view.terminal.uncertainty import more_intervals
+from sofa_softctl.view.pages.identification.next_motion import short_names
+from sofa_softctl.view.pages.identification.page import drawn, page
+from sofa_softctl.view.pages.identification.parameters import more_intervals
+from sofa_softctl.view.words.numbers import counted, interval_text, known, number
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}

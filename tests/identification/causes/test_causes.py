@@ -22,8 +22,8 @@ from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.make import add_diagnostics, make_report
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget, Shift
-from sofa_softctl.view.report.identification import causes as shown_causes
-from sofa_softctl.view.report.identification import page
+from sofa_softctl.view.pages.identification import causes as shown_causes
+from sofa_softctl.view.pages.identification import page
 from sofa_softctl.view.terminal.identification import show
 from tests.identification.lag_problem import Wave
 

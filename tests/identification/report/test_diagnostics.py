@@ -13,9 +13,9 @@ from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.experiment_design import rank
 from sofa_softctl.identification.uncertainty.identifiability import Direction, identifiability
 from sofa_softctl.identification.uncertainty.residual_analysis import analyse
-from sofa_softctl.view.report.identification import CHANNELS, most_telling, page
+from sofa_softctl.view.pages.identification import CHANNELS, most_telling, page
 from sofa_softctl.view.terminal.identification import candidates_table, show
-from sofa_softctl.view.terminal.numbers import number
+from sofa_softctl.view.words.numbers import number
 from tests.identification.lag_problem import Wave
 
 

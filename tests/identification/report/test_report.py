@@ -10,9 +10,9 @@ import pytest
 
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.report.make import make_report
-from sofa_softctl.view.report.identification import page
+from sofa_softctl.view.pages.identification import page
 from sofa_softctl.view.terminal.identification import show
-from sofa_softctl.view.terminal.numbers import interval_text, number
+from sofa_softctl.view.words.numbers import interval_text, number
 
 
 def texts(report, level=None):

@@ -14,7 +14,7 @@ from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
-from sofa_softctl.view.report.identification import page
+from sofa_softctl.view.pages.identification import page
 from tests.support.chains import CHAIN, TORQUE_NOISE, chain, driven, one_torque
 
 

@@ -19,7 +19,7 @@ from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
-from sofa_softctl.view.report.identification import page
+from sofa_softctl.view.pages.identification import page
 from tests.support.chains import CHAIN, chain, driven, one_torque
 
 RATE = Parameter("rate", 1.0, "1/s")

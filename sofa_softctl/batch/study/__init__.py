@@ -1,0 +1,1 @@
+"""Studies: parameters, designs and measures, in Python and as files."""

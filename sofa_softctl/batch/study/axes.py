@@ -1,0 +1,225 @@
+"""Parameters of a study: the values that each may have, read from the tables [parameters.NAME]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import ndtri
+
+from sofa_softctl.base.toml.fields import Fields, number_of
+
+Value = Any
+"""A number, a text, True or False, or a list of numbers."""
+
+
+DIGITS = 12
+"""Of values whose last digits depend on the processor, as powers do: names of runs must not."""
+
+
+class Axis(Protocol):
+    """One parameter."""
+
+    @property
+    def size(self) -> int:
+        """Numbers that `at` takes: 1, or the entries of a vector."""
+
+    def grid(self) -> list[Value]:
+        """Its values in a grid.
+
+        Raises:
+            ValueError: It has none, since it says no `count`.
+        """
+
+    def at(self, u: np.ndarray) -> list[Value]:
+        """The n values at quantiles u in [0, 1), shape (n, size)."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """A list of values."""
+
+    values: tuple[Value, ...]
+    """At least one."""
+    size: int = 1
+
+    def grid(self) -> list[Value]:
+        """Its values in a grid."""
+        return list(self.values)
+
+    def at(self, u: np.ndarray) -> list[Value]:
+        """See `Axis`: each as often as the others."""
+        last = len(self.values) - 1
+        return [self.values[min(int(each), last)] for each in u[:, 0] * len(self.values)]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers, or vectors, between two: evenly, or evenly in their logarithms."""
+
+    low: float | Sequence[float]
+    """A number, or the entries of a vector, shape (size,)."""
+    high: float | Sequence[float]
+    """Likewise; above `low`."""
+    count: int | None = None
+    """Values in a grid or a list; samples need none."""
+    log: bool = False
+    """Whether they are even in their logarithms; `low` must be above 0."""
+    whole: bool = False
+    """Whether values are whole numbers; as samples, each is as likely without `log`."""
+
+    @property
+    def size(self) -> int:
+        """Numbers that `at` takes: 1, or the entries of a vector."""
+        return np.size(self.low)
+
+    def grid(self) -> list[Value]:
+        """See `Axis`: from `low` to `high`, both included; of vectors, along the line between."""
+        if self.count is None:
+            raise ValueError("count")
+        steps = np.linspace(0.0, 1.0, self.count) if self.count > 1 else np.array([0.5])
+        return self.at(np.column_stack([steps] * self.size))
+
+    def at(self, u: np.ndarray) -> list[Value]:
+        """The n values at quantiles u in [0, 1), shape (n, size)."""
+        low, high = (np.array(end, dtype=float) for end in (self.low, self.high))
+        end = high + 1.0 if self.whole else high  # each whole number as often
+        u = u.reshape(-1, *low.shape)
+        if self.log:
+            found = rounded(low * (end / low) ** u)
+        else:
+            found = low + (end - low) * u
+        if self.whole:
+            found = np.floor(found)
+        found = np.clip(found, low, high)
+        return list((found.astype(int) if self.whole else found).tolist())
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Normally distributed numbers, or vectors of independent ones; for samples."""
+
+    mean: float | Sequence[float]
+    """A number, or the entries of a vector, shape (size,)."""
+    deviation: float | Sequence[float]
+    """Standard deviation, likewise."""
+
+    @property
+    def size(self) -> int:
+        """Numbers that `at` takes: 1, or the entries of a vector."""
+        return np.size(self.mean)
+
+    def grid(self) -> list[Value]:
+        """Its values in a grid."""
+        raise ValueError("normal")
+
+    def at(self, u: np.ndarray) -> list[Value]:
+        """See `Axis`; beyond 8 standard deviations nothing is drawn."""
+        mean = np.array(self.mean, dtype=float)
+        z = np.clip(ndtri(u.reshape(-1, *mean.shape)), -8.0, 8.0)
+        return list(rounded(mean + np.asarray(self.deviation) * z).tolist())
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Values with `DIGITS` significant digits, shape as given."""
+    texts = np.char.mod(f"%.{DIGITS}g", values)
+    return texts.astype(float)
+
+
+WAYS = ("values", "range", "normal")
+"""Keys of which a parameter has one."""
+
+
+def read_axis(fields: Fields) -> Axis | None:
+    """A parameter; None: something is wrong with it."""
+    before = len(fields.faults.found)
+    ways = [key for key in WAYS if key in fields.values]
+    axis: Axis | None = None
+    if len(ways) > 1:
+        last = max(ways, key=lambda key: fields.faults.line((*fields.path, key)))
+        fields.add(last, f"expected one of {', '.join(WAYS)}; got {', '.join(ways)}. Keep one.")
+        return None
+    if ways == ["range"]:
+        axis = _range(fields)
+    elif ways == ["normal"]:
+        axis = _normal(fields)
+    else:
+        axis = _values(fields)
+    fields.close("a parameter")
+    return axis if len(fields.faults.found) == before else None
+
+
+def _values(fields: Fields) -> Axis | None:
+    found = fields.get("values", "values = [1, 2]; or range = [1, 2]; or normal = [1, 0.1]")
+    if "values" not in fields.values:
+        return None
+    if not isinstance(found, list) or not found:
+        fields.wrong("values", "a list of values, at least one", "Write them in [...].")
+        return None
+    kinds = [_kind(value) for value in found]
+    for number, kind in enumerate(kinds):
+        if not kind or kind != kinds[0]:
+            fields.faults.wrong(
+                (*fields.path, "values", number),
+                "finite numbers; or texts; or true and false; or lists of numbers, all as long",
+                found[number],
+                "Write values of one kind.",
+            )
+            return None
+    return Values(tuple(found))
+
+
+def _kind(value: Any) -> str:
+    """What values of one parameter have in common; empty: it can be no value."""
+    if isinstance(value, bool | str):
+        return type(value).__name__
+    if isinstance(value, list):
+        numbers = bool(value) and all(number_of(each) is not None for each in value)
+        return f"{len(value)} numbers" if numbers else ""
+    return "" if number_of(value) is None else "number"
+
+
+def _range(fields: Fields) -> Axis | None:
+    ends = _two(fields, "range", "[low, high], two numbers or two lists of numbers")
+    count = fields.whole(
+        "count",
+        "a whole number from 1: values in a grid",
+        "Usual are 3 to 20.",
+        fits=lambda value: value >= 1,
+        default=0,
+    )
+    log = fields.flag("log", "whether values are even in their logarithms", default=False)
+    whole = fields.flag("whole", "whether values are whole numbers", default=False)
+    if ends is None:
+        return None
+    low, high = (np.array(end, dtype=float) for end in ends)
+    if not (low < high).all():
+        fields.wrong("range", "the low end first, then a higher one", "Swap them.")
+    elif log and not (low > 0.0).all():
+        fields.wrong("range", "ends above 0, since log = true", "Raise the low end.")
+    elif whole and not (np.equal(low, np.round(low)) & np.equal(high, np.round(high))).all():
+        fields.wrong("range", "whole numbers, since whole = true", "Round the ends.")
+    return Range(*ends, count or None, log, whole)
+
+
+def _normal(fields: Fields) -> Axis | None:
+    found = _two(fields, "normal", "[mean, standard deviation], two numbers or lists of numbers")
+    if found is None:
+        return None
+    if not (np.array(found[1], dtype=float) > 0.0).all():
+        fields.wrong("normal", "a standard deviation above 0", "Use 'values' for a fixed value.")
+    return Normal(*found)
+
+
+def _two(fields: Fields, key: str, expected: str) -> tuple[Any, Any] | None:
+    """Two numbers, or two vectors of one length."""
+    found = fields.get(key, "")
+    pair = found if isinstance(found, list) and len(found) == 2 else []
+    kinds = {_kind(value) for value in pair}
+    if len(kinds) != 1 or kinds & {"", "bool", "str"}:
+        fields.wrong(key, expected, "Write both, with a comma between.")
+        return None
+    first, second = (np.array(value, dtype=float).tolist() for value in pair)
+    return first, second

@@ -1,0 +1,155 @@
+"""Studies made in Python: the same document as a file has, with the same checks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from sofa_softctl.base.toml.faults import Faults
+from sofa_softctl.base.toml.write import toml_text
+from sofa_softctl.batch.study.axes import Normal, Range, Value, Values
+from sofa_softctl.batch.study.file import STUDY, study_of
+from sofa_softctl.batch.study.study import Study
+from sofa_softctl.errors import StudyError
+
+FileName = str | os.PathLike[str]
+Function = str | Callable[..., Any]
+"""'FILE.py:NAME', or a function at the top level of a Python file."""
+
+
+def make_study(
+    *,
+    scene: FileName = "",
+    function: Function = "",
+    parameters: Mapping[str, Range | Normal | Sequence[Value]] | None = None,
+    measures: Mapping[str, Function] | None = None,
+    success: str = "",
+    steps: int | None = None,
+    duration: float | None = None,
+    warmup: int = 0,
+    method: Literal["grid", "list", "random", "latin", "sobol"] = "grid",
+    count: int | None = None,
+    seed: int = 0,
+    seconds: float | None = None,
+    memory: float | None = None,
+    steps_most: int | None = None,
+    record: Literal["none", "failures", "all"] = "none",
+    backend: Literal["embedded", "sofa"] = "embedded",
+    plugins: Sequence[FileName] = (),
+    name: str = "",
+) -> Study:
+    """Make a study. Names of files are relative to the working directory.
+
+    Args:
+        scene: Scene file; or
+        function: what is called in its place, with the parameters by keyword; it returns a dict of
+            measures.
+        parameters: Values of each parameter of createScene, or of each Data, by its path with a
+            dot, such as "finger/cable.value": a list, a `Range`, or a `Normal`. Vectors are lists
+            of numbers.
+        measures: What is measured, by column: "CONTROLLER.FIELD" of a controller's summary, such as
+            "inverse.error_last", or a function of `session`, `summary` or `record`. None: every
+            number of the summaries.
+        success: The measure that is true where a run succeeded; when left out, controllers say so.
+        steps: Steps of a run, or
+        duration: its simulated time [time]; else the scene's DURATION.
+        warmup: Steps before a run begins, done once for runs that differ in Data alone.
+        method: How values are combined: every combination; the first values of all, then the
+            second ones ...; or samples.
+        count: Number of samples.
+        seed: Of the samples.
+        seconds: Longest computing time of a run, with loading and compiling [s].
+        memory: Most resident memory of its process [MB]; Linux only.
+        steps_most: A run that needs more steps, by its duration and dt, fails before it begins.
+        record: Which runs leave a recording.
+        backend: What runs the scene.
+        plugins: Plugin files that workers load.
+        name: Of the study; that of the file when left out.
+
+    Returns:
+        The study. `run` writes it to its folder as a file, so that `softctl batch` and `softctl
+        report` know it too.
+
+    Raises:
+        StudyError: Something is wrong: up to ten errors, one a line, with the table of a study file
+            and the key; or a function is not at the top level of a file, where workers find it.
+    """
+    called = _reference(function, "the function")
+    measured = {
+        key: _reference(value, f"the measure '{key}'") for key, value in (measures or {}).items()
+    }
+    file = os.fspath(scene) or called.rpartition(":")[0]
+    document = _plain(
+        {
+            "name": name or Path(file).stem or "study",
+            "scene": scene or None,
+            "function": called or None,
+            "success": success or None,
+            "steps": steps,
+            "duration": duration,
+            "backend": backend,
+            "plugins": plugins or None,
+            "parameters": {key: _axis_table(axis) for key, axis in (parameters or {}).items()},
+            "sampling": {"method": method, "count": count, "seed": seed},
+            "warmup": {"steps": warmup or None},
+            "measures": measured,
+            "limits": {"seconds": seconds, "memory": memory, "steps": steps_most},
+            "keep": {"record": record},
+        }
+    )
+    document = {key: value for key, value in document.items() if value != {}}
+    faults = Faults("The study", None, STUDY)
+    return study_of(document, faults, Path.cwd(), toml_text(document), "")
+
+
+def _axis_table(axis: Any) -> Any:
+    """The table [parameters.NAME] of an axis."""
+    if isinstance(axis, Range):
+        flags = {"log": axis.log, "whole": axis.whole}
+        return {"range": [axis.low, axis.high], "count": axis.count} | flags
+    if isinstance(axis, Normal):
+        return {"normal": [axis.mean, axis.deviation]}
+    return {"values": axis.values if isinstance(axis, Values) else axis}
+
+
+def _plain(value: Any) -> Any:
+    """A value with the types of a TOML document, as far as it has them, without keys of None."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items() if each is not None}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [_plain(each) for each in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _reference(function: Any, what: str) -> str:
+    """'FILE.py:NAME' of a function, as workers import it; texts are left as they are.
+
+    Raises:
+        StudyError: It is not at the top level of a file.
+    """
+    if isinstance(function, str):
+        return function
+    name = getattr(function, "__qualname__", "")
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    file = getattr(module, "__file__", None) or ""
+    if not name or getattr(module, name, None) is not function or not os.path.isfile(file):
+        reason = "got one that is in no file" if not os.path.isfile(file) else "it is not there"
+        if "<lambda>" in name:
+            reason = "got a lambda"
+        elif "<locals>" in name:
+            reason = f"got one within '{name.partition('.')[0]}'"
+        raise StudyError(
+            f"{what}: expected a function at the top level of a Python file, from which workers "
+            f"import it; {reason}: {function!r:.80}. Write it there with 'def', or name it as "
+            "'FILE.py:NAME'."
+        )
+    path = os.path.realpath(file)
+    here = os.path.relpath(path)
+    return f"{path if here.startswith(os.pardir) else here}:{name}"

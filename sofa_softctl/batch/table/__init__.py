@@ -1,0 +1,1 @@
+"""Rows and recordings of a study in its folder."""

@@ -1,0 +1,294 @@
+"""The folder of a study: its table, its recordings, and what its rows were made of."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Self
+
+from sofa_softctl.base.files import digest_of_file, replacing, writing
+from sofa_softctl.base.versions import blas_kernels, made_of
+from sofa_softctl.batch.study.measures import is_function
+from sofa_softctl.batch.study.study import ID_LENGTH, Study
+from sofa_softctl.batch.table.table import Table
+from sofa_softctl.errors import StudyError
+
+SUFFIX = ".study"
+LOCK = ".lock"
+"""File in the folder that the driver at work holds."""
+FORMAT = 1
+"""Version of the folder's contents."""
+
+
+class StudyFolder:
+    """A study's folder, in which one driver works at a time; a context manager that releases it.
+
+        NAME.study/study.toml        the study, as it was run last
+                   about.json        versions, and digests of the files that its runs read
+                   rows/*.parquet    see `Table`; damaged/: those that cannot be read
+                   records/RUN.mcap, movies/RUN.gif
+
+    Args:
+        path: The folder, NAME.study; it is made.
+        study: Its study.
+
+    Raises:
+        StudyError: It is another study's, another driver works in it, or it cannot be written.
+    """
+
+    def __init__(self, path: Path, study: Study) -> None:
+        self.path, self.study = path, study
+        self.digest = ""
+        """Of what rows are made of since `begin`: files that its first run reads, package,
+        versions."""
+        self.token = uuid.uuid4().hex
+        """In its lock file, by which workers know the folder."""
+        with writing(path, StudyError):
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = self._locked()
+        try:
+            self.about = self._read_about()
+            self._python: dict[str, tuple[int, int]] = {}
+            self.table = Table(path / "rows", self.about["id"])
+        except BaseException:
+            self._lock.close()
+            raise
+
+    @property
+    def records(self) -> Path:
+        """Folder of the recordings."""
+        return self.path / "records"
+
+    def changes(self) -> list[str]:
+        """What has changed since rows were made, in words; empty: nothing, or there are none."""
+        if not self.about["sources"]:
+            return []
+        others = [
+            f"the study has {_OTHER[name]} now"
+            for name, value in self._measured().items()
+            if self.about.get(name, value) != value
+        ]
+        return others + changes_since(self.path, self.about)
+
+    def refuse_changes(self, again: str, anyway: str, other: str) -> None:
+        """Refuse rows that are there where new ones would be made of something else.
+
+        Args:
+            again: How users ask for all runs anew,
+            anyway: for those that are missing only,
+            other: and for another folder.
+
+        Raises:
+            StudyError: They would.
+        """
+        changes = self.changes()
+        if changes:
+            raise StudyError(
+                f"'{self.path}' has rows from before: {'; '.join(changes)}. Do all runs again with "
+                f"{again}, or only those that are missing with {anyway}; or choose another {other}."
+            )
+
+    def begin(self, sources: Iterable[str], runs: int) -> None:
+        """Write down the study and what its rows are made of from now on.
+
+        Args:
+            sources: Files that its first run reads.
+            runs: Number of runs.
+        """
+        own = self._digests(sources)
+        made = made_of()
+        self._watch(sources)
+        text = json.dumps([sorted(own.values()), made["package"], made["versions"]])
+        self.digest = hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
+        paths = (self.path.parent / name for name in self.about["sources"])
+        kept = {name: digest for name, digest in self._digests(paths).items() if digest}
+        self.about |= made | self._measured() | {"sources": kept | own}
+        self.about["blas_kernels"] = blas_kernels()
+        self.about |= {
+            "runs": runs,
+            "parameters": list(self.study.axes),
+            "log": [name for name, axis in self.study.axes.items() if getattr(axis, "log", False)],
+            "folder": place_of(self.study.folder, self.path),
+        }
+        self._write_about()
+        for rest in self.records.glob(".record-*"):  # of runs that were killed
+            shutil.rmtree(rest, ignore_errors=True)
+        if self.study.text:
+            with replacing(self.path / "study.toml", StudyError) as temporary:
+                temporary.write_text(self.study.text, encoding="utf-8")
+
+    def add_sources(self, paths: Iterable[str]) -> None:
+        """Files that a run has read."""
+        self._watch(paths)
+        new = [path for path in paths if place_of(path, self.path) not in self.about["sources"]]
+        if new:
+            self.about["sources"] = dict(
+                sorted((self.about["sources"] | self._digests(new)).items())
+            )
+            self._write_about()
+
+    def _watch(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if path.endswith(".py") and path not in self._python:
+                self._python[path] = _stamp(path)
+
+    def refuse_edits(self) -> None:
+        """Refuse rows that may be of code that was edited since they were begun.
+
+        Raises:
+            StudyError: A Python file that runs read was changed since `begin`.
+        """
+        for path, stamp in self._python.items():
+            then = self.about["sources"].get(place_of(path, self.path))
+            if _stamp(path) != stamp and digest_of_file(path) != then:
+                raise StudyError(
+                    f"'{path}' was changed while the study ran. Rows from before are kept, in "
+                    f"'{self.path}'. Change it back, and the study goes on; or do all runs again."
+                )
+
+    def _digests(self, paths: Iterable[str | Path]) -> dict[str, str]:
+        """Digests of files by their places."""
+        found = {place_of(path, self.path): digest_of_file(path) for path in paths}
+        return dict(sorted(found.items()))
+
+    def _measured(self) -> dict[str, Any]:
+        scenario = self.study.scenario
+        functions = {
+            name: self._function(text) if is_function(text) else text
+            for name, text in scenario.measures.items()
+        }
+        scene = place_of(scenario.scene, self.path) if scenario.scene else ""
+        return {
+            "scene": scene or self._function(scenario.function),
+            "measures": functions,
+            "success": scenario.success,
+        }
+
+    def _function(self, text: str) -> str:
+        file, _, name = text.rpartition(":")
+        return f"{place_of(file, self.path)}:{name}"
+
+    def _read_about(self) -> dict[str, Any]:
+        new = {"format": FORMAT, "study": self.study.name, "id": uuid.uuid4().hex, "sources": {}}
+        found = read_about(self.path)
+        if found and found["study"] != self.study.name:
+            raise StudyError(
+                f"'{self.path}' holds the study '{found['study']}', not '{self.study.name}'. "
+                "Choose another folder."
+            )
+        return new | made_of() | found
+
+    def _write_about(self) -> None:
+        with replacing(self.path / "about.json", StudyError) as temporary:
+            temporary.write_text(json.dumps(self.about, indent=1), encoding="utf-8")
+
+    def _locked(self) -> IO[bytes]:
+        file = open(self.path / LOCK, "ab")  # noqa: SIM115 - closed by `release`
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise StudyError(
+                f"'{self.path}': another process does this study. Wait until it ends, or stop it: "
+                "what it has done is kept."
+            ) from None
+        file.truncate(0)
+        file.write(self.token.encode())
+        file.flush()
+        return file
+
+    def release(self) -> None:
+        """Let another driver work in it."""
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.release()
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """What is written down about the rows of a study's folder; empty: nothing yet.
+
+    Raises:
+        StudyError: It cannot be read, or is of another version.
+    """
+    file = path / "about.json"
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise StudyError(
+            f"'{file}' cannot be read: {error}. Without it, the rows beside it are taken as they "
+            "are: delete it, or choose another folder."
+        ) from error
+    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+        raise StudyError(
+            f"'{file}' is of another version of this package, or no file of a study. Choose "
+            "another folder."
+        )
+    return dict(found)
+
+
+def changes_since(path: Path, about: Mapping[str, Any]) -> list[str]:
+    """Versions and files that are not those of which the rows of a folder were made, in words.
+
+    Args:
+        path: The folder.
+        about: What is written down about its rows.
+    """
+    now = made_of()
+    found = [
+        f"{name} {then} is {now['versions'].get(name, 'gone')} now"
+        for name, then in about["versions"].items()
+        if now["versions"].get(name) != then
+    ]
+    if about["package"] != now["package"]:
+        found.append("sofa_softctl itself was changed")
+    for name, then in about["sources"].items():
+        file = os.path.normpath(path.parent / name)
+        digest = digest_of_file(file)
+        if digest != then:
+            found.append(f"'{file}' {'was changed' if digest else 'is gone'}")
+    return found
+
+
+def other_kernels(about: Mapping[str, Any]) -> list[str]:
+    """That rows of a folder were begun with other BLAS kernels than those of this computer."""
+    then, now = about.get("blas_kernels"), blas_kernels()
+    if not then or then == now:
+        return []
+    return [f"BLAS has the kernels of {now} here, not of {then}, so that last digits may differ"]
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What differs when a file was written: time and size; zeros: it is gone."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_mtime_ns, found.st_size
+    return 0, 0
+
+
+def place_of(path: str | Path, folder: Path) -> str:
+    """A path as it is written down: relative to the parent of a study's folder where it is below.
+
+    So a study that is moved with its scene is still the same.
+    """
+    whole, base = os.path.realpath(path), os.path.realpath(folder.parent)
+    return os.path.relpath(whole, base) if Path(whole).is_relative_to(base) else whole
+
+
+_OTHER = {
+    "scene": "another scene",
+    "measures": "other measures",
+    "success": "another measure of success",
+}

@@ -1,0 +1,248 @@
+"""What a study's folder holds, for those who only read it, also while its runs go on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.batch.study.file import parse_study
+from sofa_softctl.batch.study.row import OK, OWN, STATUSES, column_of, common, stored, type_of
+from sofa_softctl.batch.study.study import Run, Study
+from sofa_softctl.batch.table.folder import SUFFIX, read_about
+from sofa_softctl.batch.table.table import Table, parquet
+from sofa_softctl.errors import StudyError
+
+ENTRIES = 6
+"""Most entries of a vector that are shown one by one."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of a study."""
+
+    path: Path
+    """Its folder."""
+    name: str
+    """Name of the study."""
+    runs: int
+    """Runs that it has; some may have no row yet."""
+    rows: Any
+    """A pyarrow.Table: a row for each run that is done, in the order of their numbers."""
+    parameters: tuple[str, ...]
+    """Columns of the parameters."""
+    measures: tuple[str, ...]
+    """Columns of the measures."""
+    damaged: tuple[str, ...]
+    """Files of rows that cannot be read, in words."""
+    about: Mapping[str, Any]
+    """Versions, and digests of files, of which the rows are made."""
+
+    def numbers(self, column: str) -> np.ndarray:
+        """Values of a column as numbers, NaN where it has none, shape (n,).
+
+        Args:
+            column: Its name; of vectors 'NAME[0]' is the first entry.
+
+        Raises:
+            StudyError: There is no such column, or it has none at all.
+        """
+        name, entry = self._entry(column)
+        if name not in self.rows.column_names:
+            hint = did_you_mean(column, self.rows.column_names)
+            raise StudyError(
+                f"'{self.path}' has no column '{column}'.{hint} It has: "
+                f"{', '.join((*self.parameters, *self.measures))}."
+            )
+        found = self.rows[name].to_pylist()
+        if entry is not None and self._lists_numbers(name):
+            found = [v[entry] if v is not None and len(v) > entry else None for v in found]
+        elif not self.numeric(name):
+            several = f" Name an entry, such as '{name}[0]'." * self._lists_numbers(name)
+            raise StudyError(f"The column '{column}' of '{self.path}' holds no numbers.{several}")
+        return np.array([np.nan if value is None else float(value) for value in found])
+
+    def numeric(self, column: str) -> bool:
+        """Whether a column has numbers, or truth values."""
+        kind = str(self.rows.schema.field(column).type)
+        return kind in ("double", "float", "int64", "bool")
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """Measures that are numbers, and the first entries of those that are vectors."""
+        found: list[str] = []
+        for name in self.measures:
+            if self.numeric(name):
+                found.append(name)
+            elif self._lists_numbers(name):
+                longest = max((len(v) for v in self.rows[name].to_pylist() if v), default=0)
+                found += [f"{name}[{k}]" for k in range(min(longest, ENTRIES))]
+        return tuple(found)
+
+    def idle_parameters(self) -> list[str]:
+        """Return parameters that change nothing: runs that differ in them alone have equal rows."""
+        ended = [k for k, s in enumerate(self.rows["status"].to_pylist()) if s == OK]
+        columns = [self.numbers(name)[ended] for name in self.number_columns]
+        if not columns or not ended:
+            return []
+        results = [row.tobytes() for row in np.column_stack(columns)]
+        every = {name: self.rows[name].to_pylist() for name in self.parameters}
+        values = {name: [repr(column[k]) for k in ended] for name, column in every.items()}
+        return [name for name in values if _is_idle(name, values, results)]
+
+    @property
+    def logarithmic(self) -> frozenset[str]:
+        """Columns of parameters that are even in their logarithms."""
+        return frozenset(map(column_of, self.about.get("log", ())))
+
+    def _lists_numbers(self, column: str) -> bool:
+        kind = str(self.rows.schema.field(column).type)
+        return kind.startswith("list") and kind.endswith((" double>", " int64>", " bool>"))
+
+    def _entry(self, column: str) -> tuple[str, int | None]:
+        """Name and number of 'NAME[0]', where that is no column itself."""
+        found = re.fullmatch(r"(.+)\[(\d+)\]", column)
+        if column in self.rows.column_names or found is None:
+            return column, None
+        return found[1], int(found[2])
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Runs that did not end in order, or did not reach their goals, shape (n,)."""
+        status = self.rows["status"].to_pylist()
+        verdict = self.rows["verdict"].to_pylist()
+        return np.array(
+            [s != OK or v not in (None, "REACHED") for s, v in zip(status, verdict, strict=True)],
+            dtype=bool,
+        )
+
+    def pick(self, places: np.ndarray) -> list[dict[str, Any]]:
+        """Rows at places of the table, shape (m,), in that order."""
+        return self.rows.take(np.asarray(places, dtype=np.int64)).to_pylist()  # type: ignore[no-any-return]
+
+    def counts(self) -> dict[str, int]:
+        """Number of rows by status, and of those that are OK by verdict, where they have one."""
+        status, verdict = (self.rows[name].to_pylist() for name in ("status", "verdict"))
+        kinds = [s if s != OK or v is None else v for s, v in zip(status, verdict, strict=True)]
+        known = [OK, "REACHED", *sorted({*kinds} - {OK, "REACHED", *STATUSES}), *STATUSES[1:]]
+        return {kind: kinds.count(kind) for kind in known if kind in kinds}
+
+    def reasons(self) -> list[tuple[str, str, list[int]]]:
+        """Status and first line of the reasons of failure, with the runs; the most frequent first.
+
+        Reasons that differ in numbers alone count as one.
+        """
+        groups: dict[tuple[str, str], tuple[str, list[int]]] = {}
+        columns = (self.rows[name].to_pylist() for name in ("status", "reason", "index"))
+        for status, reason, index in zip(*columns, strict=True):
+            if status != OK:
+                line = (reason or "").strip().partition("\n")[0]
+                _, runs = groups.setdefault((status, _without_numbers(line)), (line, []))
+                runs.append(index)
+        found = [(status, line, runs) for (status, _), (line, runs) in groups.items()]
+        return sorted(found, key=lambda each: -len(each[2]))
+
+    def row(self, wanted: str) -> dict[str, Any]:
+        """The row of a run.
+
+        Args:
+            wanted: Its name, or the first letters of it; or its number.
+
+        Raises:
+            StudyError: There is none, or several.
+        """
+        names, numbers = self.rows["run"].to_pylist(), self.rows["index"].to_pylist()
+        if wanted.isdecimal() and int(wanted) in numbers:
+            return self.rows.slice(numbers.index(int(wanted)), 1).to_pylist()[0]  # type: ignore[no-any-return]
+        fitting = [place for place, name in enumerate(names) if name.startswith(wanted)]
+        if len(fitting) != 1:
+            several = "several rows" if fitting else "no row"
+            raise StudyError(
+                f"'{self.path}' has {several} of a run '{wanted}'. Give its number, 0 to "
+                f"{self.runs - 1}, or its name as softctl batch show prints it."
+            )
+        return self.rows.slice(fitting[0], 1).to_pylist()[0]  # type: ignore[no-any-return]
+
+    def as_stored(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of a run as the columns of the table would have it: see `column_types.stored`."""
+        pa = parquet()
+        types = {field.name: field.type for field in self.rows.schema}
+        return {
+            name: stored(pa, value, types[name])
+            if name in types and common(pa, (types[name], type_of(pa, value))) == types[name]
+            else value
+            for name, value in row.items()
+        }
+
+    def study(self) -> Study:
+        """The study, as it was run last.
+
+        Raises:
+            StudyError: Its file in the folder is gone, or was changed.
+        """
+        file = self.path / "study.toml"
+        if not file.exists():
+            raise StudyError(f"'{self.path}' has no study.toml. Run the study again.")
+        text = file.read_text(encoding="utf-8")
+        folder = self.path.parent / self.about.get("folder", "")
+        return parse_study(text, str(file), folder.absolute())
+
+    def run(self, row: Mapping[str, Any]) -> Run:
+        """The run that a row is of.
+
+        Raises:
+            StudyError: The study has none.
+        """
+        for run in self.study().runs():
+            if run.id == row["run"]:
+                return run
+        raise StudyError(f"'{self.path}/study.toml' has no run '{row['run']}': it was changed.")
+
+
+def read_results(path: Path) -> Results:
+    """Read the folder of a study.
+
+    Raises:
+        StudyError: It is none.
+    """
+    about = read_about(path)
+    if not about:
+        beside = path.with_suffix(SUFFIX)
+        why = "it is a folder without about.json" if path.is_dir() else "there is no such folder"
+        hint = f" Did you mean '{beside}'?" if beside != path and beside.is_dir() else ""
+        raise StudyError(
+            f"'{path}' is no folder of a study: {why}.{hint} softctl batch run makes one."
+        )
+    table = Table(path / "rows", about.get("id", ""))
+    rows = table.read()
+    parameters = tuple(map(column_of, about.get("parameters", ())))
+    own = {*OWN, *parameters}
+    return Results(
+        path=path,
+        name=about["study"],
+        runs=about.get("runs", len(rows)),
+        rows=rows,
+        parameters=tuple(name for name in parameters if name in rows.column_names),
+        measures=tuple(name for name in rows.column_names if name not in own),
+        damaged=tuple(table.damaged),
+        about=about,
+    )
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d[\d.e+-]*", "#", text)
+
+
+def _is_idle(name: str, values: Mapping[str, list[str]], results: Sequence[bytes]) -> bool:
+    """Return True if results of runs that differ in one parameter alone are the same in all."""
+    others = [column for other, column in values.items() if other != name]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for k in range(len(results)):
+        groups.setdefault(tuple(column[k] for column in others), []).append(k)
+    compared = [group for group in groups.values() if len({values[name][k] for k in group}) > 1]
+    return bool(compared) and all(len({results[k] for k in group}) == 1 for group in compared)

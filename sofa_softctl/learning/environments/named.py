@@ -1,0 +1,318 @@
+"""Environments by name: ids of Gymnasium, and tasks of scene files."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from multiprocessing import parent_process
+from pathlib import Path
+from typing import Any
+
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.errors import SceneError, UsageError
+from sofa_softctl.learning.surrogates.line_task import LineTask
+from sofa_softctl.learning.surrogates.surrogate_env import SurrogateEnv, SurrogateVectorEnv
+from sofa_softctl.learning.task.quantities import Interface, Quantities
+from sofa_softctl.learning.task.scene_env import SceneEnv
+from sofa_softctl.learning.task.spaces import gymnasium
+from sofa_softctl.learning.task.task import Task
+from sofa_softctl.scene.loader import arguments_of, load_scene
+from sofa_softctl.surrogate.scene.scene_task import read_surrogate
+
+VectorEnv = gymnasium.vector.VectorEnv
+SAME_STEP = gymnasium.vector.AutoresetMode.SAME_STEP
+NEXT_STEP = gymnasium.vector.AutoresetMode.NEXT_STEP
+
+
+@dataclass(frozen=True)
+class SceneMaker:
+    """Makes environments of a task of a scene file's LEARNING. Picklable."""
+
+    scene: Path
+    """The file."""
+    task: str
+    """Key of its LEARNING."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Of createScene."""
+    task_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Of the task's function."""
+    surrogate: bool = False
+    """Whether the map of its equilibria is in place of the scene, see `LineTask`."""
+    store: Path | None = None
+    """Of the equilibria, for later runs."""
+
+    @property
+    def name(self) -> str:
+        """For messages and files."""
+        return f"{self.scene}:{self.task}"
+
+    @property
+    def identity(self) -> str:
+        """What a training of it must have in common with one that goes on."""
+        given = {**self.parameters, **self.task_parameters}
+        parts = [f"{self.scene.name}:{self.task}", *(f"{k}={v}" for k, v in sorted(given.items()))]
+        return " ".join([*parts, *(["on its surrogate"] if self.surrogate else [])])
+
+    @property
+    def batched(self) -> bool:
+        """Whether many of them take their steps in one call."""
+        return self.surrogate
+
+    @property
+    def exact(self) -> SceneMaker | None:
+        """The scene itself, where this is a surrogate."""
+        return replace(self, surrogate=False, store=None) if self.surrogate else None
+
+    def prepare(self, progress: Callable[[str], None] | None = None) -> None:
+        """Make the map of a surrogate, which may take minutes; later calls do nothing.
+
+        Args:
+            progress: Called with a line of text now and then.
+        """
+        if self.surrogate:
+            self.line_task.prepare(progress)
+
+    def make(
+        self, *, scaled: bool = True, render_mode: str | None = None
+    ) -> SceneEnv | SurrogateEnv:
+        """One environment; options as of `SceneEnv`."""
+        if self.surrogate:
+            return SurrogateEnv(self.line_task, scaled=scaled, render_mode=render_mode)
+        return SceneEnv.of_task(self.scene, self._task, scaled=scaled, render_mode=render_mode)
+
+    def vector(
+        self, count: int, workers: int, mode: gymnasium.vector.AutoresetMode = SAME_STEP
+    ) -> VectorEnv:
+        """Several: a surrogate's in one call, scenes each in a process where there are workers."""
+        if self.surrogate:
+            return SurrogateVectorEnv(self.line_task, count, autoreset_mode=mode)
+        return _several(self.make, count, workers, mode)
+
+    @property
+    def _task(self) -> Task:
+        found = task_of(self.scene, self.task, self.task_parameters)
+        return replace(found, parameters={**found.parameters, **self.parameters})
+
+    @cached_property
+    def line_task(self) -> LineTask:
+        """The task on the map of the scene's equilibria."""
+        surrogate = read_surrogate(self.scene)
+        return LineTask(self.scene, self._task, surrogate, store=self.store)
+
+
+@dataclass(frozen=True)
+class GymMaker:
+    """Makes environments that are registered with Gymnasium. Picklable."""
+
+    id: str
+    """Such as 'softctl/Trunk-v0'; with a module before it, 'my_robots:Claw-v0', which is imported
+    first."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of its constructor."""
+
+    @property
+    def name(self) -> str:
+        """For messages and files."""
+        return self.id
+
+    @property
+    def identity(self) -> str:
+        """What a training of it must have in common with one that goes on."""
+        return " ".join([self.id, *(f"{k}={v}" for k, v in sorted(self.options.items()))])
+
+    @property
+    def batched(self) -> bool:
+        """Whether many of them take their steps in one call."""
+        return self.spec().vector_entry_point is not None
+
+    @property
+    def exact(self) -> GymMaker | None:
+        """The same on the exact model, where it is a surrogate that has the option `exact`."""
+        if "exact" not in self.spec().kwargs or self.options.get("exact"):
+            return None
+        return replace(self, options={**self.options, "exact": True})
+
+    def make(self, *, render_mode: str | None = None) -> Any:
+        """One environment, without wrappers."""
+        given = dict(self.options)
+        if render_mode is not None:
+            given["render_mode"] = render_mode
+        return gymnasium.make(self.spec(), disable_env_checker=True, **given).unwrapped
+
+    def vector(self, count: int, workers: int) -> VectorEnv:
+        """Several: in one call where they can, otherwise as scenes."""
+        if not self.batched:
+            return _several(self.make, count, workers)
+        return gymnasium.make_vec(
+            self.spec(),
+            num_envs=count,
+            vectorization_mode="vector_entry_point",
+            autoreset_mode=SAME_STEP,
+            **self.options,
+        )
+
+    def spec(self) -> Any:
+        """What is registered under the id.
+
+        Raises:
+            UsageError: Nothing is.
+        """
+        try:
+            module, _, name = self.id.rpartition(":")
+            if module:
+                importlib.import_module(module)
+            return gymnasium.spec(name)
+        except (gymnasium.error.Error, ImportError) as error:
+            known = [one for one in gymnasium.registry if "softctl" in one]
+            raise UsageError(
+                f"There is no environment '{self.id}'.{did_you_mean(self.id, known)} Ours: "
+                f"{', '.join(sorted(known))}. Or give a scene file that has LEARNING. ({error})"
+            ) from error
+
+
+Maker = SceneMaker | GymMaker
+
+
+def maker_of(
+    environment: str,
+    *,
+    task: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    task_parameters: Mapping[str, Any] | None = None,
+    surrogate: bool = False,
+    store: Path | None = None,
+) -> Maker:
+    """The maker of an environment that a user named.
+
+    Args:
+        environment: Scene file, or id of Gymnasium.
+        task: Of a scene file; None: its only one.
+        parameters: Of createScene, or of the constructor of an id.
+        task_parameters: Of the task of a scene file.
+        surrogate: Whether the map of equilibria is in place of a scene file's scene.
+        store: Of these equilibria, for later runs.
+
+    Raises:
+        SceneError: The file has no such task, or several.
+        UsageError: There is no such id, or it takes no task.
+    """
+    path = Path(environment)
+    if path.suffix == ".py" or path.is_file():
+        names = tasks_of(path)
+        if task is None and len(names) != 1:
+            raise SceneError(f"'{path}' has the tasks {', '.join(names)}: choose one, --task.")
+        name = task if task is not None else next(iter(names))
+        given = dict(parameters or {}), dict(task_parameters or {})
+        found = SceneMaker(path, name, *given, surrogate, store)
+        task_of(path, name, found.task_parameters)
+        return found
+    if task is not None or task_parameters or surrogate or store:
+        options = "--task, --task-set, --surrogate and --store are"
+        raise UsageError(f"{options} for scene files; '{environment}' is an id of Gymnasium.")
+    maker = GymMaker(environment, dict(parameters or {}))
+    maker.spec()  # it is there
+    return maker
+
+
+def tasks_of(scene: str | Path) -> dict[str, Callable[..., Task]]:
+    """LEARNING of a scene file.
+
+    Raises:
+        SceneError: It has none.
+    """
+    found = getattr(load_scene(scene).module, "LEARNING", None)
+    if not isinstance(found, Mapping) or not found:
+        raise SceneError(
+            f"'{scene}' has nothing to learn: a scene file for that has a dictionary LEARNING of "
+            "functions that return a sofa_softctl.learning.Task, see scenes/finger.py."
+        )
+    return dict(found)
+
+
+def task_of(scene: str | Path, name: str, parameters: Mapping[str, Any] | None = None) -> Task:
+    """A task of a scene file's LEARNING.
+
+    Raises:
+        SceneError: There is none of that name, or its function returns no Task.
+        ParameterError: It takes no such parameter.
+    """
+    tasks = tasks_of(scene)
+    if name not in tasks:
+        raise SceneError(
+            f"'{scene}' has no task '{name}' to learn.{did_you_mean(name, tasks)} It has: "
+            f"{', '.join(tasks)}."
+        )
+    found = tasks[name](**_task_arguments(tasks[name], parameters or {}))
+    if not isinstance(found, Task):
+        raise SceneError(f"'{scene}': LEARNING['{name}'] returned no Task, but {found!r}.")
+    return found
+
+
+def _task_arguments(make: Callable[..., Task], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a task's function; texts are converted as those of createScene are."""
+    signature = inspect.signature(make)
+    root = inspect.Parameter("root", inspect.Parameter.POSITIONAL_ONLY)
+
+    def like_a_scene(root: Any, /) -> None:
+        """Has the function's parameters behind a root."""
+
+    like_a_scene.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[root, *signature.parameters.values()]
+    )
+    return arguments_of(like_a_scene, given, who="The task", option="--task-set")
+
+
+def interface_of(maker: Maker) -> Interface:
+    """What a policy for an environment is connected to.
+
+    Raises:
+        UsageError: Its spaces are no boxes with finite bounds.
+    """
+    env = maker.make()
+    try:
+        known = getattr(env, "interface", None)
+        if isinstance(known, Interface):
+            return known
+        seen, driven = (_of_box(maker.name, env, side) for side in ("observation", "action"))
+        return Interface(seen, driven, 1.0 / float(env.metadata.get("render_fps", 1.0)))
+    finally:
+        env.close()
+
+
+def _of_box(name: str, env: Any, side: str) -> Quantities:
+    """Numbers of an ordinary space, between its bounds."""
+    space = getattr(env, f"{side}_space")
+    shape: tuple[int, ...] = getattr(space, "shape", None) or ()
+    if not isinstance(space, gymnasium.spaces.Box) or len(shape) != 1 or not space.is_bounded():
+        raise UsageError(
+            f"'{name}' has the {side} space {space}; policies need a Box of one dimension with "
+            "finite bounds."
+        )
+    names = tuple(f"{side} {i}" for i in range(shape[0]))
+    return Quantities(names, ("",) * shape[0], space.low, space.high)
+
+
+def _several(
+    make: Callable[..., Any],
+    count: int,
+    workers: int,
+    mode: gymnasium.vector.AutoresetMode = SAME_STEP,
+) -> VectorEnv:
+    if workers:
+        functions = [partial(_make_in_worker, make)] * count
+        return gymnasium.vector.AsyncVectorEnv(functions, context="spawn", autoreset_mode=mode)
+    return gymnasium.vector.SyncVectorEnv([make] * count, autoreset_mode=mode)
+
+
+def _make_in_worker(make: Callable[..., Any]) -> Any:
+    """An environment in a process of its own, which leaves Ctrl-C to its parent.
+
+    Gymnasium makes one in the parent, too, to know the spaces.
+    """
+    if parent_process() is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return make()

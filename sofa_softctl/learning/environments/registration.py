@@ -1,0 +1,147 @@
+"""Our environments in Gymnasium's registry.
+
+    import gymnasium
+    import sofa_softctl.learning
+
+    env = gymnasium.make("softctl/Trunk-v0")
+
+or, in one, `gymnasium.make("sofa_softctl.learning:softctl/Trunk-v0")`.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sofa_softctl
+from sofa_softctl.errors import SceneError
+
+
+class Registered(NamedTuple):
+    """A task of one of our scenes."""
+
+    scene: str
+    """File name."""
+    task: str
+    """Key of its LEARNING."""
+    surrogate: bool = False
+    """Whether it is on the map of its equilibria, with the scene as its exact twin."""
+
+
+ENVIRONMENTS = {
+    "Finger-v0": Registered("finger.py", "bend"),
+    "Gripper-v0": Registered("gripper.py", "grip"),
+    "LaserArm-v0": Registered("laser_arm.py", "spot", surrogate=True),
+    "RollingRing-v0": Registered("rolling_ring.py", "roll"),
+    "Trunk-v0": Registered("trunk.py", "reach"),
+}
+"""By their ids in the namespace `softctl`."""
+
+
+def register() -> None:
+    """Register them, where Gymnasium is installed; `import sofa_softctl.learning` does it."""
+    try:
+        import gymnasium
+    except ImportError:  # a scene with a trained policy does without
+        return
+    home = "sofa_softctl.learning.environments.registration"
+    for name, (scene, task, surrogate) in ENVIRONMENTS.items():
+        other: dict[str, Any] = {"entry_point": f"{home}:make", "kwargs": {}}
+        if surrogate:
+            other = {
+                "entry_point": f"{home}:make_surrogate",
+                "vector_entry_point": f"{home}:make_surrogates",
+                "kwargs": {"exact": False},
+            }
+        other["kwargs"] |= {"scene": scene, "task": task}
+        gymnasium.register(f"softctl/{name}", **other)
+
+
+def make(
+    scene: str, task: str, *, scaled: bool = True, render_mode: str | None = None, **given: Any
+) -> Any:
+    """An environment of one of our scenes.
+
+    Args:
+        scene: File name.
+        task: Key of its LEARNING.
+        scaled: As of `SceneEnv`.
+        render_mode: None or 'rgb_array'.
+        given: `parameters` of createScene, and `task_parameters`.
+    """
+    return _maker(scene, task, **given).make(scaled=scaled, render_mode=render_mode)
+
+
+def make_surrogate(
+    scene: str,
+    task: str,
+    *,
+    exact: bool = False,
+    scaled: bool = True,
+    render_mode: str | None = None,
+    **given: Any,
+) -> Any:
+    """An environment on the map of a scene's equilibria, or, exact, of the scene itself.
+
+    Arguments as for `make`; `store`: file of equilibria, for later runs.
+    """
+    maker = _maker(scene, task, surrogate=not exact, **given)
+    return maker.make(scaled=scaled, render_mode=render_mode)
+
+
+def make_surrogates(
+    num_envs: int = 1,
+    *,
+    scene: str,
+    task: str,
+    exact: bool = False,
+    autoreset_mode: Any = None,
+    **given: Any,
+) -> Any:
+    """Many of them in one process; arguments as for `make_surrogate`.
+
+    `autoreset_mode`: as of `SurrogateVectorEnv`; None: the next step.
+    """
+    from sofa_softctl.learning.environments.named import NEXT_STEP
+
+    maker = _maker(scene, task, surrogate=not exact, **given)
+    return maker.vector(num_envs, 0, autoreset_mode or NEXT_STEP)
+
+
+_MADE: dict[str, Any] = {}
+"""The last maker, by its arguments, which keeps the map of a surrogate."""
+
+
+def _maker(
+    scene: str,
+    task: str,
+    *,
+    surrogate: bool = False,
+    store: str | Path | None = None,
+    parameters: dict[str, Any] | None = None,
+    task_parameters: dict[str, Any] | None = None,
+) -> Any:
+    from sofa_softctl.learning.environments.named import SceneMaker
+
+    given = dict(parameters or {}), dict(task_parameters or {})
+    kept = None if store is None else Path(store)
+    key = repr((scene, task, *given, surrogate, kept))
+    if key not in _MADE:
+        _MADE.clear()
+        _MADE[key] = SceneMaker(scenes_folder() / scene, task, *given, surrogate, kept)
+    return _MADE[key]
+
+
+def scenes_folder() -> Path:
+    """Where our scenes are: beside the package in the repository, or as they were installed.
+
+    Raises:
+        SceneError: They are in neither place.
+    """
+    beside = Path(sofa_softctl.__file__).parents[1] / "scenes"
+    installed = Path(sysconfig.get_path("data"), "share", "sofa_softctl", "scenes")
+    for folder in (beside, installed):
+        if (folder / "finger.py").is_file():
+            return folder
+    raise SceneError(f"The scenes of this package are not at '{installed}': reinstall it.")

@@ -1,0 +1,1 @@
+"""Policies, and the controller that lets a policy drive a scene."""

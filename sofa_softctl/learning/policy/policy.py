@@ -1,0 +1,157 @@
+"""Policies: small networks, as arrays in files that hold nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from sofa_softctl.base.files import replacing
+from sofa_softctl.errors import PolicyError
+from sofa_softctl.learning.task.quantities import Interface
+
+FORMAT, VERSION = "softctl policy", "1"
+"""In the metadata of a file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """A network with hyperbolic tangents: what to drive, given what is seen.
+
+    It works on shares: observations run from -1 to 1 between their bounds, and so do its answers,
+    which are brought within them.
+    """
+
+    interface: Interface
+    """What it sees and drives."""
+    weights: tuple[np.ndarray, ...]
+    """Of each layer, shape (out, in)."""
+    biases: tuple[np.ndarray, ...]
+    """Of each layer, shape (out,)."""
+    about: dict[str, str] = field(default_factory=dict)
+    """Of its training, such as the environment's name and the number of steps."""
+
+    def __post_init__(self) -> None:
+        sizes = [len(self.interface.observation), *map(len, self.biases)]
+        shapes = [weight.shape for weight in self.weights]
+        expected = list(zip(sizes[1:], sizes, strict=False))
+        if shapes != expected or sizes[-1] != len(self.interface.action):
+            raise PolicyError(
+                f"A policy from {sizes[0]} observations to {len(self.interface.action)} actions "
+                f"needs layers that lead from one to the other. Got weights {shapes}, biases "
+                f"{[bias.shape for bias in self.biases]}"
+            )
+        if not all(np.isfinite(array).all() for array in (*self.weights, *self.biases)):
+            raise PolicyError("The weights of a policy must be finite.")
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        """What to drive, in units, shape (..., n_a), given observations in units, (..., n_o)."""
+        seen = self.interface.observation
+        share = seen.share(np.clip(observation, seen.low, seen.high))
+        return self.interface.action.at(self.shares(share))
+
+    def shares(self, observation: np.ndarray) -> np.ndarray:
+        """The same from -1 to 1: a member of a scaled action space for one of observations."""
+        found = np.asarray(observation, dtype=float)
+        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            found = found @ weight.T + bias
+            if k < len(self.weights) - 1:
+                found = np.tanh(found)
+        return np.clip(found, -1.0, 1.0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .safetensors file; it appears when it is complete.
+
+        Raises:
+            PolicyError: The name has another suffix, or the file cannot be written.
+        """
+        path = Path(path)
+        check_suffix(path)
+        from safetensors.numpy import save
+
+        arrays = {}
+        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            arrays[f"layer_{k}.weight"] = np.ascontiguousarray(weight, np.float32)
+            arrays[f"layer_{k}.bias"] = np.ascontiguousarray(bias, np.float32)
+        metadata = {
+            "format": FORMAT,
+            "version": VERSION,
+            "interface": json.dumps(self.interface.to_dict()),
+            "digest": self.interface.digest,
+            "checksum": _checksum(arrays),
+            "about": json.dumps(self.about),
+        }
+        with replacing(path, PolicyError) as name:
+            name.write_bytes(save(arrays, metadata))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Policy:
+        """Read a file of `save`. Nothing in it is executed.
+
+        Raises:
+            PolicyError: There is no such file, it is no policy, or it is damaged.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        path = Path(path)
+        if not path.is_file():
+            raise PolicyError(f"There is no policy file '{path}'.")
+        try:
+            with safe_open(path, framework="numpy") as file:
+                metadata = file.metadata() or {}
+                arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}
+        except (SafetensorError, OSError) as error:
+            raise PolicyError(f"'{path}' cannot be read as a policy: {error}") from error
+        if metadata.get("format") != FORMAT:
+            raise PolicyError(f"'{path}' holds arrays, but no policy of softctl train.")
+        if metadata.get("version") != VERSION:
+            raise PolicyError(
+                f"'{path}' has version {metadata.get('version')}; this package reads {VERSION}."
+            )
+        try:
+            interface = Interface.of_dict(json.loads(metadata["interface"]))
+            layers = range(len(arrays) // 2)
+            weights, biases = (
+                tuple(arrays[f"layer_{k}.{kind}"].astype(float) for k in layers)
+                for kind in ("weight", "bias")
+            )
+            about = {str(k): str(v) for k, v in json.loads(metadata["about"]).items()}
+            if metadata["digest"] != interface.digest:
+                raise ValueError("its digest is another one")
+            found = Policy(interface, weights, biases, about)
+            if metadata["checksum"] != _checksum(arrays):
+                raise ValueError("its weights are others than were written")
+            return found
+        except KeyError as error:
+            raise PolicyError(f"'{path}' is damaged: it has no {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise PolicyError(f"'{path}' is damaged: {error}.") from error
+
+    def check_fits(self, interface: Interface, where: str) -> None:
+        """PolicyError where it is for another interface; `where` is what it is to control."""
+        if found := self.interface.differences(interface):
+            raise PolicyError(
+                f"The policy is not for {where}: it has {'; '.join(found)}. Train one for it, or "
+                "give the scene the parameters with which this one was trained."
+            )
+
+
+def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of arrays with their names, types and shapes."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def check_suffix(path: Path) -> None:
+    """PolicyError for a file name without the suffix of policies."""
+    if path.suffix != ".safetensors":
+        raise PolicyError(f"A policy needs a name in .safetensors, got '{path}'.")

@@ -1,0 +1,1 @@
+"""Learning tasks: observations, actions, episodes, and the environment of a scene."""

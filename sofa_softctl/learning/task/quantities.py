@@ -1,0 +1,198 @@
+"""Numbers with names, units and bounds: what a policy sees, and what it drives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.scene.channels import nodes_of
+
+
+def component_at(root: Any, path: str) -> Any:
+    """The component at a path such as '/trunk/long_up/cable'.
+
+    Raises:
+        SceneError: There is none.
+    """
+    paths = {}
+    for node in nodes_of(root):
+        for component in node.objects:
+            paths[component.getPathName()] = component
+    if path not in paths:
+        raise SceneError(
+            f"There is no component '{path}'.{did_you_mean(path, paths)} Paths begin with '/', "
+            "such as '/trunk/tip/dofs'."
+        )
+    return paths[path]
+
+
+def data_at(root: Any, path: str) -> Any:
+    """The Data at a path such as '/trunk/tip/dofs.position'.
+
+    Raises:
+        SceneError: There is no such component, or it has no such Data.
+    """
+    owner, _, name = path.rpartition(".")
+    data = component_at(root, owner or path).findData(name)
+    if data is None:
+        raise SceneError(f"'{owner}' has no Data '{name}'.")
+    return data
+
+
+@dataclass(frozen=True, eq=False)
+class Quantities:
+    """Some numbers in a row."""
+
+    names: tuple[str, ...]
+    """Of each, such as 'tip[0]'."""
+    units: tuple[str, ...]
+    """Of each, such as 'mm'; empty: none."""
+    low: np.ndarray
+    """Least values, shape (n,)."""
+    high: np.ndarray
+    """Greatest values, shape (n,)."""
+    idle: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Values of the share 0, shape (n,); left out: half way between the bounds."""
+
+    def __post_init__(self) -> None:
+        if not np.size(self.idle):
+            object.__setattr__(self, "idle", _middle(self.low, self.high))
+        for name in ("low", "high", "idle"):
+            bound = np.array(getattr(self, name), dtype=float)
+            bound.setflags(write=False)
+            object.__setattr__(self, name, bound)
+        shapes = {(len(self.names),), (len(self.units),)}
+        shapes |= {self.low.shape, self.high.shape, self.idle.shape}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"names, units, low, high and idle must be as many. Got: {sorted(shapes)}"
+            )
+        for name, low, high in zip(self.names, self.low, self.high, strict=True):
+            if not (np.isfinite([low, high]).all() and low < high):
+                raise SoftctlError(
+                    f"'{name}' needs finite bounds, low below high: a policy works on the share "
+                    f"between them. Got: {low} and {high}. Give low= and high=."
+                )
+        for name, low, idle, high in zip(self.names, self.low, self.idle, self.high, strict=True):
+            if not low <= idle <= high:
+                raise SoftctlError(
+                    f"'{name}' idles at {idle:g}; expected a value from {low:g} to {high:g}."
+                )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        """Which values (..., n) are out of bounds, by more than float32 rounds them."""
+        slack = 1e-6 * (self.high - self.low)
+        found: np.ndarray = (values < self.low - slack) | (values > self.high + slack)
+        return found
+
+    def share(self, values: np.ndarray) -> np.ndarray:
+        """Values (..., n) within the bounds from -1 at the low bound over 0 to 1 at the high one.
+
+        Linear below and above `idle`. Where that is a bound, all shares beyond it are that bound.
+        """
+        away = np.asarray(values, dtype=float) - self.idle
+        span = np.where(away < 0.0, self.idle - self.low, self.high - self.idle)
+        found: np.ndarray = away / np.where(span > 0.0, span, 1.0)
+        return found
+
+    def at(self, share: np.ndarray) -> np.ndarray:
+        """The inverse of `share`; -1 and 1 are the bounds to the last bit."""
+        share = np.clip(np.asarray(share, dtype=float), -1.0, 1.0)
+        bound, size = np.where(share < 0.0, self.low, self.high), np.abs(share)
+        found: np.ndarray = (1.0 - size) * self.idle + size * bound
+        return np.clip(found, self.low, self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        found = {
+            "names": list(self.names),
+            "units": list(self.units),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+        }
+        halfway = np.array_equal(self.idle, _middle(self.low, self.high))
+        return found if halfway else found | {"idle": self.idle.tolist()}
+
+    @staticmethod
+    def of_dict(values: dict[str, Any]) -> Quantities:
+        """The inverse of `to_dict`."""
+        names, units = (tuple(map(str, values[name])) for name in ("names", "units"))
+        low, high, idle = (np.array(values.get(name, [])) for name in ("low", "high", "idle"))
+        return Quantities(names, units, low, high, idle)
+
+
+@dataclass(frozen=True, eq=False)
+class Interface:
+    """What a policy is connected to: it fits environments and scenes with the same one."""
+
+    observation: Quantities
+    """What it sees."""
+    action: Quantities
+    """What it drives."""
+    interval: float
+    """Time from a decision to the next [time]."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names, units, bounds and interval."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "observation": self.observation.to_dict(),
+            "action": self.action.to_dict(),
+            "interval": self.interval,
+        }
+
+    @staticmethod
+    def of_dict(values: dict[str, Any]) -> Interface:
+        """The inverse of `to_dict`."""
+        seen, driven = (Quantities.of_dict(values[name]) for name in ("observation", "action"))
+        return Interface(seen, driven, float(values["interval"]))
+
+    def differences(self, other: Interface) -> list[str]:
+        """In sentences, what another one has otherwise; empty: nothing."""
+        found = []
+        for kind in ("observation", "action"):
+            mine, others = getattr(self, kind), getattr(other, kind)
+            if mine.names != others.names:
+                found.append(_named(kind, mine.names, others.names))
+            elif mine.units != others.units:
+                found.append(_named(f"units of its {kind}", mine.units, others.units))
+            elif not (
+                np.array_equal(mine.low, others.low) and np.array_equal(mine.high, others.high)
+            ):
+                i = int(np.argmax((mine.low != others.low) | (mine.high != others.high)))
+                found.append(
+                    f"'{mine.names[i]}' from {mine.low[i]:g} to {mine.high[i]:g}, here from "
+                    f"{others.low[i]:g} to {others.high[i]:g}"
+                )
+            elif not np.array_equal(mine.idle, others.idle):
+                i = int(np.argmax(mine.idle != others.idle))
+                found.append(
+                    f"'{mine.names[i]}' that idles at {mine.idle[i]:g}, here at {others.idle[i]:g}"
+                )
+        if self.interval != other.interval:
+            found.append(f"a decision each {self.interval:g}, here each {other.interval:g}")
+        return found
+
+
+def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    found: np.ndarray = 0.5 * np.asarray(low, dtype=float) + 0.5 * np.asarray(high, dtype=float)
+    return found
+
+
+def _named(kind: str, mine: Sequence[str], others: Sequence[str]) -> str:
+    return f"{kind} {', '.join(mine)} ({len(mine)}), here {', '.join(others)} ({len(others)})"

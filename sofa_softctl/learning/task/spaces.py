@@ -1,0 +1,74 @@
+"""Spaces of Gymnasium that know names, units and bounds, and options of `reset`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SoftctlError
+from sofa_softctl.learning.task.quantities import Quantities
+
+try:
+    import gymnasium
+except ImportError as error:  # pragma: no cover - where it is not installed
+    raise SoftctlError(
+        'Environments need the extra [learning]: pip install "sofa-softctl[learning]".'
+    ) from error
+
+__all__ = ["gymnasium"]
+
+
+class QuantityBox(gymnasium.spaces.Box):
+    """A `gymnasium.spaces.Box` of float32 whose entries have names, units and bounds.
+
+    Args:
+        quantities: The entries.
+        scaled: Whether values run from -1 at the lower bound over 0, where the quantity idles, to
+            1 at the upper one, as most algorithms of learning expect; otherwise they are in the
+            quantities' units.
+    """
+
+    def __init__(self, quantities: Quantities, *, scaled: bool = True) -> None:
+        self.quantities, self.scaled = quantities, scaled
+        one = np.ones(len(quantities), np.float32)
+        low, high = (-one, one) if scaled else (quantities.low, quantities.high)
+        super().__init__(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+
+    def of_units(self, values: np.ndarray) -> np.ndarray:
+        """Values (..., n) in units as a member of the space: float32, brought within bounds."""
+        q = self.quantities
+        found = np.clip(values, q.low, q.high)
+        found = q.share(found) if self.scaled else found
+        return np.clip(found, self.low, self.high).astype(np.float32)
+
+    def in_units(self, member: np.ndarray) -> np.ndarray:
+        """A member (..., n) of the space in units; one out of bounds stays out of them."""
+        member, q = np.asarray(member, dtype=float), self.quantities
+        if not self.scaled:
+            return member
+        beyond = member - np.clip(member, -1.0, 1.0)
+        found: np.ndarray = q.at(member) + 0.5 * beyond * (q.high - q.low)
+        return found
+
+    def __repr__(self) -> str:
+        q = self.quantities
+        each = zip(q.names, q.low, q.high, q.units, strict=True)
+        inside = ", ".join(f"{n}: {a:g} to {b:g} {u}".rstrip() for n, a, b, u in each)
+        return f"QuantityBox({inside}{', scaled' if self.scaled else ''})"
+
+
+def goal_of(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Entries of the goal that options set, `{"goal": {...}}`; none: an empty dictionary.
+
+    Raises:
+        ValueError: There are other options, or the goal is no dictionary.
+    """
+    given = dict(options or {})
+    goal = given.pop("goal", None) or {}
+    if given or not isinstance(goal, Mapping):
+        raise ValueError(
+            f'reset takes options={{"goal": {{name: numbers}}}} alone. Got: {dict(options or {})!r}'
+        )
+    return dict(goal)

@@ -1,0 +1,103 @@
+"""Task of learning in a scene, and its functions asked, with errors that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.learning.task.action import Action
+from sofa_softctl.learning.task.episode import Episode, asking
+from sofa_softctl.learning.task.observation import Observation
+
+TIME_LIMIT = "time limit"
+"""`info["truncation"]` of an episode whose decisions are used up."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long things last."""
+
+    decisions: int = 200
+    """Of an episode: then it is truncated."""
+    hold: int = 1
+    """Steps of the scene from one decision to the next."""
+    settle: int = 0
+    """Steps of the scene before the first episode, which all episodes begin with."""
+    out_of_bounds: str = "clip"
+    """What happens to actions beyond their bounds: 'clip' (and count) or 'refuse'."""
+
+    def __post_init__(self) -> None:
+        if self.decisions < 1 or self.hold < 1 or self.settle < 0:
+            raise ValueError(
+                "decisions and hold must be 1 at least, settle 0. Got: "
+                f"{self.decisions}, {self.hold}, {self.settle}"
+            )
+        if self.out_of_bounds not in ("clip", "refuse"):
+            raise ValueError(f"out_of_bounds is 'clip' or 'refuse'. Got: '{self.out_of_bounds}'")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of a scene, from the dictionary LEARNING of its file, or for `SceneEnv`."""
+
+    observation: Sequence[Observation]
+    """What the policy sees."""
+    action: Sequence[Action]
+    """What it drives."""
+    reward: Callable[[Episode], float]
+    """Of a decision, once its steps are done."""
+    limits: Limits = field(default_factory=Limits)
+    """How long things last."""
+    begin: Callable[[Episode], None] | None = None
+    """Called at the start of each episode, in the state that all begin with: draws a goal."""
+    done: Callable[[Episode], bool] | None = None
+    """Whether the task is at its end, done or failed, after a decision."""
+    success: Callable[[Episode], bool] | None = None
+    """Whether the task is done, where that is a yes or a no; in the last `info` of an episode."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Of createScene, such as those that leave a controller out."""
+    randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Parameters of createScene that each episode draws anew, from least to greatest. The scene is
+    built again for that."""
+    baseline: Callable[[Episode], Mapping[str, Any]] | None = None
+    """Parameters of createScene with which the scene's own controller does an episode that has
+    begun, beside those that are drawn; for `softctl score --baseline`."""
+
+
+def begin(task: Task, episode: Episode) -> None:
+    """Let a task begin an episode."""
+    if task.begin is not None:
+        with asking("begin", episode):
+            task.begin(episode)
+
+
+def reward_of(task: Task, episode: Episode) -> float:
+    """Reward of the last decision; it may be NaN or infinite.
+
+    Raises:
+        SceneError: It is no number.
+    """
+    with asking("reward", episode):
+        value = task.reward(episode)
+    if value is None or np.ndim(value) != 0 or isinstance(value, str):
+        raise SceneError(f"The task's reward must be a number. Got: {value!r}")
+    return float(value)
+
+
+def answer_of(what: str, question: Callable[[Episode], bool] | None, episode: Episode) -> bool:
+    """Answer of a task's `done` or `success`; no where there is no such function.
+
+    Raises:
+        SceneError: It is neither yes nor no.
+    """
+    if question is None:
+        return False
+    with asking(what, episode):
+        value = question(episode)
+    if not isinstance(value, (bool, np.bool_)):
+        raise SceneError(f"The task's {what} must be True or False. Got: {value!r}")
+    return bool(value)

@@ -1,0 +1,1 @@
+"""HTML pages of runs, studies and identifications."""

@@ -1,6 +1,0 @@
-"""HTML report of an identification, a file for each section."""
-
-from sofa_softctl.view.report.identification.page import drawn, page
-from sofa_softctl.view.report.identification.prediction import CHANNELS, most_telling
-
-__all__ = ["CHANNELS", "drawn", "most_telling", "page"]

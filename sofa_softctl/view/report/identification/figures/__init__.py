@@ -1,1 +1,0 @@
-"""Figures of identification reports, as inline SVG."""
