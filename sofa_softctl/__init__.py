@@ -22,7 +22,7 @@ def _load_plugins() -> None:
 Registry.load_plugins = staticmethod(_load_plugins)
 
 _HOMES = {
-    "FrictionWithoutCreep": "sofa_softctl.scene.constraints.friction",
+    "FrictionWithoutCreep": "sofa_softctl.scene.control.contacts",
     "Grasp": "sofa_softctl.inverse.rows.grasp",
     "HardwareBridge": "sofa_softctl.bridge.controller",
     "IdentificationController": "sofa_softctl.identification.online.controller",
@@ -31,23 +31,23 @@ _HOMES = {
     "InverseSolution": "sofa_softctl.qpcc.solve.solution",
     "LibraryController": "sofa_softctl.library.playing.controller",
     "LookAhead": "sofa_softctl.inverse.aspects.look_ahead",
-    "Playback": "sofa_softctl.scene.playback",
+    "Playback": "sofa_softctl.scene.control.playback",
     "Record": "sofa_softctl.record.record",
-    "SceneController": "sofa_softctl.scene.controller",
+    "SceneController": "sofa_softctl.scene.control.controller",
     "SearchOptions": "sofa_softctl.qpcc.problem.search_options",
-    "Session": "sofa_softctl.scene.session",
+    "Session": "sofa_softctl.scene.session.session",
     "Sofa": "Sofa",
     "Status": "sofa_softctl.status",
     "SurrogateController": "sofa_softctl.surrogate.scene.controller",
     "add_center_effector": "sofa_softctl.inverse.rows.effectors",
-    "add_constraint_solver": "sofa_softctl.scene.portable",
+    "add_constraint_solver": "sofa_softctl.scene.loading.portable",
     "add_effector": "sofa_softctl.inverse.rows.effectors",
-    "add_line_stiffness": "sofa_softctl.scene.line_stiffness",
+    "add_line_stiffness": "sofa_softctl.scene.control.line_stiffness",
     "controller": "sofa_softctl.plugins",
     "errors": "sofa_softctl.errors",
-    "goal": "sofa_softctl.scene.goal",
+    "goal": "sofa_softctl.scene.control.goal",
     "hookimpl": "sofa_softctl.hooks",
-    "parameters_from_argv": "sofa_softctl.scene.portable",
+    "parameters_from_argv": "sofa_softctl.scene.loading.portable",
     "read_record": "sofa_softctl.record.record",
     "solve_inverse": "sofa_softctl.qpcc.solve.solve",
 }
@@ -102,7 +102,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'sofa_softctl' has no attribute '{name}'")
     if name in _ON_BACKEND:
-        importlib.import_module("sofa_softctl.scene.backend").find_backend()
+        importlib.import_module("sofa_softctl.scene.backend.backend").find_backend()
     module = importlib.import_module(_HOMES[name])
     if module.__name__.rpartition(".")[2] == name:
         return module

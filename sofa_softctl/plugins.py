@@ -25,7 +25,7 @@ from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.errors import PluginError
 from sofa_softctl.offers import BUILT_IN, CONTROLLERS, HOOKS, Offers
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 
 
 class Plugins:

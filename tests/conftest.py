@@ -15,7 +15,7 @@ import pytest
 from sofa_softctl.cli.app import main
 from sofa_softctl.qp.solvers import DENSE, SPARSE, register
 from sofa_softctl.runtime.helper import strictness
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 from tests.real_time import pytest_runtest_protocol  # noqa: F401
 
 os.environ.setdefault("SOFTCTL_COMPILE_PROCESSES", "0")  # every core has a test process already

@@ -34,7 +34,7 @@ def perturb_scenes(seed):
     """From now on, sessions load scenes with perturbed rest shapes."""
     from benchmarks.success_rates.perturbation import perturb
     from sofa_softctl.errors import SceneError
-    from sofa_softctl.scene import session
+    from sofa_softctl.scene.session import session
 
     build = session.build_scene
 

@@ -10,7 +10,7 @@ import threadpoolctl
 
 from benchmarks.success_rates.cases import ROBOTS
 from benchmarks.success_rates.run_measures import RunMeasures
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 SCENES = Path(__file__).parents[1] / "scenes"
 STEPS = {"ring": 60, "ball": 30, "cup": 60, "fingers": 50, "gripper": 50}

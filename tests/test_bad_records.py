@@ -14,7 +14,7 @@ from sofa_softctl.errors import RecordError
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 NOT_LOADED = "raise RuntimeError('the scene was loaded')\n"
 CONTROLLER = """\

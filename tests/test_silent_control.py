@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl import InverseController, Session, add_effector
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
-from sofa_softctl.scene.run import run
+from sofa_softctl.scene.session.run import run
 from sofa_softctl.scene.watch.drive_faults import unused_drives
 from sofa_softctl.scene.watch.drives import drives_of
 from tests.test_silent_faults import (
@@ -790,7 +790,7 @@ def test_a_list_has_an_entry_for_each_actuator(name, caplog):
 
 
 def test_a_list_of_one_is_not_for_two(Sofa):
-    from sofa_softctl.scene import options
+    from sofa_softctl.scene.control import options
 
     controller = type("Mine", (), {"made_at": "scene.py:1"})()
     assert options.numbers(controller, "lead", [1.0], 1, "actuator").tolist() == [1.0]

@@ -10,7 +10,7 @@ import pytest
 from sofa_softctl import InverseController, Session, add_effector
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
-from sofa_softctl.scene.run import run
+from sofa_softctl.scene.session.run import run
 from tests.conftest import box_of_tetrahedra
 
 pytestmark = pytest.mark.usefixtures("tolerant")

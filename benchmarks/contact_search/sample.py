@@ -67,7 +67,7 @@ def write_sample(folder: Path, scenes: Path) -> None:
 
 
 def _steps_of(scene: Path) -> list[tuple[str, InverseProblem]]:
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.session.session import Session
 
     session = Session(scene, parameters={"contacts": "coulomb"})
     controller = inverse_controller_of(session)

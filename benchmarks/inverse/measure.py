@@ -15,8 +15,8 @@ from benchmarks.success_rates.run_measures import WARM_UP, RunMeasures
 from sofa_softctl.errors import SceneError
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.problem.search_options import SearchOptions
-from sofa_softctl.scene.run import step_count
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.run import step_count
+from sofa_softctl.scene.session.session import Session
 
 ROWS_PHASE = "constraint rows and W"
 MODES = {"coulomb": "they stick or slide, the default", "sticking": "they stick, as in the paper"}

@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.inverse.measure import MODES
 from benchmarks.success_rates.pose_error import angle_about, pose_error, rotation_between
-from sofa_softctl.scene.run import step_count
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.run import step_count
+from sofa_softctl.scene.session.session import Session
 
 SCENE = "trunk_cup.py"
 PLANT = {"trunk_mesh": "gripper_trunk_coarse.vtk", "trunk_modulus": 2800.0, "friction": 0.8}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, Pairs
-from sofa_softctl.scene.equilibrium import EquilibriumMap, KnownEquilibrium
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.copies.equilibrium import EquilibriumMap, KnownEquilibrium
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.costs.line_dynamics import LinePull
 from sofa_softctl.surrogate.scene.replay import lines_of
 

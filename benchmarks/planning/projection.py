@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.planning.full_order import simulate_balanced, simulate_scene
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.costs.step import simulate
 from sofa_softctl.surrogate.models.robot import PlannedRobot

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import nodes_of, own_state
 
 RELATIVE = 1e-10
 """Standard deviation of the shifts, over the robot's size: far above a sum's last digit, and far

@@ -14,7 +14,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.qpcc.problem.contacts import Law
 from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 from tests.support.random_contact_problems import random_problem
 
 WARM_UP = 20

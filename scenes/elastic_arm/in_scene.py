@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
 
 from .dynamics import (
     AngleControl,

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from sofa_softctl import Sofa
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.report import History, Line, Report, Summary
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.report import History, Line, Report, Summary
 from sofa_softctl.status import Verdict
 
 from .in_scene import ElasticArm

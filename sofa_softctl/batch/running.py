@@ -144,7 +144,7 @@ def _started(study: Study, count: int | None, cluster: str = "") -> LocalExecuto
         StudyError: None can be started.
     """
     from sofa_softctl.plugins import load_files, plugins
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     find_backend(study.scenario.backend)
     there = plugins().manager

@@ -41,8 +41,8 @@ LOOPS = {
 """What a loop does for each run."""
 _PROGRAM = """
 import itertools, json, subprocess, sys
-from sofa_softctl.scene.run import run, step_count
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.run import run, step_count
+from sofa_softctl.scene.session.session import Session
 
 with open(sys.argv[1]) as file:
     scene, steps, duration, runs = json.load(file)

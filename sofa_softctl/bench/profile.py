@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base.processes import interrupted_after
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 
 @dataclass(frozen=True)

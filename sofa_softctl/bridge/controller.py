@@ -27,13 +27,13 @@ from sofa_softctl.bridge.feedback import FeedbackData, SampleRows
 from sofa_softctl.bridge.summary import BridgeSummary, draw_bridge, summarise
 from sofa_softctl.bridge.targets import Targets, find_source
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError
-from sofa_softctl.scene import options
-from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.declared_units import declared_units
-from sofa_softctl.scene.devices import devices_stay_closed
-from sofa_softctl.scene.report import History
-from sofa_softctl.scene.streams import StreamRows
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.report import History
+from sofa_softctl.scene.control.streams import StreamRows
+from sofa_softctl.scene.control.units import declared_units
+from sofa_softctl.scene.graph.devices import devices_stay_closed
+from sofa_softctl.scene.graph.nodes import nodes_of
 from sofa_softctl.units import Units
 
 KEPT = 20_000

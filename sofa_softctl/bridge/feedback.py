@@ -12,7 +12,7 @@ from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
 from sofa_softctl.bridge.course.state import Sample, StreamState
 from sofa_softctl.bridge.quantities import from_scene
 from sofa_softctl.errors import ConfigError
-from sofa_softctl.scene.streams import StreamRows
+from sofa_softctl.scene.control.streams import StreamRows
 from sofa_softctl.units import Units, together
 
 

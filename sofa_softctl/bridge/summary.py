@@ -12,7 +12,7 @@ from sofa_softctl.base import colors
 from sofa_softctl.base.axes import Axes, Figure, label_logarithmic, legend_beside
 from sofa_softctl.bridge.course.state import Statistics, StreamState
 from sofa_softctl.bridge.dry_run import DRY_RUN
-from sofa_softctl.scene.report import History, Line, Report, Summary, Table
+from sofa_softctl.scene.control.report import History, Line, Report, Summary, Table
 from sofa_softctl.units import symbol
 
 

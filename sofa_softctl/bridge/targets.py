@@ -11,10 +11,10 @@ import numpy as np
 from sofa_softctl.bridge.config.fit import Match
 from sofa_softctl.bridge.config.scene_actuators import driven_by
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene import options
-from sofa_softctl.scene.actuator_quantities import QUANTITIES
-from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.constraints.system import effort_factor
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.system import effort_factor
+from sofa_softctl.scene.control.units import QUANTITIES
+from sofa_softctl.scene.graph.nodes import nodes_of
 
 _EXPECTED = (
     "a controller with a list `actuators`, such as an InverseController, or a list of components "

@@ -47,7 +47,7 @@ def examine(
         with_stand_ins: Whether to go on where components are missing; then it does not run.
     """
     from sofa_softctl.runtime.helper.message import MessageHandler
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.session.session import Session
 
     check = SceneCheck(path)
 
@@ -99,7 +99,7 @@ def _out_of_time(seconds: float, frame: FrameType | None) -> OutOfTime:
 
 def _look(session: Any, check: SceneCheck) -> None:
     """Note what the scene holds."""
-    from sofa_softctl.scene.channels import nodes_of
+    from sofa_softctl.scene.graph.nodes import nodes_of
 
     units = session.units
     check.units = "" if units is None else str(units)
@@ -118,7 +118,7 @@ def _look(session: Any, check: SceneCheck) -> None:
 
 def _rows(root: Any) -> dict[str, int]:
     """Constraint rows of the last step by the path of their owner."""
-    from sofa_softctl.scene.constraints.system import ComplianceSystem
+    from sofa_softctl.scene.control.system import ComplianceSystem
 
     if not any(root.of("constraint solver")):
         return {}
@@ -183,7 +183,7 @@ def _lack(error: SceneError) -> Lack | None:
 def main() -> None:
     """Examine the scene of the first argument's JSON."""
     from sofa_softctl.plugins import load_files
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     order = json.loads(sys.argv[1])
     output = Path(order.pop("output"))

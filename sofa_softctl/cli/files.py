@@ -80,7 +80,7 @@ def _check_distinct(reads: Sequence[Path], given: dict[str, Path]) -> None:
 def load_plugins(files: list[Path] | None, backend: str) -> None:
     """Choose the backend; then load installed plugins, and those of files."""
     from sofa_softctl.plugins import load_files
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     find_backend(backend)
     load_files(files or [])
@@ -130,7 +130,7 @@ def adding_keys(texts: list[str] | None) -> Addition | None:
     """
     if not texts:
         return None
-    from sofa_softctl.scene.keys import KeyPress, KeyPresses
+    from sofa_softctl.scene.control.keys import KeyPress, KeyPresses
 
     keys = [KeyPress.parse(text) for text in texts]
     return lambda root: root.addObject(KeyPresses(name="softctl_keys", root=root, keys=keys))
@@ -138,7 +138,7 @@ def adding_keys(texts: list[str] | None) -> Addition | None:
 
 def unpressed_keys(session: Any) -> str:
     """A hint for a run without `--key` where a controller does something at keys; else ''."""
-    from sofa_softctl.scene.plausibility.names import key_hearers
+    from sofa_softctl.scene.control.keys import key_hearers
 
     names = [entry.getPathName() for entry in key_hearers(session.root)]
     if not names:
@@ -155,8 +155,8 @@ def open_session(
     add: Callable[[Any], object] | None = None,
 ) -> Any:
     """A session of a scene; prints on which backend, unless it is quiet."""
-    from sofa_softctl.scene.backend import find_backend
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.backend.backend import find_backend
+    from sofa_softctl.scene.session.session import Session
 
     chosen = find_backend(backend)
     if not quiet:

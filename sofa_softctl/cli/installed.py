@@ -42,7 +42,7 @@ def doctor() -> None:
 
     Ends with status 1 when something is not as it should be.
     """
-    from sofa_softctl.scene.sofa import doctor as diagnosis
+    from sofa_softctl.scene.backend import doctor as diagnosis
     from sofa_softctl.view.terminal import info as tables
 
     findings = diagnosis.diagnose()

@@ -67,7 +67,7 @@ Strict = Annotated[
 
 
 def _known_backend(name: str) -> str:
-    from sofa_softctl.scene.backend import CHOICES
+    from sofa_softctl.scene.backend.backend import CHOICES
 
     if name.lower() not in CHOICES:
         raise UsageError(f"--backend takes {', '.join(CHOICES)}; got '{name}'.")

@@ -38,11 +38,11 @@ from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.solve.solution import InverseSolution
 from sofa_softctl.qpcc.solve.solve import solve
-from sofa_softctl.scene import options
-from sofa_softctl.scene.body import body_size
-from sofa_softctl.scene.constraints.contacts import body_path, may_touch
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.report import History, Markers
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.contacts import body_path, may_touch
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.report import History, Markers
+from sofa_softctl.scene.graph.body import body_size
 from sofa_softctl.status import Status
 
 if TYPE_CHECKING:

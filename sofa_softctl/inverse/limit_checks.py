@@ -10,10 +10,10 @@ import numpy as np
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.rows.actuators import Actuators
-from sofa_softctl.scene.actuator_quantities import quantities_of
-from sofa_softctl.scene.body import body_size, stiffness_of
-from sofa_softctl.scene.constraints.system import ComplianceSystem
-from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
+from sofa_softctl.scene.control.system import ComplianceSystem
+from sofa_softctl.scene.control.units import quantities_of
+from sofa_softctl.scene.graph.body import body_size, stiffness_of
+from sofa_softctl.scene.graph.nodes import attributes_of, objects_of
 
 STRENGTH_RATIO_MAX = 1000.0
 """Largest effort by that which doubles the body's length, above which a limit limits nothing."""

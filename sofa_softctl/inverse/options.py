@@ -10,8 +10,8 @@ import numpy as np
 from sofa_softctl.errors import ProblemError, SceneError
 from sofa_softctl.inverse.goals.function import as_function
 from sofa_softctl.qp.solvers import find
-from sofa_softctl.scene import options
-from sofa_softctl.scene.constraints.system import row_count
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.system import row_count
 
 CONTACTS = ("coulomb", "sticking", "forward")
 """Models of contacts."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from sofa_softctl.qpcc.problem.modes import Mode
 from sofa_softctl.qpcc.solve.solution import InverseSolution
-from sofa_softctl.scene.actuator_quantities import ActuatorQuantities
-from sofa_softctl.scene.channels import CONTACTS_KEPT
-from sofa_softctl.scene.report import Markers
+from sofa_softctl.scene.control.channels import CONTACTS_KEPT
+from sofa_softctl.scene.control.report import Markers
+from sofa_softctl.scene.control.units import ActuatorQuantities
 from sofa_softctl.units import together
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sofa_softctl.base.axes import (
 )
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.inverse.summary import contacts_of
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control.report import History
 from sofa_softctl.units import symbol
 
 STYLES = ("-", "--", ":", "-.")

@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.inverse.goals.verdict import GoalSummary, judge
-from sofa_softctl.scene.report import History, Line, Report, Summary, Table
+from sofa_softctl.scene.control.report import History, Line, Report, Summary, Table
 from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import SEPARATOR, symbol, together
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.run import Watcher
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.session.run import Watcher
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.repeated_run import check_reset, check_snapshot, values_of
 from sofa_softctl.testing.scene import SmallScene, small_scene
 from sofa_softctl.testing.shown import check_recorded, check_shown

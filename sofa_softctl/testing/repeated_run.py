@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 Values = dict[str, Any]
 """Value of every Data of a scene, by its path."""

@@ -16,9 +16,9 @@ import numpy as np
 
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.channels import path_of
-from sofa_softctl.scene.report import History, Markers, Report
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.report import History, Markers, Report
+from sofa_softctl.scene.graph.nodes import path_of
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Verdict
 from sofa_softctl.testing.declaration import QUANTITIES
 from sofa_softctl.units import DIMENSIONS, LENGTHS, MASSES, PREFIXES, TIMES, Units

@@ -12,7 +12,7 @@ import pytest
 from sofa_softctl.bench.backend_process import BackendProcess
 from sofa_softctl.bench.compare import Comparison, _turns
 from sofa_softctl.errors import BackendError, SoftctlError
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 SCENE = """
 import os

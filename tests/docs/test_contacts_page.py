@@ -16,7 +16,7 @@ def page(embedded):
 
 @pytest.fixture(scope="module")
 def embedded():
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     return find_backend("embedded").Sofa
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import Session, read_record
-from sofa_softctl.scene.run import run as run_session
+from sofa_softctl.scene.session.run import run as run_session
 from sofa_softctl.status import Verdict
 from tests.docs.pages import ROOT, blocks, run, text
 

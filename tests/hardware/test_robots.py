@@ -10,7 +10,7 @@ from sofa_softctl.bridge.config.fit import fit
 from sofa_softctl.bridge.config.scene_actuators import actuators_of
 from sofa_softctl.bridge.config.setup import channels
 from sofa_softctl.bridge.quantities import from_scene
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 ROOT = Path(__file__).parents[2]
 ROBOTS = {

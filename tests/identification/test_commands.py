@@ -13,7 +13,7 @@ from sofa_softctl.base.processes import Terminated
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
 from sofa_softctl.identification.model.problem import load_problem
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 PROBLEM = str(Path(__file__).with_name("lag_problem.py"))
 

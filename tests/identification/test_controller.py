@@ -19,7 +19,7 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.model.parameter import Prior
 from sofa_softctl.identification.online.window import quietest_time
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 
 find_backend("embedded")
 

@@ -5,9 +5,9 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 
 find_backend("embedded")
 

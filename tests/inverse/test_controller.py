@@ -8,8 +8,8 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.qp import solvers
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.session.session import Session
 
 find_backend("embedded")
 

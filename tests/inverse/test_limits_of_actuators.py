@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Verdict
 
 find_backend("embedded")

@@ -5,9 +5,9 @@ import pytest
 
 from sofa_softctl import InverseController, add_effector
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.scene import small_scene
 
 SPEED, LEAD = 8.0, 0.5

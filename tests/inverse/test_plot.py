@@ -7,7 +7,7 @@ from sofa_softctl.base import colors
 from sofa_softctl.base.axes import spans
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.inverse.plot import draw_tracking
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control.report import History
 from sofa_softctl.units import Units
 from sofa_softctl.view.plots.run import save_run_plot
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.rollout.rollout import copy_of
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.copies.rollout import copy_of
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.scene import small_scene
 
 find_backend("embedded")
 
 from sofa_softctl.inverse.controller import InverseController  # noqa: E402
 from sofa_softctl.inverse.rows.effectors import add_effector  # noqa: E402
-from sofa_softctl.scene.controller import SceneController  # noqa: E402
+from sofa_softctl.scene.control.controller import SceneController  # noqa: E402
 
 START, ASIDE = [5.0, 5.0, 40.0], [5.4, 5.0, 40.0]
 

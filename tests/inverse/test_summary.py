@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.inverse.summary import summarise
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status, Verdict
 
 UNITS = {"length": "mm", "time": "s", "force": "mN"}

@@ -158,7 +158,7 @@ def test_an_episode_with_inverted_elements_is_cut_short(make_env, monkeypatch):
         if time > 0.05:
             raise DivergedError("a body is inside out")
 
-    monkeypatch.setattr("sofa_softctl.scene.condition.Condition.raise_if_inverted", check)
+    monkeypatch.setattr("sofa_softctl.scene.session.condition.Condition.raise_if_inverted", check)
     env = make_env()
     env.reset(seed=0)
     while not (outcome := env.step(np.zeros(1)))[3]:

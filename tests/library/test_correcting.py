@@ -8,8 +8,8 @@ from sofa_softctl.library.building.solving import solve
 from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.session.session import Session
 
 find_backend("embedded")
 

@@ -18,7 +18,7 @@ from sofa_softctl.library.reduced.swing import (
     pull,
     residual_swing,
 )
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 MODEL = ReducedModel(compliance=0.05, frequency=5.0, damping=0.08, dt=0.005, misfit=0.0)
 REACH = (0.0, 20.0)

@@ -162,7 +162,7 @@ def report(Sofa, recorded):
 
 def main(*examples):
     """See the top of this file."""
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     Sofa = find_backend("sofa" if examples else "embedded").Sofa
     importlib.import_module("SofaRuntime").importPlugin("Sofa.Component")

@@ -15,7 +15,7 @@ sys.path.insert(0, HERE)
 
 import parity_scenes as scenes  # noqa: E402
 
-from sofa_softctl.scene.backend import find_backend  # noqa: E402
+from sofa_softctl.scene.backend.backend import find_backend  # noqa: E402
 
 
 def main():

@@ -78,7 +78,7 @@ CHANGES = {
 
 def record(file, backend, out, seed):
     """In a process of its own: states of an example after some of its steps, by path."""
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     Sofa = find_backend(backend).Sofa
     if backend == "sofa":

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 
 spec = importlib.util.spec_from_file_location(
     "parity_solids", Path(__file__).with_name("solids.py")

@@ -406,7 +406,7 @@ def check_version():
 
     Records of two versions in one file would be compared as if they were of one.
     """
-    from sofa_softctl.scene.sofa.installation import find_installation
+    from sofa_softctl.scene.backend.installation import find_installation
 
     installation = find_installation()
     version = installation.version if installation else "none: set SOFA_ROOT"
@@ -452,7 +452,7 @@ def embedded(kind, scene, values):
     """Results of a variant here, and what was said."""
     import logging
 
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     said = io.StringIO()
     handler = logging.StreamHandler(said)
@@ -562,7 +562,7 @@ def outcomes(kinds=()):
 @cache
 def classes_of(scene):
     """Names of the classes of a scene's components."""
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     with elsewhere():
         root = build(find_backend("embedded").Sofa, scene)

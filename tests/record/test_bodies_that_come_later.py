@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.geometry import geometry_in
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.session.geometry import geometry_in
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.scene import bar, small_scene
 from sofa_softctl.view.pages.run import findings_of
 from sofa_softctl.view.paraview.pieces import pieces_of

@@ -1,4 +1,4 @@
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 
 Sofa = find_backend("embedded").Sofa
 

@@ -14,7 +14,7 @@ from sofa_softctl.errors import RecordError
 from sofa_softctl.record.export import export_csv
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
-from sofa_softctl.scene.run import run
+from sofa_softctl.scene.session.run import run
 from sofa_softctl.testing.scene import small_scene
 from sofa_softctl.units import Units, of_columns, symbol, together
 from sofa_softctl.view.pages.run import page

@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from sofa_softctl.scene.sofa.installation import find_installation
-from sofa_softctl.scene.sofa.problems import conda
+from sofa_softctl.scene.backend.installation import find_installation
+from sofa_softctl.scene.backend.problems import conda
 
 pytestmark = pytest.mark.usefixtures("no_sofa_of_this_machine")
 BELOW = "plugins/SofaPython3/lib/python3/site-packages"
 FIND = """
 import sys
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 backend = find_backend({})
 print(backend.name, backend.version)
 print(backend.describe())
@@ -202,7 +202,7 @@ def test_the_real_sofa_is_found_and_used_with_any_sofa_root(find, at_real, monke
 def test_the_real_sofa_brings_the_modules_of_its_own(fresh, at_real):
     code = """
         import json, sys
-        from sofa_softctl.scene.backend import find_backend
+        from sofa_softctl.scene.backend.backend import find_backend
         find_backend("sofa")
         print(json.dumps({name: sys.modules[name].__file__ for name in
             ("Sofa.Core", "Sofa.Simulation", "Sofa.SofaConstraintSolver", "SofaRuntime")}))

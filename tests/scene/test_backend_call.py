@@ -7,9 +7,9 @@ import time
 import pytest
 
 from sofa_softctl.errors import BackendError, SoftctlError
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.backend_call import BackendChild, backend_of_runs, call_on_backend
-from sofa_softctl.scene.sofa.installation import find_installation
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.backend.call import BackendChild, backend_of_runs, call_on_backend
+from sofa_softctl.scene.backend.installation import find_installation
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ OF_SOFA = BY_NAME.replace("SceneController, ", "").replace(
     "class Follower(SceneController)", "import Sofa.Core\nclass Follower(Sofa.Core.Controller)"
 )
 ROOT = Path(__file__).parents[2]
-NAME = "__import__('sofa_softctl.scene.backend', fromlist=['x']).find_backend().name"
+NAME = "__import__('sofa_softctl.scene.backend.backend', fromlist=['x']).find_backend().name"
 SCENE = "def createScene(root):\n    root.dt = 0.01\n"
 
 
@@ -104,7 +104,7 @@ def test_workers_have_the_backend_of_their_parent(fresh, make_sofa):
     program = (
         f"NAME = {NAME!r}\n"
         "from sofa_softctl.base.executors.workers import workers\n"
-        "from sofa_softctl.scene.backend import find_backend\n"
+        "from sofa_softctl.scene.backend.backend import find_backend\n"
         "if __name__ == '__main__':\n"
         "    find_backend('embedded')\n"
         "    with workers(1) as executor:\n"

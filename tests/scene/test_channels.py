@@ -5,8 +5,8 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.session.session import Session
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import signal
 import pytest
 
 from sofa_softctl.errors import DeviceFailedError, SceneError
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.cleanup import clean_up
-from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.loading.loader import clean_up
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.errors import DivergedError
-from sofa_softctl.scene.condition import is_inverted
 from sofa_softctl.scene.plausibility.bodies import bodies_of, signed_volumes
-from sofa_softctl.scene.run import run
+from sofa_softctl.scene.session.condition import is_inverted
+from sofa_softctl.scene.session.run import run
 from sofa_softctl.status import Verdict
 
 HEXAHEDRON = np.array(

@@ -5,7 +5,7 @@ from scipy.spatial.transform import Rotation
 from sofa_softctl import Session, read_record
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.writer import RecordWriter
-from sofa_softctl.scene.geometry import geometry_in, geometry_of
+from sofa_softctl.scene.session.geometry import geometry_in, geometry_of
 from sofa_softctl.view.movie.capture import bodies_of
 from tests.parity.topologies import CUBE
 

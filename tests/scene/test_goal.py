@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene import goal
+from sofa_softctl.scene.control import goal
 
 CENTER = np.array([1.0, 2.0, 3.0])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sofa_softctl.errors import UsageError
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 SCENE = """
 import Sofa.Core
@@ -33,7 +33,7 @@ def scene(tmp_path):
 
 
 def test_keys_reach_the_controllers_at_the_step_that_begins_at_their_time(scene):
-    from sofa_softctl.scene.keys import KeyPress, KeyPresses
+    from sofa_softctl.scene.control.keys import KeyPress, KeyPresses
 
     keys = [KeyPress.parse("t=0.02:up"), KeyPress.parse("t=0:+"), KeyPress.parse("0.015:a")]
 
@@ -67,7 +67,7 @@ def test_keys_reach_the_controllers_at_the_step_that_begins_at_their_time(scene)
     ],
 )
 def test_what_is_no_key_is_refused(Sofa, text, message):
-    from sofa_softctl.scene.keys import KeyPress
+    from sofa_softctl.scene.control.keys import KeyPress
 
     with pytest.raises(UsageError, match=message):
         KeyPress.parse(text)
@@ -109,7 +109,7 @@ def test_a_parameter_given_twice_is_refused(softctl, scene):
 @pytest.mark.usefixtures("tolerant")
 @pytest.mark.parametrize(("method", "heard"), [("onKeypressedEvent", True), ("onKeydown", False)])
 def test_a_key_that_nobody_hears_is_warned_of_once(tmp_path, caplog, method, heard):
-    from sofa_softctl.scene.keys import KeyPress, KeyPresses
+    from sofa_softctl.scene.control.keys import KeyPress, KeyPresses
 
     path = tmp_path / "scene.py"
     path.write_text(SCENE.replace("def onKeypressedEvent", f"def {method}"))

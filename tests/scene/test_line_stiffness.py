@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import state_at
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.graph.nodes import state_at
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.scene.replay import lines_of
 
 find_backend("embedded")
 
-from sofa_softctl.scene.line_stiffness import (  # noqa: E402
+from sofa_softctl.scene.control.line_stiffness import (  # noqa: E402
     LineStiffness,
     add_line_stiffness,
     has_line_stiffness,

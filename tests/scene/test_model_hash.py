@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.scene.equilibrium import equilibrium_map
-from sofa_softctl.scene.model_hash import model_hash
+from sofa_softctl.scene.copies.equilibrium import equilibrium_map
+from sofa_softctl.scene.copies.model_hash import model_hash
 
 SCENE = Path(__file__).with_name("mixed_body.py")
 U = np.array([0.3, 0.2])
@@ -229,8 +229,8 @@ def test_the_hash_leaves_the_map_as_it_was():
 
 HASHED = """
 import sys
-from sofa_softctl.scene.equilibrium import equilibrium_map
-from sofa_softctl.scene.model_hash import model_hash
+from sofa_softctl.scene.copies.equilibrium import equilibrium_map
+from sofa_softctl.scene.copies.model_hash import model_hash
 map_ = equilibrium_map(sys.argv[1], scale=200.0, points=["/bar"], parameters={"turned": 33.0})
 print(model_hash(map_), map_.rest.tobytes().hex())
 """

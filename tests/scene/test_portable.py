@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene import portable
-from sofa_softctl.scene.backend import Backend
-from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.scene.portable import add_constraint_solver
-from sofa_softctl.scene.rollout.recipe import recipe_of
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import Backend
+from sofa_softctl.scene.graph.recipe import recipe_of
+from sofa_softctl.scene.loading import portable
+from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.loading.portable import add_constraint_solver
+from sofa_softctl.scene.session.session import Session
 
 SCENE = """
 from sofa_softctl import parameters_from_argv

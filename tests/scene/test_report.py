@@ -8,7 +8,7 @@ import pytest
 
 from sofa_softctl.cli.app import main
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.view.movie.capture import Camera
 
 SCENE = """
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import Sofa
-from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.report import Line, Markers, Report, Summary, Table
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.control.report import Line, Markers, Report, Summary, Table
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.run import run, step_count
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.run import run, step_count
+from sofa_softctl.scene.session.session import Session
 
 
 @pytest.fixture

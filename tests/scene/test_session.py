@@ -8,7 +8,7 @@ import pytest
 
 from sofa_softctl.errors import DivergedError, RecordError, SceneError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 STEPS = 8
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
-from sofa_softctl.scene.streams import StreamRows
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.control.streams import StreamRows
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 
 
 class Motor(SceneController):

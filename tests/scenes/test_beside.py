@@ -20,7 +20,7 @@ import importlib.util, os
 from operator import attrgetter
 from pathlib import Path
 from sofa_softctl.base.executors.workers import workers
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 
 file, started = Path(sys.argv[1]), os.getcwd()
 if __name__ == "__main__":

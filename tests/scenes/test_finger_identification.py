@@ -20,8 +20,8 @@ from sofa_softctl.identification.fem.sensing import Marker
 from sofa_softctl.identification.model.parameter import bounds, starts
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
-from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "finger_identification.py"
 TRUTH = {"base": 450.0, "middle": 700.0, "tip": 550.0}

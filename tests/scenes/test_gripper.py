@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.inverse.rows.grasp import Grasp
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "gripper.py"
 WEIGHT = 0.03 * 9810.0  # [mN]

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene, prepare_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"

@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl import Session
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control.report import History
 from sofa_softctl.view.plots.run import save_run_plot
 
 SCENE = Path(__file__).parents[2] / "scenes" / "loop_manipulation.py"

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.equilibrium import equilibrium_map
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.copies.equilibrium import equilibrium_map
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "planar_arm.py"

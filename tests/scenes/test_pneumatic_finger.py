@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.mesh.read import read_mesh
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 
 SCENES = Path(__file__).parents[2] / "scenes"
 

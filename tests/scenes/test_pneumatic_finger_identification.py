@@ -10,8 +10,8 @@ from scipy.stats import norm
 
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.parameter import bounds, starts
-from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "pneumatic_finger_identification.py"
 TRUTH = {"base": 130.0, "tip": 180.0}

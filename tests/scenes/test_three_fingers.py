@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "three_fingers.py"
 WEIGHT = 0.0154 * 9810.0  # [mN]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.success_rates.pose_error import pose_error
 from sofa_softctl import InverseController, add_constraint_solver, add_effector
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "trunk_cup.py"
 HELD = 90

@@ -9,8 +9,8 @@ from scipy.optimize import least_squares
 
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.parameter import bounds, starts
-from sofa_softctl.scene.loader import load_scene
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "trunk_identification.py"
 TRUTH = {"lower": 1500.0, "middle": 2500.0, "upper": 1800.0, "total_mass": 0.06}

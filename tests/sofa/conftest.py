@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.scene.sofa.installation import find_installation
-from sofa_softctl.scene.sofa.problems import problems
+from sofa_softctl.scene.backend.installation import find_installation
+from sofa_softctl.scene.backend.problems import problems
 
 ROOT = Path(__file__).parents[2]
 MARK = "RESULT "
@@ -20,7 +20,7 @@ import json, os, sys
 import numpy as np
 from sofa_softctl import *
 from sofa_softctl.errors import *
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 assert find_backend().name == os.environ["SOFTCTL_BACKEND"]
 sys.path.insert(0, {here!r})
 def result(value):

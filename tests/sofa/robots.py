@@ -10,7 +10,7 @@ from sofa_softctl import (
     add_constraint_solver,
     add_effector,
 )
-from sofa_softctl.scene.constraints.system import ComplianceSystem
+from sofa_softctl.scene.control.system import ComplianceSystem
 
 
 def box(nx, ny, nz, size):

@@ -30,7 +30,7 @@ soft_start = 0.05
 
 CODE = """
 from pathlib import Path
-from sofa_softctl.scene.run import run
+from sofa_softctl.scene.session.run import run
 add = lambda root: root.addObject(HardwareBridge(name="bridge", root=root, config={config!r}))
 session = Session({scene!r}, parameters={{"bend": 10.0}}, add=add)
 with session.recording({record!r}):

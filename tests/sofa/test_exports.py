@@ -7,7 +7,7 @@ PROGRAM = """
 import tempfile
 import robots
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.geometry import geometry_in
+from sofa_softctl.scene.session.geometry import geometry_in
 
 def createScene(root):
     robots.arm(root)

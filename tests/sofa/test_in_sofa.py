@@ -249,8 +249,8 @@ except UnknownComponentError as error:
 
 CONTACTS = """
 import robots
-from sofa_softctl.scene.constraints.system import ComplianceSystem
-from sofa_softctl.scene.constraints.contacts import contacts_of
+from sofa_softctl.scene.control.system import ComplianceSystem
+from sofa_softctl.scene.control.contacts import contacts_of
 seen = []
 class Look(Sofa.Core.Controller):
     def onSolveConstraintSystemEndEvent(self, event):

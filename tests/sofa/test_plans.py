@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.bench.compare import compare
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.scene.correction import accepted
 from sofa_softctl.surrogate.scene.plan_scene import prepare_scene

@@ -6,7 +6,7 @@ CODE = """
 import signal, tempfile
 import Sofa
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.controller import SceneController
+from sofa_softctl.scene.control.controller import SceneController
 
 calls = []
 

@@ -8,14 +8,14 @@ import pytest
 from sofa_softctl.acceptance import AcceptanceReport, Criterion
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.writer import RecordWriter
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.scene.plan_file import PlanFile, robot_identity
 
 find_backend("embedded")
 
 from sofa_softctl import SurrogateController, controller  # noqa: E402
-from sofa_softctl.scene.line_stiffness import has_line_stiffness  # noqa: E402
+from sofa_softctl.scene.control.line_stiffness import has_line_stiffness  # noqa: E402
 
 TENSIONS = np.array([[10.0, 0.0], [20.0, 5.0], [30.0, 0.0]])
 SPOTS = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [4.0, 0.0, 1.0]])

@@ -8,8 +8,8 @@ import pytest
 
 from sofa_softctl.errors import ParameterError, RecordError, SceneError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.channels import state_at
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.graph.nodes import state_at
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate import Following, HalfSpace, Obstacle, Point, Task
 from sofa_softctl.surrogate.scene.correction import accepted

@@ -8,8 +8,8 @@ import pytest
 
 from sofa_softctl.errors import MapError, SceneError
 from sofa_softctl.runtime.equilibrium import map as equilibrium
-from sofa_softctl.scene.equilibrium import equilibrium_map
-from sofa_softctl.scene.model_hash import model_hash
+from sofa_softctl.scene.copies.equilibrium import equilibrium_map
+from sofa_softctl.scene.copies.model_hash import model_hash
 from sofa_softctl.surrogate.cells.uniform import Grid
 from sofa_softctl.surrogate.grid.evaluation import Neighbour
 from sofa_softctl.surrogate.models.exact_map import ExactMap

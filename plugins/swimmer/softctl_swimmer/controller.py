@@ -13,7 +13,7 @@ from typing_extensions import override
 from sofa_softctl import SceneController
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene import pauses_on_error
-from sofa_softctl.scene.report import History, Line, Report, Summary
+from sofa_softctl.scene.control.report import History, Line, Report, Summary
 from softctl_swimmer.motion.connection import local_connection
 from softctl_swimmer.motion.inertia import FlowInertia
 from softctl_swimmer.motion.se3 import cayley

@@ -107,8 +107,8 @@ def split(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 def opened(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
     """A new session, whose bridges move no robot."""
-    from sofa_softctl.scene.devices import keep_devices_closed
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.graph.devices import keep_devices_closed
+    from sofa_softctl.scene.session.session import Session
 
     scene, backend = scenario.scene, scenario.backend
     return Session(scene, backend=backend, parameters=dict(parameters), add=keep_devices_closed)
@@ -120,7 +120,7 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
     Raises:
         StudyError: There is no such Data.
     """
-    from sofa_softctl.scene.channels import path_of
+    from sofa_softctl.scene.graph.nodes import path_of
 
     if not values:
         return

@@ -97,8 +97,8 @@ def probe(scenario: Scenario, run: Run) -> Probe:
 
 def _check_scene(scenario: Scenario, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Check the scene; paths of its exporters and monitors, and its warnings."""
-    from sofa_softctl.scene.backend import find_backend
-    from sofa_softctl.scene.loader import arguments_of, load_scene
+    from sofa_softctl.scene.backend.backend import find_backend
+    from sofa_softctl.scene.loading.loader import arguments_of, load_scene
 
     find_backend(scenario.backend)
     own, data = split(run.parameters)
@@ -127,10 +127,10 @@ def _check_scene(scenario: Scenario, run: Run) -> tuple[tuple[str, ...], tuple[s
 def _check_step(
     scenario: Scenario, own: dict[str, Any], data: dict[str, Any]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
     from sofa_softctl.scene.plausibility import implausible
-    from sofa_softctl.scene.run import run as run_steps
-    from sofa_softctl.scene.run import step_count
+    from sofa_softctl.scene.session.run import run as run_steps
+    from sofa_softctl.scene.session.run import step_count
 
     texts: dict[str, None] = {}
     Sofa: Any = find_backend(scenario.backend).Sofa

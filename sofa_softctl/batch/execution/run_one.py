@@ -95,7 +95,7 @@ def _done(task: Task, keep: _Keep, output: Output, watch: Watch | None) -> Row:
         found = _of_function(task)
         return {"measures": found} | _verdict(task.scenario, found, None)
     from sofa_softctl.record.record import read_record
-    from sofa_softctl.scene.run import run, step_count
+    from sofa_softctl.scene.session.run import run, step_count
 
     scenario = task.scenario
     with ExitStack() as stack:

@@ -15,7 +15,7 @@ from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
 from sofa_softctl.bridge.quantities import from_scene
 from sofa_softctl.errors import ConfigError
-from sofa_softctl.scene.body import box_size
+from sofa_softctl.scene.graph.body import box_size
 from sofa_softctl.units import Units
 
 TOLERANCE = 1e-9
@@ -242,7 +242,7 @@ def fit_scene(robot: RobotConfig, session: Any, *, steps: int = 20) -> tuple[Fit
 
     Args:
         robot: The robot.
-        session: A `sofa_softctl.scene.session.Session`; it makes some steps.
+        session: A `sofa_softctl.scene.session.session.Session`; it makes some steps.
         steps: Steps whose time is measured, after two that compile; 0: none.
 
     Returns:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.actuator_quantities import QUANTITIES
-from sofa_softctl.scene.channels import nodes_of, path_of
-from sofa_softctl.scene.constraints.system import ComplianceSystem
+from sofa_softctl.scene.control.system import ComplianceSystem
+from sofa_softctl.scene.control.units import QUANTITIES
+from sofa_softctl.scene.graph.nodes import nodes_of, path_of
 
 LISTS = ("actuators", "lines")
 """Attributes of controllers that hold the components that they drive."""

@@ -11,7 +11,7 @@ from sofa_softctl.cli.bridge.dialogue import HELP, stop_key
 from sofa_softctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.session.session import Session
     from sofa_softctl.view.terminal.run import Terminal
 
 
@@ -27,7 +27,7 @@ def adding_bridge(config: Path | None, dry_run: bool) -> Callable[[Any], None] |
 
     def add(root: Any) -> None:
         from sofa_softctl.bridge.controller import HardwareBridge
-        from sofa_softctl.scene.channels import nodes_of
+        from sofa_softctl.scene.graph.nodes import nodes_of
 
         entries = [entry for node in nodes_of(root) for entry in node.objects]
         own = [entry for entry in entries if isinstance(entry, HardwareBridge)]

@@ -118,7 +118,7 @@ def _played(
     from sofa_softctl.bridge.feedback import SampleRows
     from sofa_softctl.bridge.play import play
     from sofa_softctl.bridge.summary import summarise
-    from sofa_softctl.scene.streams import write_rows
+    from sofa_softctl.scene.control.streams import write_rows
 
     rows = SampleRows(robot)
     with ExitStack() as stack:

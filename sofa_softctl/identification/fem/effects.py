@@ -21,7 +21,7 @@ from sofa_softctl.runtime.derivatives.parameters import (
     Sums,
     TotalMass,
 )
-from sofa_softctl.scene.step_model import StepDerivative, StepModel, StepParameter
+from sofa_softctl.scene.copies.step_model import StepDerivative, StepModel, StepParameter
 
 
 @dataclass(frozen=True)

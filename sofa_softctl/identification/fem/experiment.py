@@ -25,7 +25,7 @@ from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.effect import Refinement
 from sofa_softctl.identification.model.experiment import Experiment, PulledBack
 from sofa_softctl.identification.model.parameter import starts
-from sofa_softctl.scene.step_model import Trajectory, TrajectoryModel
+from sofa_softctl.scene.copies.step_model import Trajectory, TrajectoryModel
 from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.model.parameter import Parameter, Prior
-from sofa_softctl.scene.step_model import Box, StepModel, StepParameter
+from sofa_softctl.scene.copies.step_model import Box, StepModel, StepParameter
 from sofa_softctl.units import Units
 
 

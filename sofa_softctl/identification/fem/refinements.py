@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.scene.split_mesh import check_split
+from sofa_softctl.scene.copies.split_mesh import check_split
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.fem.experiment import FemExperiment

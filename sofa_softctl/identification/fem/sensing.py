@@ -10,7 +10,7 @@ import scipy.sparse as sparse
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.model.channel import Channel
-from sofa_softctl.scene.step_model import StepModel, StepOutputs
+from sofa_softctl.scene.copies.step_model import StepModel, StepOutputs
 from sofa_softctl.units import Units, symbol
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.motors import Motors
 from sofa_softctl.identification.mechanism.start import Start
 from sofa_softctl.identification.mechanism.variational import ITERATIONS, TOLERANCE, UNSTEERED
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,8 @@ from sofa_softctl.identification.online.window import (
     readers,
     writers,
 )
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status
 
 

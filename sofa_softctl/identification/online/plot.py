@@ -11,7 +11,7 @@ from typing_extensions import override
 from sofa_softctl.base import colors
 from sofa_softctl.base.axes import Axes, Figure
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.report import Report, Summary, Table
+from sofa_softctl.scene.control.report import Report, Summary, Table
 
 WIDE = 3.0
 """Positive parameters that change by more than this factor are drawn on a logarithmic axis."""

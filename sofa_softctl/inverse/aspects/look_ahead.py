@@ -13,7 +13,7 @@ import Sofa
 from sofa_softctl.errors import DivergedError, ProblemError, SceneError
 
 if TYPE_CHECKING:
-    from sofa_softctl.scene.rollout.rollout import CopiedScene, Copy
+    from sofa_softctl.scene.copies.rollout import CopiedScene, Copy
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class LookAheadRunner:
             self.tip = self.controller.outputs["tip"].value.copy()
         if self.options is None or self.committed_for > 0 or not self._stopped(gained):
             return
-        from sofa_softctl.scene.rollout.rollout import copy_of
+        from sofa_softctl.scene.copies.rollout import copy_of
 
         left = self.options.budget - self.spent
         try:

@@ -9,8 +9,8 @@ import numpy as np
 import Sofa
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene import options
-from sofa_softctl.scene.devices import devices_stay_closed
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.graph.devices import devices_stay_closed
 
 DISPLACEMENTS = ("length", "angle", "volume")
 """Quantities of a robot whose measured positions are displacements."""

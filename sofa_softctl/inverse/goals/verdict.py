@@ -13,7 +13,7 @@ from sofa_softctl.qpcc.problem.limits import ReachedLimit, limits_of, reached_li
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.qpcc.solve.tracking_qp import build_qp
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.actuator_quantities import quantities_of
-from sofa_softctl.scene.channels import path_of
+from sofa_softctl.scene.control.units import quantities_of
+from sofa_softctl.scene.graph.nodes import path_of
 
 
 class ActuatorType(NamedTuple):

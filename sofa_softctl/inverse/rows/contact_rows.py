@@ -8,8 +8,8 @@ import numpy as np
 
 from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
-from sofa_softctl.scene.constraints.contacts import Contact, contacts_of
-from sofa_softctl.scene.constraints.system import ComplianceSystem
+from sofa_softctl.scene.control.contacts import Contact, contacts_of
+from sofa_softctl.scene.control.system import ComplianceSystem
 
 
 class ContactRows:

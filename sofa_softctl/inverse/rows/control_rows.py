@@ -10,7 +10,7 @@ import numpy as np
 import Sofa
 
 from sofa_softctl.inverse.rows.actuators import Actuators
-from sofa_softctl.scene.constraints.system import ComplianceSystem
+from sofa_softctl.scene.control.system import ComplianceSystem
 
 ALIKE_MIN = 0.999
 """Cosine of the angle between the effects of two actuators, by energy, above which they are one."""

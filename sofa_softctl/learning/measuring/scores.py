@@ -14,7 +14,7 @@ from sofa_softctl.learning.task.episode import Episode, asking
 from sofa_softctl.learning.task.scene_env import SceneEnv
 from sofa_softctl.learning.task.spaces import gymnasium
 from sofa_softctl.learning.task.task import answer_of, reward_of
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 
 @dataclass(frozen=True)

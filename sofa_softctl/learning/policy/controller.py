@@ -17,10 +17,10 @@ from sofa_softctl.learning.task.episode import Episode
 from sofa_softctl.learning.task.observation import Observer
 from sofa_softctl.learning.task.quantities import Interface
 from sofa_softctl.learning.task.task import Task, answer_of
-from sofa_softctl.scene import options
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.declared_units import declared_units
-from sofa_softctl.scene.report import History, Line, Markers, Report, Summary
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.report import History, Line, Markers, Report, Summary
+from sofa_softctl.scene.control.units import declared_units
 
 Goal = Mapping[str, ArrayLike | Callable[[float], ArrayLike]]
 

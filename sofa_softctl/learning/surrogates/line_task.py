@@ -19,7 +19,7 @@ from sofa_softctl.learning.task.episode import Episode
 from sofa_softctl.learning.task.observation import Observer
 from sofa_softctl.learning.task.scene_env import SceneEnv
 from sofa_softctl.learning.task.task import Task, answer_of, begin, reward_of
-from sofa_softctl.scene.channels import state_at
+from sofa_softctl.scene.graph.nodes import state_at
 from sofa_softctl.surrogate.costs.step import step_many
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.planning.rounds import ACCURACY, displacement

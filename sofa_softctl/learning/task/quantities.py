@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.graph.nodes import nodes_of
 
 
 def component_at(root: Any, path: str) -> Any:

@@ -16,8 +16,8 @@ from sofa_softctl.learning.task.observation import Observation, Observer
 from sofa_softctl.learning.task.quantities import Interface
 from sofa_softctl.learning.task.spaces import QuantityBox, goal_of, gymnasium
 from sofa_softctl.learning.task.task import TIME_LIMIT, Limits, Task, answer_of, begin, reward_of
-from sofa_softctl.scene.declared_units import declared_units
-from sofa_softctl.scene.session import Session, Snapshot
+from sofa_softctl.scene.control.units import declared_units
+from sofa_softctl.scene.session.session import Session, Snapshot
 
 FIRST_STEPS = 3
 """Episodes in a row that diverge in their first decision before that is an error."""

@@ -18,10 +18,10 @@ from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.motions.storage import load
 from sofa_softctl.library.ocp.model import check_plant
 from sofa_softctl.library.ocp.problem import Motion
-from sofa_softctl.scene import options
-from sofa_softctl.scene.constraints.system import ComplianceSystem
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.report import History, Line, Report, Summary
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.report import History, Line, Report, Summary
+from sofa_softctl.scene.control.system import ComplianceSystem
 from sofa_softctl.status import Verdict
 
 Task = Callable[[float], Any]

@@ -13,10 +13,10 @@ from typing_extensions import override
 
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.playing.controller import LibraryController, LibrarySummary
-from sofa_softctl.scene import options
-from sofa_softctl.scene.constraints.system import ComplianceSystem
-from sofa_softctl.scene.controller import pauses_on_error
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.controller import pauses_on_error
+from sofa_softctl.scene.control.report import History
+from sofa_softctl.scene.control.system import ComplianceSystem
 
 Correct = Callable[[np.ndarray, Motion, np.ndarray, np.ndarray], tuple[Motion, ArrayLike]]
 """(parameters, motion, efforts (K + 1, n_lines) before it and in each step since, measurements

@@ -18,8 +18,8 @@ from sofa_softctl.library.ocp.problem import (
     Symbol,
     Variable,
 )
-from sofa_softctl.scene.constraints.system import ComplianceSystem
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.system import ComplianceSystem
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import Units, symbol
 
 

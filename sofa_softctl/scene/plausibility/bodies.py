@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,8 +11,8 @@ import numpy as np
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.mesh.checks import signed_volumes
-from sofa_softctl.scene.body import body_of, box_size, elements_of
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.graph.body import body_of, box_size, elements_of
+from sofa_softctl.scene.graph.nodes import nodes_of, objects_of, own_state
 
 
 class StartWarning(NamedTuple):
@@ -161,3 +162,20 @@ def carried_goal(effector: Any, source: Any) -> str | None:
         f"same body, '{body.getPathName()}', which carries the goal along as it moves. Make its "
         "node a child of the root, without a mapping."
     )
+
+
+def is_followed(states: Sequence[Any], but: Collection[Any], name: str = "position") -> bool:
+    """Return True if components other than some refer to states, or scripts read their positions.
+
+    With the name of another Data than 'position' those count that refer to it, or to the state.
+
+    SOFA does not note what scripts read.
+    """
+    if any(getattr(state.findData(name), "is_read", True) for state in states):
+        return True
+    entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
+    sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
+    linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
+    sources = [s for s in sources if s is not None and name in ("position", s.getName())]
+    owners = [source.getOwner() for source in sources]
+    return any(state in states for state in (*linked, *owners))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.graph.nodes import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, bodies_of
 from sofa_softctl.scene.plausibility.gravity import gravity_warnings, response_warnings
 from sofa_softctl.scene.plausibility.holding import holding_warnings

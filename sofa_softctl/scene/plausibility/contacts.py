@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import box_size, elements_of
-from sofa_softctl.scene.channels import own_state
+from sofa_softctl.scene.graph.body import box_size, elements_of
+from sofa_softctl.scene.graph.nodes import attributes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 from sofa_softctl.scene.plausibility.leaving import collision_models, groups_of
-from sofa_softctl.scene.watch.actuators import attributes_of
 
 ALARM_RATIO_MAX = 2.0
 """Distance at which contacts are looked for by the size of the smallest moving body, above which

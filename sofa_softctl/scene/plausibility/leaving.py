@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import box_of, box_size, root_of
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.graph.body import box_of, box_size, root_of
+from sofa_softctl.scene.graph.nodes import attributes_of, nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import (
     Body,
     StartWarning,
@@ -18,7 +18,6 @@ from sofa_softctl.scene.plausibility.bodies import (
     solver_above,
 )
 from sofa_softctl.scene.plausibility.holding import leaves_free
-from sofa_softctl.scene.watch.actuators import attributes_of
 
 TINY_RATIO = 1.0 / 30.0
 """Size of the largest surface that stays, by that of the smallest body which moves, below which it

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from sofa_softctl.base.suggestions import nearest
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.control.steps import controllers_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
-from sofa_softctl.scene.sofa.animate import controllers_of
 
 EVENTS = """
     AnimateBeginEvent AnimateEndEvent BuildConstraintSystemEndEvent CollisionBeginEvent
@@ -25,8 +24,6 @@ EVENTS = """
     SimulationStopEvent SolveConstraintSystemEndEvent UpdateMappingEndEvent
 """.split()
 """Events of SOFA v25.06 and its plugins; a controller's method for one is 'on' and its name."""
-_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
-"""Components, besides controllers in Python, that hear keys."""
 _HANDLERS = ("onEvent", *(f"on{event}" for event in EVENTS))
 _OLD_HANDLERS = {
     "onBeginAnimationStep": "onAnimateBeginEvent",
@@ -110,41 +107,6 @@ def _is_within(kind: type, folder: Path) -> bool:
     """Return True if a class is of a file in a folder or below."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return file is None or Path(file).resolve().is_relative_to(folder.resolve())
-
-
-def _hears_keys(controller: Any) -> bool:
-    """Return True if a controller does something when a key is pressed."""
-    plain = find_backend().Sofa.Core.Controller
-    return any(
-        getattr(type(controller), name, None) is not getattr(plain, name, None)
-        or name in vars(controller)
-        for name in ("onKeypressedEvent", "onEvent")
-    )
-
-
-def key_hearers(root: Any) -> list[Any]:
-    """Return the controllers and components of a scene that hear keys."""
-    entries = (entry for node in nodes_of(root) for entry in node.objects)
-    return [
-        *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
-        *(entry for entry in entries if entry.getClassName() in _HEAR_KEYS),
-    ]
-
-
-def of_other_case(hearers: Iterable[Any], keys: Iterable[str]) -> Iterator[str]:
-    """Name keys that only with the other case are in the code of what hears them."""
-    try:
-        methods: list[Any] = [getattr(type(e), "onKeypressedEvent", None) for e in hearers]
-        text = "".join(map(inspect.getsource, methods))
-    except (OSError, TypeError):
-        return
-    named = {a or b for a, b in re.findall(r"['\"](\w)['\"]|Key\.(\w)\b", text)}
-    for key in () if re.search(r"\.(lower|upper|casefold)\(", text) else dict.fromkeys(keys):
-        if key not in named and key.isalpha() and key.swapcase() in named:
-            yield (
-                f"key '{key}' is pressed, and only '{key.swapcase()}' is in a method "
-                "onKeypressedEvent: press that one, or compare with both."
-            )
 
 
 def _is_ours(controller: Any) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.control.steps import controllers_of
+from sofa_softctl.scene.graph.nodes import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
-from sofa_softctl.scene.sofa.animate import controllers_of
 
 
 def output_warnings(root: Any) -> list[StartWarning]:

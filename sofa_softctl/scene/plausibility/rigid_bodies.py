@@ -12,12 +12,11 @@ import numpy as np
 
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
 from sofa_softctl.runtime.mesh.skin import measured
-from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
+from sofa_softctl.scene.graph.nodes import nodes_of
+from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, is_followed, point
 from sofa_softctl.scene.plausibility.holding import HOLDS_NOTHING
 from sofa_softctl.scene.plausibility.materials import DENSITIES, beyond
 from sofa_softctl.scene.plausibility.places.surfaces import triangles_of
-from sofa_softctl.scene.watch.motions import is_followed
 from sofa_softctl.units import Units
 
 INERTIA_RATIO_MAX = 10.0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.constraints.system import effort_factor
+from sofa_softctl.scene.control.system import effort_factor
+from sofa_softctl.scene.graph.nodes import attributes_of, objects_of
 from sofa_softctl.units import Units, symbol
 
 
@@ -89,16 +88,6 @@ class WatchedSolver:
             f"{self.tolerance:.3g} is asked for: contacts and constraints do not hold. Give more "
             "iterations."
         )
-
-
-def objects_of(root: Any) -> Iterator[Any]:
-    """Return the components of a scene, in the order of the graph."""
-    return (entry for node in nodes_of(root) for entry in node.objects)
-
-
-def attributes_of(entry: Any) -> dict[str, Any]:
-    """Python's attributes alone; SOFA would look for a Data of that name."""
-    return getattr(entry, "__dict__", {})
 
 
 def driven_components(root: Any) -> list[Any]:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.constraints.system import effort_factor
-from sofa_softctl.scene.watch.actuators import driven_components, objects_of
+from sofa_softctl.scene.control.system import effort_factor
+from sofa_softctl.scene.graph.nodes import objects_of
+from sofa_softctl.scene.watch.actuators import driven_components
 from sofa_softctl.units import Units, symbol
 
 CUT_TOLERANCE = 1e-6

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import body_size
-from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import at, carried_goal, is_bare
-from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
-from sofa_softctl.scene.watch.motions import is_followed
+from sofa_softctl.scene.graph.body import body_size
+from sofa_softctl.scene.graph.nodes import attributes_of, nodes_of, objects_of, own_state
+from sofa_softctl.scene.plausibility.bodies import at, carried_goal, is_bare, is_followed
 
 STEPS_MIN = 50
 """Steps after which an effector is judged [-]."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sofa_softctl.scene.channels import nodes_of
+from sofa_softctl.scene.graph.nodes import nodes_of
 
 UNSOLVED_MAX = 0.1
 """Residual by load, both summed over the steps, above which a solver has not solved [-]."""

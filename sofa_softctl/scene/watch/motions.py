@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import body_size, box_size, stiffness_of
-from sofa_softctl.scene.channels import nodes_of, own_state
-from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, is_bare, solver_above
-from sofa_softctl.scene.watch.actuators import attributes_of, objects_of
+from sofa_softctl.scene.graph.body import body_size, box_size, stiffness_of
+from sofa_softctl.scene.graph.nodes import attributes_of, nodes_of, own_state
+from sofa_softctl.scene.plausibility.bodies import (
+    Body,
+    at,
+    bodies_of,
+    is_bare,
+    is_followed,
+    solver_above,
+)
 
 LATE = 100.0
 """Last time of a motion by the time of a run from which on it hardly began [-]."""
@@ -177,23 +183,6 @@ def _left_behind(body: Body) -> Iterator[str]:
             f"to '{below[0].getPathName()}', which it carries. Link what is to move with it, such "
             "as 'external_rest_shape' of springs."
         )
-
-
-def is_followed(states: Sequence[Any], but: Collection[Any], name: str = "position") -> bool:
-    """Return True if components other than some refer to states, or scripts read their positions.
-
-    With the name of another Data than 'position' those count that refer to it, or to the state.
-
-    SOFA does not note what scripts read.
-    """
-    if any(getattr(state.findData(name), "is_read", True) for state in states):
-        return True
-    entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
-    sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
-    linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
-    sources = [s for s in sources if s is not None and name in ("position", s.getName())]
-    owners = [source.getOwner() for source in sources]
-    return any(state in states for state in (*linked, *owners))
 
 
 def still_states(root: Any) -> list[StillState]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.control.steps import controllers_of
 from sofa_softctl.scene.plausibility.bodies import at
-from sofa_softctl.scene.sofa.animate import controllers_of
 
 
 class KeptViews:

@@ -6,15 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sofa_softctl.errors import DivergedError
+from sofa_softctl.scene.graph.nodes import attributes_of, objects_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, is_bare, is_linear, solver_above
 from sofa_softctl.scene.plausibility.places.points import JOINING
-from sofa_softctl.scene.watch.actuators import (
-    PushingCable,
-    WatchedSolver,
-    attributes_of,
-    objects_of,
-    undriven_cables,
-)
+from sofa_softctl.scene.watch.actuators import PushingCable, WatchedSolver, undriven_cables
 from sofa_softctl.scene.watch.drive_faults import (
     beyond_material,
     drive_faults,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.scene.constraints.system import effort_factor
-from sofa_softctl.scene.line_stiffness import LineStiffness, add_line_stiffness
+from sofa_softctl.scene.control.line_stiffness import LineStiffness, add_line_stiffness
+from sofa_softctl.scene.control.system import effort_factor
 from sofa_softctl.surrogate.costs.dynamics import LinearisedDynamics, Steps
 from sofa_softctl.surrogate.grid.embedding import Embedding, Jet, Layout
 

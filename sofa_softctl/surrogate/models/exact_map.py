@@ -13,13 +13,13 @@ from uuid import uuid4
 import numpy as np
 
 from sofa_softctl.errors import MapError
-from sofa_softctl.scene.equilibrium import (
+from sofa_softctl.scene.copies.equilibrium import (
     Equilibrium,
     EquilibriumMap,
     KnownEquilibrium,
     equilibrium_map,
 )
-from sofa_softctl.scene.model_hash import model_hash
+from sofa_softctl.scene.copies.model_hash import model_hash
 from sofa_softctl.surrogate.grid.embedding import Jet, Layout
 from sofa_softctl.surrogate.grid.evaluation import MapSample, Neighbour
 

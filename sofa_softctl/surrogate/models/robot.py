@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.equilibrium import flutter_number
+from sofa_softctl.scene.copies.equilibrium import flutter_number
 from sofa_softctl.surrogate.cells.adaptive import AdaptiveGrid
 from sofa_softctl.surrogate.cells.interpolant import Interpolant
 from sofa_softctl.surrogate.cells.uniform import Grid

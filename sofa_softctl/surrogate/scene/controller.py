@@ -11,10 +11,10 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.errors import RecordError, SceneError
-from sofa_softctl.scene import options
-from sofa_softctl.scene.backend import find_backend
-from sofa_softctl.scene.controller import SceneController, pauses_on_error
-from sofa_softctl.scene.report import History, Line, Report, Summary
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
+from sofa_softctl.scene.control.report import History, Line, Report, Summary
 
 
 class SurrogateController(SceneController):
@@ -93,7 +93,7 @@ class SurrogateController(SceneController):
 
     def start_warnings(self) -> list[str]:
         """See SceneController: a plan that did not pass its replay, or flutters."""
-        from sofa_softctl.scene.line_stiffness import has_line_stiffness
+        from sofa_softctl.scene.control.line_stiffness import has_line_stiffness
 
         if self.in_replay:
             return []

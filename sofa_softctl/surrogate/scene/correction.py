@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport
-from sofa_softctl.scene.backend_call import call_on_backend
+from sofa_softctl.scene.backend.call import call_on_backend
 from sofa_softctl.surrogate.costs.costs import Probe
 from sofa_softctl.surrogate.scene.replay import (
     LONGEST,

@@ -12,7 +12,7 @@ import numpy as np
 from sofa_softctl.acceptance import AcceptanceReport
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.file import RecordFile
-from sofa_softctl.scene.provenance import environment
+from sofa_softctl.scene.session.provenance import environment
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.models.task import Task

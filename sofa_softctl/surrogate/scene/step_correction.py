@@ -16,7 +16,7 @@ import scipy.sparse as sparse
 from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.errors import BackendError, DivergedError, SceneError
 from sofa_softctl.qp import QP, solve_checked
-from sofa_softctl.scene.step_model import StepDerivative, StepModel, Tangent
+from sofa_softctl.scene.copies.step_model import StepDerivative, StepModel, Tangent
 from sofa_softctl.surrogate.costs.costs import Following, Probe
 from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from sofa_softctl.base import colors
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.body import cable_components, elements_of
-from sofa_softctl.scene.channels import own_state
-from sofa_softctl.scene.geometry import body_states, is_obstacle, surface_of
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.graph.body import cable_components, elements_of
+from sofa_softctl.scene.graph.nodes import own_state
+from sofa_softctl.scene.session.geometry import body_states, is_obstacle, surface_of
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,

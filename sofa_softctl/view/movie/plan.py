@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base import colors
-from sofa_softctl.scene.channels import nodes_of
-from sofa_softctl.scene.geometry import is_obstacle
+from sofa_softctl.scene.graph.nodes import nodes_of
+from sofa_softctl.scene.session.geometry import is_obstacle
 from sofa_softctl.surrogate.costs.costs import Following, Laser
 from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Sphere
 from sofa_softctl.units import symbol

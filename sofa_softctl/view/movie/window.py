@@ -8,8 +8,8 @@ import numpy as np
 
 from sofa_softctl.base import colors
 from sofa_softctl.record.record import Record
-from sofa_softctl.scene.geometry import Body, Cable, geometry_in
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.geometry import Body, Cable, geometry_in
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
     AnimatedSurface,

@@ -19,8 +19,8 @@ from sofa_softctl.errors import RecordError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record, column_names
 from sofa_softctl.runtime.mesh.checks import signed_volumes
-from sofa_softctl.scene.condition import is_inverted
-from sofa_softctl.scene.geometry import Cable, geometry_in
+from sofa_softctl.scene.session.condition import is_inverted
+from sofa_softctl.scene.session.geometry import Cable, geometry_in
 from sofa_softctl.status import Status
 from sofa_softctl.units import SEPARATOR, Units, of_columns
 from sofa_softctl.view.pages import html

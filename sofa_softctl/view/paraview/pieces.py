@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
-from sofa_softctl.scene.geometry import Body, Cable, geometry_in
+from sofa_softctl.scene.session.geometry import Body, Cable, geometry_in
 
 
 @dataclass(frozen=True)

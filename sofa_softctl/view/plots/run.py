@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.report import History
+from sofa_softctl.scene.control.report import History
 from sofa_softctl.view.plots.figure import new_figure
 
 NOTHING = (
@@ -19,7 +19,7 @@ NOTHING = (
 
 def check_plot(controllers: Sequence[Any]) -> None:
     """SoftctlError when none of a scene's controllers has a plot: before the run, not after it."""
-    from sofa_softctl.scene.controller import SceneController
+    from sofa_softctl.scene.control.controller import SceneController
 
     none = SceneController.plot
     if all(getattr(type(one), "plot", none) is none for one in controllers):

@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sofa_softctl.scene import report
-from sofa_softctl.scene.run import RunSummary, run, step_count
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control import report
+from sofa_softctl.scene.session.run import RunSummary, run, step_count
+from sofa_softctl.scene.session.session import Session
 
 if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile

@@ -9,7 +9,7 @@ from benchmarks.planning import tables as paper_tables
 from benchmarks.planning.cases import FINE, mesh_of
 from benchmarks.planning.plot import save_projection_plot
 from benchmarks.planning.projection import measure_projection
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 pytestmark = pytest.mark.study
 

@@ -16,7 +16,7 @@ from benchmarks.success_rates.run_measures import RunMeasures
 from benchmarks.success_rates.study import measure_robust
 from sofa_softctl.base.executors.workers import workers
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 from tests.support.benchmark_commands import app_of
 
 pytestmark = pytest.mark.study

@@ -10,7 +10,7 @@ from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.bridge.config.fit import fit, fit_scene
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
 from sofa_softctl.errors import ConfigError
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import Units
 from tests.bridge.config.robots import TEXT
 

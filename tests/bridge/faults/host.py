@@ -139,7 +139,7 @@ def warm():
     import sofa_softctl.bridge.controller
     import sofa_softctl.cli.app
     import sofa_softctl.record.writer  # noqa: F401
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.session.session import Session
 
     with Session(SCENE, backend="embedded") as session:
         session.step(3)

@@ -11,7 +11,7 @@ from sofa_softctl import HardwareBridge
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.bridge import registry
 from sofa_softctl.bridge.config.file import parse_robot
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.scene import small_scene
 from tests.bridge.scene.helpers import wave
 

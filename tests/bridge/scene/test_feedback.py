@@ -10,9 +10,9 @@ from sofa_softctl.bridge.config.actuator_tables import TAKEN
 from sofa_softctl.bridge.course.state import Sample, StreamState
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.scene import small_scene
 from tests.bridge.scene.helpers import bridge_of
 

@@ -9,8 +9,8 @@ from sofa_softctl import HardwareBridge, InverseController, Playback, add_effect
 from sofa_softctl.errors import ConfigError, SceneError, SoftctlError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.runtime.helper.strictness import strict
-from sofa_softctl.scene.controller import SceneController
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.scene import small_scene
 from tests.bridge.scene.helpers import bridge_of
 

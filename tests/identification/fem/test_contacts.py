@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.identification import estimate
 from sofa_softctl.identification.data.files import read_recording
 from sofa_softctl.identification.fem import Drive, FemProblem, Marker, young_modulus
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 PIN = (7.0, -0.3, 70.0)
 """Under a beam that hangs out to 90 mm, a little below its first position."""

@@ -18,7 +18,7 @@ from sofa_softctl.identification.fem import (
     poisson_ratio,
     young_modulus,
 )
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 LOW, HIGH = np.array([4.0, 14.0, 15.0]), np.array([16.0, 18.0, 75.0])
 QUADS = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]

@@ -14,7 +14,7 @@ from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.motors import Motors
 from sofa_softctl.identification.mechanism.parts import Body, Joint
 from sofa_softctl.identification.mechanism.start import rest, violation
-from sofa_softctl.scene.backend import find_backend
+from sofa_softctl.scene.backend.backend import find_backend
 
 find_backend("embedded")
 

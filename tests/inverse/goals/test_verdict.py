@@ -11,8 +11,8 @@ from sofa_softctl.inverse.goals.verdict import shortfall
 from sofa_softctl.inverse.rows.effectors import add_effector
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
-from sofa_softctl.scene.run import run
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Verdict
 
 TIP = [10.0, 10.0, 90.0]

@@ -12,7 +12,7 @@ OF_ALL = frozenset("name tags printLog listening src template bbox".split())
 
 
 def runtime():
-    from sofa_softctl.scene.backend import find_backend
+    from sofa_softctl.scene.backend.backend import find_backend
 
     return find_backend("embedded").Sofa
 

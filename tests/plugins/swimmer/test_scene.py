@@ -10,8 +10,8 @@ from softctl_swimmer.planning.gait_table import GaitTable
 from softctl_swimmer.planning.gaits import wave
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.report import History
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.report import History
+from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[3] / "plugins" / "swimmer" / "scenes" / "swim.py"
 DT, STEPS = 0.05, 12

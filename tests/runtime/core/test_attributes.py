@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.simulation import snapshot
-from sofa_softctl.scene.rollout.rollout import copy_of
-from sofa_softctl.scene.scene_state import put_motion, state_of
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.copies.rollout import copy_of
+from sofa_softctl.scene.copies.state import put_motion, state_of
+from sofa_softctl.scene.session.session import Session
 
 COUNT = 0
 """Of events, which a controller counts."""

@@ -8,7 +8,7 @@ from sofa_softctl.runtime.derivatives import parameters as kinds
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative
-from sofa_softctl.scene.line_stiffness import add_line_stiffness
+from sofa_softctl.scene.control.line_stiffness import add_line_stiffness
 
 STEPS = 4
 RISE = np.linspace(0.3, 1.0, STEPS)[:, None]

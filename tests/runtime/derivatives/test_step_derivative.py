@@ -7,7 +7,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.derivatives import parameters as kinds
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.step_derivative import Cotangent, StepDerivative, Tangent
-from sofa_softctl.scene.line_stiffness import add_line_stiffness
+from sofa_softctl.scene.control.line_stiffness import add_line_stiffness
 
 STEPS = 4
 DRIVE = {"force": (900.0, 300.0), "displacement": (3.0, 1.0)}

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.channels import state_at
-from sofa_softctl.scene.equilibrium import equilibrium_map, flutter_number
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.copies.equilibrium import equilibrium_map, flutter_number
+from sofa_softctl.scene.graph.nodes import state_at
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.scene.replay import lines_of
 
 ARM = Path(__file__).parents[3] / "scenes" / "laser_arm.py"

@@ -4,7 +4,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError, UnknownComponentError
 from sofa_softctl.runtime.helper.strictness import strict
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.session.session import Session
 
 SCENE = """<?xml version="1.0"?>
 <Node name="world" dt="0.005" gravity="0 0 -1">

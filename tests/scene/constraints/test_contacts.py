@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sofa_softctl.scene.constraints.contacts import may_touch
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.contacts import may_touch
+from sofa_softctl.scene.session.session import Session
 
 SCENES = Path(__file__).parents[3] / "scenes"
 RING = SCENES / "rolling_ring.py"

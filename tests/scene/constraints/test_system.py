@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.constraints.system import ComplianceSystem
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.system import ComplianceSystem
+from sofa_softctl.scene.session.session import Session
 
 
 @pytest.fixture

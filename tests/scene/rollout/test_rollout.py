@@ -7,8 +7,8 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.aspects.look_ahead import CANDIDATES, LookAhead
-from sofa_softctl.scene.rollout.rollout import SceneCopy
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.copies.rollout import SceneCopy
+from sofa_softctl.scene.session.session import Session
 
 RING = Path(__file__).parents[3] / "scenes" / "rolling_ring.py"
 

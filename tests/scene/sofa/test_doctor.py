@@ -7,11 +7,11 @@ import stat
 import pytest
 from rich.console import Console
 
-from sofa_softctl.scene.sofa import doctor as diagnosis
-from sofa_softctl.scene.sofa import probe as sofa_probe
-from sofa_softctl.scene.sofa.findings import Finding, sofa_findings
-from sofa_softctl.scene.sofa.installation import HERE, find_installation
-from sofa_softctl.scene.sofa.problems import conda
+from sofa_softctl.scene.backend import doctor as diagnosis
+from sofa_softctl.scene.backend import probe as sofa_probe
+from sofa_softctl.scene.backend.doctor import Finding, sofa_findings
+from sofa_softctl.scene.backend.installation import HERE, find_installation
+from sofa_softctl.scene.backend.problems import conda
 from sofa_softctl.view.terminal import info as terminal
 
 pytestmark = pytest.mark.usefixtures("no_sofa_of_this_machine")

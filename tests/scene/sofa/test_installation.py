@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sofa_softctl.scene.sofa.installation import (
+from sofa_softctl.scene.backend.installation import (
     HERE,
     find_installation,
     installation_in,

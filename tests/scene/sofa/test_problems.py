@@ -6,10 +6,10 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 import pytest
 
-from sofa_softctl.scene.sofa import problems as sofa_problems
-from sofa_softctl.scene.sofa.import_errors import explain
-from sofa_softctl.scene.sofa.installation import HERE, find_installation
-from sofa_softctl.scene.sofa.problems import conda, problems
+from sofa_softctl.scene.backend import problems as sofa_problems
+from sofa_softctl.scene.backend.installation import HERE, find_installation
+from sofa_softctl.scene.backend.problems import conda, problems
+from sofa_softctl.scene.backend.start import explain
 
 pytestmark = pytest.mark.usefixtures("no_sofa_of_this_machine")
 BELOW = "plugins/SofaPython3/lib/python3/site-packages"

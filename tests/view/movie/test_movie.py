@@ -246,7 +246,7 @@ def test_a_failed_write_leaves_no_file(tmp_path):
 
 
 def test_the_camera_sees_the_scenes_body_cable_and_goal(tmp_path, renderer):
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.session.session import Session
     from sofa_softctl.view.movie.capture import Camera
 
     session = Session(SCENE, backend="embedded")
@@ -322,7 +322,7 @@ def test_nothing_of_the_extra_is_imported_before_it_is_needed():
 def test_cables_have_the_colors_that_their_efforts_have_in_plots(tmp_path, renderer):
     """The gripper's cables come after its three motors."""
     from sofa_softctl.base import colors
-    from sofa_softctl.scene.session import Session
+    from sofa_softctl.scene.session.session import Session
     from sofa_softctl.view.movie.capture import Camera
 
     camera = Camera(Session(SCENE.with_name("gripper.py")), tmp_path / "gripper.gif")

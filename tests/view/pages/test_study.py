@@ -9,7 +9,7 @@ from sofa_softctl.batch.study.row import OWN
 from sofa_softctl.batch.table.results import read_results
 from sofa_softctl.batch.table.table import Table
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.provenance import environment
+from sofa_softctl.scene.session.provenance import environment
 from sofa_softctl.view.pages import study
 from sofa_softctl.view.pages.study import findings_of
 from sofa_softctl.view.plots.batch import save_study_plot

@@ -13,8 +13,8 @@ from scipy.optimize import least_squares
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library.reduced.chain.model import ChainModel, Plant
 from sofa_softctl.library.reduced.chain.motion import rollout, slopes
-from sofa_softctl.scene.constraints.system import ComplianceSystem
-from sofa_softctl.scene.session import Session
+from sofa_softctl.scene.control.system import ComplianceSystem
+from sofa_softctl.scene.session.session import Session
 
 FAR = 1e3
 """What a chain misses whose steps are not stable, in units of the data."""

@@ -17,7 +17,7 @@ class ContactListener(Component):
     """Tells where one model touches another, or anything.
 
     As in SOFA it reports the contacts of the step before: those of the present step are read from
-    `sofa_softctl.scene.constraints.contacts`, with their forces.
+    `sofa_softctl.scene.control.contacts`, with their forces.
     """
 
     category: ClassVar[str] = "contact listener"

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import body_size
+from sofa_softctl.scene.graph.body import body_size
+from sofa_softctl.scene.graph.nodes import attributes_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
-from sofa_softctl.scene.watch.actuators import attributes_of
 
 JUMP_MIN = 0.1
 """First movement by the size of the body from which on it is a jump [-]."""

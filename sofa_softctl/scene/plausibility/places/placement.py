@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
 
 MOVED_MIN = 1e-3

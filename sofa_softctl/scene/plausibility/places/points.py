@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.body import cable_components, elements_of
-from sofa_softctl.scene.channels import nodes_of, own_state
+from sofa_softctl.scene.graph.body import cable_components, elements_of
+from sofa_softctl.scene.graph.nodes import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.cables import cable_warnings
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, carrier_of

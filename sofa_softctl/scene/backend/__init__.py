@@ -1,0 +1,1 @@
+"""What runs a scene: SOFA or the embedded runtime."""

@@ -1,0 +1,129 @@
+"""Choose the backend: SOFA, or the embedded runtime."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+from sofa_softctl.base.processes import call_first_in_workers
+from sofa_softctl.errors import BackendError
+from sofa_softctl.runtime.bindings import modules
+from sofa_softctl.scene.backend import start as sofa_start
+from sofa_softctl.scene.backend.installation import HERE, find_installation, sofa_root
+
+CHOICES = ("auto", "embedded", "sofa")
+MODULES = ("Sofa.Core", "Sofa.Simulation", "Sofa.SofaConstraintSolver", "SofaRuntime")
+"""What the package imports; SofaConstraintSolver brings W() and lambda_force()."""
+WITHOUT = "--backend embedded runs without SOFA; 'softctl doctor' says more."
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Backend of this process."""
+
+    name: str
+    """'embedded' or 'sofa'."""
+    version: str
+    """Version of SOFA, or the one that the embedded runtime follows."""
+    Sofa: ModuleType
+    """The module that scenes import as Sofa."""
+    note: str = ""
+    """Why a SOFA that was found is not used; empty otherwise."""
+
+    def describe(self) -> str:
+        """One line of text."""
+        if self.name == "embedded":
+            text = f"embedded runtime (semantics of SOFA v{self.version})"
+            return f"{text}. {self.note}" if self.note else text
+        where = f"{Path(str(self.Sofa.__file__)).parent}, Python {HERE}"
+        return f"SOFA v{self.version} with {sofa_start.plugins_with_versions()} ({where})"
+
+    def component_names_among(self, names: Iterable[str]) -> list[str]:
+        """Return those of some names that a class of components has here; aliases do not count."""
+        if self.name == "embedded":
+            from sofa_softctl.runtime.core import factory
+
+            kinds = {name: factory.find(name) for name in names}
+            return [name for name, kind in kinds.items() if kind and kind.__name__ == name]
+        known = {entry.className for entry in self.Sofa.Core.ObjectFactory.components}
+        return [name for name in names if name in known]
+
+
+def find_backend(choice: str | None = None) -> Backend:
+    """The backend of this process, and of its workers; it is chosen once.
+
+    With 'auto' SOFA is taken where it can be. A SOFA that was found but cannot be used gives the
+    embedded runtime, and one line in `Backend.describe()` that says why: whoever has SOFA wants
+    to know, and whoever runs a scene wants it to run. Asked for by name, it is an error.
+
+    Args:
+        choice: 'embedded', 'sofa' or 'auto'. SOFTCTL_BACKEND is the default, and stands for 'auto'.
+
+    Raises:
+        BackendError: SOFA was asked for but cannot be had, or the other backend already runs.
+    """
+    choice = (choice or "auto").lower()
+    if choice == "auto" and sys.modules.get("Sofa") is None:  # otherwise it is chosen already
+        choice = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
+    if choice not in CHOICES:
+        raise BackendError(f"Unknown backend '{choice}'; known: {', '.join(CHOICES)}.")
+    note = ""
+    if sys.modules.get("Sofa") is None:
+        note = _start(choice)
+    Sofa = sys.modules["Sofa"]
+    name = "embedded" if modules.is_embedded(Sofa) else "sofa"
+    if choice not in ("auto", name):
+        raise BackendError(
+            f"This process already runs on the backend '{name}'; start another one for '{choice}'."
+        )
+    call_first_in_workers("backend", partial(find_backend, name))
+    if name == "sofa":
+        sofa_start.keep_embedded_out()
+    try:
+        for module in MODULES:
+            sofa_start.import_module(module)
+        if name == "embedded":
+            return Backend(name, modules.VERSION, Sofa, note)
+        sofa_start.load_plugins()
+    except BackendError as error:
+        raise BackendError(f"{error} {WITHOUT}") from error
+    found = find_installation()
+    return Backend(name, found.version if found is not None else "unknown", Sofa)
+
+
+def _start(choice: str) -> str:
+    """Import Sofa as it was chosen; say why a SOFA that is here is not taken."""
+    found = find_installation() if choice != "embedded" else None
+    if choice == "sofa" and found is None:
+        raise BackendError(nothing_found())
+    note = ""
+    if found is not None:
+        try:
+            sofa_start.start_sofa(found)
+            return ""
+        except BackendError as error:
+            if choice == "sofa" or not sofa_start.forget_sofa():
+                raise BackendError(f"{error} {WITHOUT}") from error
+            note = f"SOFA is not used: {error}"
+    modules.put_first()
+    sofa_start.import_module("Sofa")
+    return note
+
+
+def nothing_found() -> str:
+    """Why SOFA cannot be had where there is none, and what to do."""
+    from sofa_softctl.scene.backend.problems import conda
+
+    root = sofa_root()
+    where = "on the path, and SOFA_ROOT is not set"
+    if root is not None:
+        where = f"on the path or below SOFA_ROOT '{root}'"
+    return (
+        f"SOFA cannot be imported: no package 'Sofa' {where}. Set SOFA_ROOT to SOFA's folder, or "
+        f"install it: '{conda()}'. {WITHOUT}"
+    )

@@ -1,1 +1,0 @@
-"""The constraint system of a step: rows, contacts, friction, the same on both backends."""

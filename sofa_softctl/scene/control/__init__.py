@@ -1,0 +1,1 @@
+"""What controllers see of a scene: rows, contacts, goals, channels, reports."""

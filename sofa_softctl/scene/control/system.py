@@ -1,0 +1,218 @@
+"""The constraint system of a step in compliance space, the same on both backends.
+
+The only place that knows SOFA's lambda: what a scene calls effort (force, torque, pressure) is
+lambda / effort_factor, whatever dt and integrator are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.graph.nodes import nodes_of
+
+BUILT = ("BlockGaussSeidelConstraintSolver", "GenericConstraintSolver with 'ProjectedGaussSeidel'")
+"""What to use instead of a solver that builds no W: SOFA v25.12 and newer, v25.06."""
+
+
+class ComplianceSystem:
+    """W, delta_free and lambda of the scene, by the components that own the rows.
+
+    Valid inside a step, from onBuildConstraintSystemEndEvent to onSolveConstraintSystemEndEvent.
+    Works with every constraint solver of SOFA that builds W (GenericConstraintSolver and
+    LCPConstraintSolver of v25.06, BlockGaussSeidelConstraintSolver, NNCGConstraintSolver and
+    ImprovedJacobiConstraintSolver of v25.12 and newer).
+
+    Source: Coevoet, Escande, Duriez 2019, eq. (4).
+
+    Raises:
+        SceneError: the scene has no constraint solver, or one without W.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.solver = _constraint_solver(root)
+
+    @property
+    def size(self) -> int:
+        """Number of rows in this step."""
+        return len(self.solver.dfree())
+
+    def rows_of(self, components: Sequence[Any]) -> OwnedRows:
+        """The rows of some components, to be asked for in every step."""
+        return OwnedRows(self, components)
+
+    def owners(self) -> list[tuple[Any, np.ndarray]]:
+        """Every component that owns rows in this step, with its rows, in the order of the rows.
+
+        A component's rows reach up to the first row of the next one, so the number of rows of an
+        owner of any kind is found, also of contacts, which come and go.
+        """
+        found = _constraints(self.root)
+        firsts = [int(entry.constraintIndex.value) for entry in found]
+        order = np.argsort(firsts, kind="stable")
+        bounds = [*(firsts[i] for i in order), self.size]
+        return [
+            (found[i], np.arange(bounds[k], bounds[k + 1]))
+            for k, i in enumerate(order)
+            if bounds[k] < bounds[k + 1]
+        ]
+
+    def compliance(self, rows: np.ndarray, columns: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """W[rows, columns] in displacement per effort; `factor`: effort factor of each column."""
+        scaled: np.ndarray = np.asarray(self.solver.W())[rows[:, None], columns] * factor
+        return scaled
+
+    def delta_free(self, rows: np.ndarray) -> np.ndarray:
+        """delta of the rows in the free motion, shape (n,)."""
+        found: np.ndarray = np.asarray(self.solver.dfree())[rows]
+        return found
+
+    def set_delta_free(self, rows: np.ndarray, delta: np.ndarray) -> None:
+        """Set the free motion of rows, before the solver runs."""
+        self.solver.dfree()[rows] = delta
+
+    def delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Contribution of the other rows' multipliers to delta of `rows`, shape (n,)."""
+        W = np.asarray(self.solver.W())[np.ix_(rows, others)]
+        added: np.ndarray = W @ np.asarray(self.solver.lambda_force())[others]
+        return added
+
+    def set_effort(self, rows: np.ndarray, effort: np.ndarray, factor: np.ndarray) -> None:
+        """Set the efforts that the correction applies on the rows."""
+        self.solver.lambda_force()[rows] = effort * factor
+
+    def effort_factor(self, component: Any) -> float:
+        """See the function of that name."""
+        return effort_factor(self.root, component)
+
+
+class OwnedRows:
+    """Rows of some components; they are mostly the same from step to step."""
+
+    def __init__(self, system: ComplianceSystem, components: Sequence[Any]) -> None:
+        self.components = components
+        self._system = system
+        self._first = [entry.findData("constraintIndex") for entry in components]
+        self._count = np.array([row_count(entry) for entry in components], dtype=int)
+        self._known: tuple[int, list[int]] = (-1, [])
+        self._rows = self._others = np.empty(0, dtype=int)
+
+    def now(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the components in their order, and all other rows, in the present step.
+
+        Raises:
+            SceneError: a component made no rows in this step.
+        """
+        size, first = self._system.size, [data.value for data in self._first]
+        if (size, first) != self._known:
+            self._rows = self._find(size, np.array(first, dtype=int))
+            others = np.ones(size, dtype=bool)
+            others[self._rows] = False
+            self._others = np.flatnonzero(others)
+            self._known = (size, first)
+        return self._rows, self._others
+
+    def _find(self, size: int, first: np.ndarray) -> np.ndarray:
+        off = [not _is_on(component.getContext()) for component in self.components]
+        over = np.flatnonzero((first + self._count > size) | off)
+        if len(over):
+            raise SceneError(
+                f"{self.components[over[0]].getPathName()} should own row {first[over[0]]} of the "
+                f"constraint system, which has {size}: is it, or its node, switched off?"
+            )
+        starts = np.repeat(first - np.cumsum(self._count) + self._count, self._count)
+        found: np.ndarray = starts + np.arange(len(starts))
+        return found
+
+
+def _is_on(node: Any) -> bool:
+    """Return True if a node and those above it are activated."""
+    return bool(node.findData("activated").value) and all(map(_is_on, node.parents))
+
+
+def effort_factor(root: Any, component: Any) -> float:
+    """lambda of one unit of effort on a component's rows.
+
+    dt with a second-order integrator (lambda is an impulse), 1 in first order and with explicit
+    integrators, 1 / dt with a static solver. Source: the integrators' right-hand sides in SOFA.
+    """
+    dt = float(root.dt.value)
+    solver = _integrator(component)
+    if solver.getClassName() == "StaticSolver":
+        return 1.0 / dt
+    if solver.getClassName() in ("EulerExplicitSolver", "CentralDifferenceSolver"):
+        return 1.0
+    first_order = solver.findData("firstOrder")
+    return 1.0 if first_order is not None and first_order.value else dt
+
+
+def row_count(component: Any) -> int:
+    """Rows that a stock component makes.
+
+    Raises:
+        SceneError: the number of rows of such a component is not known.
+    """
+    kind = component.getClassName()
+    if kind.startswith(("Cable", "SurfacePressure", "Joint", "YoungModulus")):
+        return 1
+    if kind.startswith("Position"):
+        used = int(np.count_nonzero(np.asarray(component.useDirections.value)))
+        return used * len(component.indices.value)
+    raise SceneError(
+        f"{component.getPathName()} is a {kind}: inverse control knows the rows of cables, surface "
+        "pressures, joints and positions."
+    )
+
+
+def _constraints(root: Any) -> list[Any]:
+    """Every component that may own rows, as SOFA builds them: a node before its children."""
+    return [
+        entry
+        for node in nodes_of(root)
+        for entry in node.objects
+        if entry.findData("constraintIndex") is not None
+    ]
+
+
+def _constraint_solver(root: Any) -> Any:
+    for entry in root.objects:
+        if callable(getattr(entry, "lambda_force", None)):
+            _check_built(entry)
+            return entry
+        if entry.getClassName().endswith("ConstraintSolver"):
+            raise SceneError(
+                f"{entry.getPathName()} does not give its W to Python: import sofa_softctl (or "
+                "Sofa.SofaConstraintSolver) before the scene adds it."
+            )
+    raise SceneError(
+        "The scene has no constraint solver: add a GenericConstraintSolver to the root, before the "
+        "controller."
+    )
+
+
+def _check_built(solver: Any) -> None:
+    kind = solver.getClassName()
+    method = getattr(solver.findData("resolutionMethod"), "value", "")
+    build = getattr(solver.findData("build_lcp"), "value", True)
+    if kind.startswith("Unbuilt") or str(method).startswith("Unbuilt") or not build:
+        how = f" with resolutionMethod='{method}'" if method else ""
+        how = how if build else " with build_lcp=False"
+        raise SceneError(
+            f"{solver.getPathName()} is a {kind}{how}, which builds no compliance matrix W: "
+            f"inverse control needs one. Use {' or '.join(BUILT)}."
+        )
+
+
+def _integrator(component: Any) -> Any:
+    node = component.getContext()
+    while node is not None:
+        for entry in node.objects:
+            if entry.getClassName() in ("EulerImplicitSolver", "StaticSolver"):
+                return entry
+        parents = list(node.parents)
+        node = parents[0] if parents else None
+    raise SceneError(f"{component.getPathName()} is moved by no EulerImplicitSolver above it.")

@@ -1,0 +1,1 @@
+"""Bodies and devices of a scene graph."""

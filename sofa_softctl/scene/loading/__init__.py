@@ -1,0 +1,1 @@
+"""Scenes loaded from files, for both backends."""

@@ -1,0 +1,258 @@
+"""Scenes loaded from files, with what they are given, and cleaned up."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.base.processes import interrupted_after, stopped_by, uninterrupted
+from sofa_softctl.base.source_line import describe
+from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.errors import ParameterError, SceneError, SoftctlError, UnknownComponentError
+from sofa_softctl.runtime.simulation.scene_file import import_scene
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.control.steps import controllers_of
+from sofa_softctl.scene.graph.recipe import Recipe, remember_recipe
+from sofa_softctl.units import Units
+
+
+def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
+    """Call `cleanup()` of each controller, whatever the others raise; Ctrl-C waits for them.
+
+    What one raises is reported as an error message; so is a second Ctrl-C, which cuts the clean-up
+    of one short, or an exit() in one.
+
+    Args:
+        Sofa: The backend's module.
+        controllers: Python controllers, in the order of the graph.
+
+    Returns:
+        The first exception, errors before Ctrl-C; None: there was none.
+    """
+    first: BaseException | None = None
+    with uninterrupted():
+        for controller in controllers:
+            try:
+                with interrupted_after():
+                    controller.cleanup()
+            except BaseException as error:
+                if first is None or (is_interrupt(first) and not is_interrupt(error)):
+                    first = error
+                said = f"{_described(error).rstrip('.')}. The other controllers are cleaned up."
+                Sofa.msg_error(controller.getPathName(), said)
+    return first
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it asks for the end, and says nothing of how things are: Ctrl-C or a signal."""
+    return isinstance(error, KeyboardInterrupt)
+
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, SoftctlError):  # it says itself what to do
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return f"{stopped_by(error)} came again: its clean-up is cut short"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename}:{frame.lineno}"
+    return f"cleanup() failed at {where}: {type(error).__name__}: {error}"
+
+
+@dataclass(frozen=True)
+class SceneFile:
+    """A scene that can be built."""
+
+    path: Path
+    """The file."""
+    create: Callable[..., Any]
+    """Its createScene."""
+    parameters: Mapping[str, Any]
+    """Defaults of the parameters that createScene takes beside the root."""
+    module: ModuleType
+    """The file as a Python module, for what else it says of itself."""
+    duration: float | None = None
+    """The file's DURATION: simulated time of a run when the user gives none."""
+    units: Units | None = None
+    """The file's UNITS."""
+
+    def build(self, **values: Any) -> Any:
+        """The root of a new scene graph, not initialised; values may be texts.
+
+        Raises:
+            ParameterError: createScene takes no parameter of that name, or a text does not fit.
+        """
+        return build_scene(self.create, values)
+
+
+def load_scene(path: str | Path) -> SceneFile:
+    """Import a scene file.
+
+    Raises:
+        SceneError: there is no such file, or it has no createScene.
+        Exception: whatever the file itself raises.
+    """
+    find_backend()  # before the scene imports Sofa
+    module = import_scene(path)
+    create = module.createScene
+    duration = getattr(module, "DURATION", None)
+    if duration is not None and not (isinstance(duration, int | float) and duration > 0.0):
+        raise SceneError(f"'{path}': DURATION must be a positive number, got {duration!r}.")
+    units = getattr(module, "UNITS", None)
+    units = Units.parse(units) if units is not None else None
+    return SceneFile(Path(path), create, parameters_of(create), module, duration, units)
+
+
+def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:
+    """The root of a new scene graph from a createScene function, not initialised."""
+    arguments = arguments_of(create, values or {})
+    Sofa: Any = find_backend().Sofa
+    root = Sofa.Core.Node("root")
+    remember_recipe(root, Recipe(create, arguments))
+    try:
+        _fill(root, create, arguments)
+    except BaseException:  # what its controllers have begun so far is ended
+        clean_up(Sofa, controllers_of(Sofa, root))
+        raise
+    return root
+
+
+def _fill(root: Any, create: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Call createScene; say what to do about components that SOFA lacks."""
+    try:
+        create(root, **arguments)
+    except SceneError:
+        raise
+    except ValueError as error:  # SOFA's, for a component that none of its plugins brought
+        found = re.search(r"component '(\w+)' cannot be found in the factory", str(error))
+        if found is None:
+            raise
+        plugin = "SoftRobots.Inverse" if found[1].endswith(_OF_INVERSE) else "NAME"
+        raise UnknownComponentError(
+            f"SOFA knows no component '{found[1]}'. Load the plugin that has it before: "
+            f"root.addObject('RequiredPlugin', pluginName='{plugin}')."
+        ) from error
+
+
+_OF_INVERSE = ("Actuator", "Effector", "Sensor", "Equality", "QPInverseProblemSolver")
+"""How the names of SoftRobots.Inverse's components end."""
+
+
+def arguments_of(
+    create: Callable[..., Any],
+    given: Mapping[str, Any],
+    *,
+    who: str = "The scene",
+    option: str = "--set",
+) -> dict[str, Any]:
+    """Arguments of a createScene; texts are converted to the types of the defaults.
+
+    Args:
+        create: The function; its first parameter is not counted.
+        given: Values by name.
+        who: What takes them, for messages.
+        option: Option of the command line that gives them, for messages.
+
+    Raises:
+        ParameterError: it takes no parameter of that name, or not that value, or needs one
+            that is not given.
+    """
+    known, required = parameters_of(create), _required_by(create)
+    arguments = {}
+    for name, value in given.items():
+        if name not in known and name not in required and not _takes_any(create):
+            hint = did_you_mean(name, [*required, *known])
+            listing = [*required, *(f"{key}={default!r}" for key, default in known.items())]
+            raise ParameterError(
+                f"{who} takes no parameter '{name}'.{hint} "
+                f"It takes: {', '.join(listing) or 'none'}."
+            )
+        arguments[name] = convert(name, value, known.get(name))
+    missing = [name for name in required if name not in given]
+    if missing:
+        raise ParameterError(
+            f"{who} needs its parameters {', '.join(map(repr, missing))}: give "
+            f"{option} {missing[0]}=VALUE, or a default in the scene file."
+        )
+    return arguments
+
+
+def parameters_of(create: Callable[..., Any]) -> dict[str, Any]:
+    """Names and defaults of a createScene's parameters, without the root."""
+    parameters = _parameters(create)
+    return {entry.name: entry.default for entry in parameters if entry.default is not entry.empty}
+
+
+def _parameters(create: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Without the root.
+
+    Raises:
+        SceneError: there is no parameter for the root.
+    """
+    parameters = list(inspect.signature(create).parameters.values())
+    if not parameters or parameters[0].kind in (_ANY, inspect.Parameter.KEYWORD_ONLY):
+        code = getattr(inspect.unwrap(create), "__code__", None)
+        where = f"{describe((code.co_filename, code.co_firstlineno))}: " if code else ""
+        raise SceneError(f"{where}createScene must take the root node: def createScene(root).")
+    return parameters[1:]
+
+
+_ANY = inspect.Parameter.VAR_KEYWORD
+
+
+def _takes_any(create: Callable[..., Any]) -> bool:
+    return any(entry.kind is _ANY for entry in _parameters(create))
+
+
+def _required_by(create: Callable[..., Any]) -> list[str]:
+    """Names of the parameters without a default."""
+    unnamed = (_ANY, inspect.Parameter.VAR_POSITIONAL)
+    return [
+        entry.name
+        for entry in _parameters(create)
+        if entry.default is entry.empty and entry.kind not in unnamed
+    ]
+
+
+def convert(name: str, value: Any, default: Any) -> Any:
+    """A text of the command line as the kind of value that the default is."""
+    if not isinstance(value, str) or isinstance(default, str) or default is None:
+        return value
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "1": True, "false": False, "0": False}[value.lower()]
+        if isinstance(default, int | float):
+            number = type(default)(value)
+            if math.isnan(number):
+                raise ValueError("NaN")
+            return number
+        if isinstance(default, np.ndarray):
+            return np.array(_entries(value, default.ravel().tolist()))
+        if isinstance(default, Sequence):
+            return type(default)(_entries(value, default))  # type: ignore[call-arg]
+    except (ValueError, KeyError) as error:
+        raise ParameterError(
+            f"The scene's parameter '{name}' takes a {type(default).__name__} such as "
+            f"{default!r}, got '{value}'."
+        ) from error
+    raise ParameterError(f"The scene's parameter '{name}' cannot be set from the command line.")
+
+
+def _entries(text: str, default: Sequence[Any]) -> list[Any]:
+    """Texts where the default's entries are, otherwise numbers, whole ones where they all are."""
+    words = text.replace(",", " ").split()
+    if default and isinstance(default[0], str):
+        return list(words)
+    numbers = [float(word) for word in words]
+    whole = default and all(isinstance(entry, int) for entry in default)
+    if whole and all(number.is_integer() for number in numbers):
+        return [int(number) for number in numbers]
+    return numbers

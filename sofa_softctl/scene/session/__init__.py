@@ -1,0 +1,1 @@
+"""A scene running on a backend, and what it is made of."""

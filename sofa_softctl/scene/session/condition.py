@@ -1,0 +1,298 @@
+"""Condition of a scene while it runs: bodies torn apart, turned inside out, gone; cables that push.
+
+A finite element model goes on with numbers that mean nothing once elements are inverted or a body
+has exploded, so such a run must not count as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sofa_softctl.errors import DivergedError
+from sofa_softctl.runtime.mesh.checks import signed_volumes
+from sofa_softctl.scene.graph.body import box_of
+from sofa_softctl.scene.graph.nodes import attributes_of
+from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
+from sofa_softctl.scene.plausibility.leaving import (
+    collision_models,
+    floor_fault,
+    leaving_causes,
+    pushed_without_mass,
+    without_lines,
+)
+from sofa_softctl.scene.watch.watched import Watched
+from sofa_softctl.units import Units
+
+
+@dataclass(frozen=True)
+class ConditionSettings:
+    """Numbers of `Condition`."""
+
+    steps_between_checks: int = 10
+    """Steps between two checks, which keeps their cost below a hundredth of a step [-]."""
+    growth_max: float = 100.0
+    """Size of a body by its size at the start, above which the run has diverged [-]."""
+    fall_tolerance: float = 0.2
+    """Difference of a body's acceleration from gravity, by gravity, up to which it falls [-]."""
+    displacement_tolerance: float = 0.05
+    """Shortfall of an imposed displacement or growth of volume, by it or by a tenth of the length
+    or volume at rest, up to which it counts as reached [-]."""
+    solver_error_max: float = 100.0
+    """Error of a constraint solver by its tolerance, above which it has not converged [-]."""
+    visible_error_min: float = 1e-4
+    """The same error by the size of the smallest body, below which nobody would see it [-]."""
+    pushing_ratio_min: float = 1e-3
+    """Pushing force of a cable, by its largest force so far, from which on it counts [-]."""
+    travel_max: float = 0.5
+    """Motion in a step by the size of a body, above which it passes other bodies unseen [-]."""
+    diverging_effort_min: float = 0.1
+    """Effort by what the material bears, from which on it is named when a run diverges [-]."""
+    distance_max: float = 10.0
+    """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
+
+
+class Finding(NamedTuple):
+    """A sentence about a body or an actuator."""
+
+    text: str
+    """What happened to which one, when, and what to do."""
+    is_failure: bool
+    """The motion is not that of the robot, so the run must not count as good."""
+
+
+@dataclass
+class _WatchedBody:
+    """A body, and what was seen of it so far."""
+
+    body: Body
+    size: float
+    """Size at the start [length]."""
+    elements: np.ndarray
+    """Vertex numbers of its elements, shape (m, 4) or (m, 8); m = 0: it has none that deform."""
+    orientations: np.ndarray
+    """Signs of the elements' volumes at rest, shape (m,)."""
+    inverted_count: int = 0
+    """Inverted elements at the last check."""
+    inverted_count_max: int = 0
+    first_inverted: float = 0.0
+    """Time of the first check with inverted elements [time]."""
+    outside_since: float | None = None
+    """Time since when it is outside the scene's box of the start [time]; None: it is inside."""
+    left_at: np.ndarray = field(default_factory=lambda: np.full((1, 3), np.nan))
+    """Its centre then [length], shape (1, 3)."""
+    speed_max: float = 0.0
+    """Largest mean speed at a check until it left the scene [length/time]."""
+    time: float = 0.0
+    """Time of the last check [time]."""
+    velocity: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
+    """Mean velocity at the last check [length/time], shape (3,)."""
+    acceleration: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
+    """Mean acceleration between the last two checks [length/time^2], shape (3,)."""
+
+    @property
+    def name(self) -> str:
+        return str(self.body.node.getPathName())
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions [length], shape (n, 3)."""
+        return np.asarray(self.body.state.position.value, dtype=float)[:, :3]
+
+
+class Condition:
+    """Condition of the moving bodies of a scene; checked every few steps, and at its end.
+
+    Args:
+        root: Root of an initialised scene, on either backend.
+        time: Present time [time].
+        units: Units that the scene declares.
+        settings: Numbers.
+        duration: The scene's DURATION [time]; 0: it has none.
+    """
+
+    def __init__(
+        self,
+        root: Any,
+        time: float = 0.0,
+        *,
+        units: Units | None = None,
+        settings: ConditionSettings | None = None,
+        duration: float = 0.0,
+    ) -> None:
+        self._root, self._units, self._duration = root, units, duration
+        self._settings = settings or ConditionSettings()
+        self._gravity = np.asarray(root.gravity.value, dtype=float)
+        self._start = [_watch(body) for body in bodies_of(root) if _is_moving(body)]
+        self._causes = {w.name: leaving_causes(root, w.body) for w in self._start}
+        self._box = box_of(root)
+        self.restart(time)
+
+    def restart(self, time: float) -> None:
+        """Forget what was seen; sizes and places of the start stay those to compare with."""
+        self._bodies = [replace(watched, time=time) for watched in self._start]
+        bodies = [watched.body for watched in self._start]
+        self.watched = Watched(self._root, self._units, self._settings, bodies, self._duration)
+        self._steps = 0
+
+    def step(self, time: float) -> None:
+        """Check the bodies after a step, if it is time to.
+
+        Raises:
+            DivergedError: See `check`.
+        """
+        self._steps += 1
+        self.watched.step(self._steps, time)
+        if self._steps % self._settings.steps_between_checks == 0:
+            self.check(time)
+
+    def check(self, time: float) -> None:
+        """Check the bodies now.
+
+        Raises:
+            DivergedError: A body with elements has become far larger than it was at the start.
+        """
+        for watched in self._bodies:
+            if time <= watched.time:
+                continue
+            x = watched.positions
+            self._check_size(watched, x, time)
+            _count_inverted(watched, x, time)
+            self._check_place(watched, x, time)
+        self.watched.check(time)
+
+    def raise_if_inverted(self, time: float) -> None:
+        """Check the bodies now; episodes of learning end where they are not fit to learn from.
+
+        Raises:
+            DivergedError: See `check`, or a body has inverted elements.
+        """
+        self.check(time)
+        for finding in self._body_findings():
+            if finding.is_failure:
+                raise DivergedError(finding.text)
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong with bodies, imposed displacements and cables so far."""
+        return [
+            *self._body_findings(),
+            *(Finding(text, False) for text in self.watched.texts()),
+        ]
+
+    def _body_findings(self) -> list[Finding]:
+        return [finding for watched in self._bodies for finding in self._findings(watched)]
+
+    def _check_size(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
+        size = float(np.ptp(x, axis=0).max())
+        if len(watched.elements) and size > self._settings.growth_max * watched.size > 0.0:
+            parts = [w.body for w in self._start if w.name.startswith(f"{watched.name}/")]
+            causes = [warning.text for part in parts for warning in pushed_without_mass(part)]
+            raise DivergedError(
+                f"'{watched.name}' diverged by t = {time:.6g}: it is {size:.3g} long, and was "
+                f"{watched.size:.3g} at the start. "
+                f"{' '.join(causes) or 'Try a smaller dt or smaller forces.'}"
+            )
+
+    def _check_place(self, watched: _WatchedBody, x: np.ndarray, time: float) -> None:
+        velocity = np.asarray(watched.body.state.velocity.value, dtype=float)[:, :3].mean(axis=0)
+        watched.acceleration = (velocity - watched.velocity) / (time - watched.time)
+        watched.time, watched.velocity = time, velocity
+        if watched.outside_since is None:  # a later one is that of its fall
+            watched.speed_max = max(watched.speed_max, float(np.linalg.norm(velocity)))
+        if not self._gap(x) > watched.size:
+            watched.outside_since = None
+        elif watched.outside_since is None:
+            watched.outside_since, watched.left_at = time, x.mean(axis=0, keepdims=True)
+
+    def _gap(self, x: np.ndarray, along: Any = slice(None)) -> float:
+        """Distance of a body's box from the scene's box of the start [length]; 0: they meet."""
+        gaps = np.maximum(x.min(axis=0) - self._box[1], self._box[0] - x.max(axis=0))
+        return float(gaps[along].max(initial=0.0))
+
+    def _findings(self, watched: _WatchedBody) -> Iterator[Finding]:
+        if watched.inverted_count_max:
+            total = len(watched.elements)
+            kinds = "tetrahedra" if watched.elements.shape[1] == 4 else "hexahedra"
+            still = watched.inverted_count
+            text = (
+                f"{watched.inverted_count_max} of {total} {kinds} of '{watched.name}' were inside "
+                f"out, first seen at t = {watched.first_inverted:.4g}, {still or 'none'} at the "
+                "end: "
+            )
+            if still:
+                text += "the motion is not that of the robot. "
+            else:
+                text += "do not trust the motion meanwhile. "
+            yield Finding(f"{text}Try a smaller dt, smaller forces, or a finer mesh.", bool(still))
+        if watched.outside_since is not None and self._has_left(watched):
+            centre = ", ".join(f"{value:.4g}" for value in watched.positions.mean(axis=0))
+            yield Finding(
+                f"'{watched.name}' has left the scene: since t = {watched.outside_since:.4g} it is "
+                f"outside all that was there at the start, and at the end at [{centre}]. "
+                f"{self._cause(watched)}",
+                False,
+            )
+
+    def _cause(self, watched: _WatchedBody) -> str:
+        """Return why a body left the scene, as far as it can be said."""
+        if causes := self._causes[watched.name]:
+            return " ".join(causes)
+        sideways = np.abs(self._gravity) < 0.5 * np.abs(self._gravity).max()
+        if self._gap(watched.left_at, sideways) > 0.0 and self._gravity.any():
+            return "It went over the edge: are its speed, the friction and the floor's size meant?"
+        models = collision_models(self._root)
+        if warned := [m for m in models if attributes_of(m).get("_messages")]:
+            return f"The warning of '{warned[0].getPathName()}' says why, probably."
+        fallen = [w.body for w in self._bodies if w is not watched and self._falls(w)]
+        if text := floor_fault(models, watched.body, fallen):
+            return text
+        text = "Is there something that should have held it, and does contact detection see it?"
+        travel = watched.speed_max * float(self._root.dt.value)
+        if travel > self._settings.travel_max * watched.size > 0.0:
+            text += (
+                f" It moved by up to {travel:.3g} in a step, and is {watched.size:.3g} long: what "
+                "it passes within a step is not seen. Try a smaller dt."
+            )
+        return text + without_lines(self._root)
+
+    def _has_left(self, watched: _WatchedBody) -> bool:
+        """Return True if a body outside the scene falls freely, or is far away."""
+        limit = self._settings.distance_max * max(np.ptp(self._box, axis=0).max(), watched.size)
+        return self._falls(watched) or self._gap(watched.positions) > float(limit) > 0.0
+
+    def _falls(self, watched: _WatchedBody) -> bool:
+        difference = float(np.linalg.norm(watched.acceleration - self._gravity))
+        return difference < self._settings.fall_tolerance * float(np.linalg.norm(self._gravity))
+
+
+def is_inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:
+    """Return which elements are turned inside out, bool (m,).
+
+    Args:
+        x: Positions [length], shape (n, 3).
+        elements: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+        orientations: Signs of their volumes at rest, shape (m,).
+    """
+    return np.asarray(signed_volumes(x, elements) * orientations < 0.0)
+
+
+def _count_inverted(watched: _WatchedBody, x: np.ndarray, time: float) -> None:
+    count = int(is_inverted(x, watched.elements, watched.orientations).sum())
+    if count and not watched.inverted_count_max:
+        watched.first_inverted = time
+    watched.inverted_count = count
+    watched.inverted_count_max = max(watched.inverted_count_max, count)
+
+
+def _watch(body: Body) -> _WatchedBody:
+    elements = body.elements if body.elastic else body.elements[:0]
+    orientations = np.sign(signed_volumes(body.rest, elements))
+    return _WatchedBody(body, body.size, elements, orientations)
+
+
+def _is_moving(body: Body) -> bool:
+    """Return True if a time integrator at or above its node moves a body in space."""
+    return np.shape(body.state.position.value)[1] >= 3 and solver_above(body.node) is not None

@@ -1,0 +1,469 @@
+"""Session: load, step, reset, snapshot, record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sofa_softctl.base.processes import interrupted_after, uninterrupted
+from sofa_softctl.base.source_line import describe
+from sofa_softctl.errors import RecordError, SceneError, SoftctlError
+from sofa_softctl.runtime.core.scripted import noted_controllers
+from sofa_softctl.runtime.helper.repository import command_line_of
+from sofa_softctl.scene.backend.backend import find_backend
+from sofa_softctl.scene.control.channels import DataChannel, channels_of
+from sofa_softctl.scene.control.steps import SofaSteps, controllers_of
+from sofa_softctl.scene.graph.nodes import nodes_of, own_state, path_of
+from sofa_softctl.scene.loading.loader import (
+    arguments_of,
+    build_scene,
+    clean_up,
+    is_interrupt,
+    load_scene,
+    parameters_of,
+)
+from sofa_softctl.scene.plausibility import implausible
+from sofa_softctl.scene.plausibility.names import unused_warnings
+from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
+from sofa_softctl.scene.session.condition import Condition
+from sofa_softctl.scene.session.provenance import as_texts, provenance
+from sofa_softctl.units import symbol
+
+if TYPE_CHECKING:
+    from sofa_softctl.record.file import RecordFile
+    from sofa_softctl.record.writer import RecordWriter
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a session at one moment, in memory."""
+
+    time: float
+    """Simulated time [time]."""
+    step: int
+    """Steps since the start."""
+    values: Any
+    """What the backend needs to go back; not for reading."""
+
+
+class Session:
+    """One scene on one backend; a context manager, which cleans its controllers up at the end.
+
+    Args:
+        scene: A scene file, or a function createScene(root, ...).
+        backend: 'auto', 'embedded' or 'sofa'.
+        parameters: Values of createScene's parameters; texts are converted.
+        strict: Whether warnings of loading and of the start, before the first step, are errors.
+        add: Called with the root once the scene is built, before it is initialised: adds
+            components to it.
+
+    Raises:
+        SceneError: the scene asks for something that cannot be, or a strict one is warned of.
+        BackendError: the backend cannot be had.
+    """
+
+    def __init__(
+        self,
+        scene: str | Path | Callable[..., Any],
+        *,
+        backend: str | None = None,
+        parameters: dict[str, Any] | None = None,
+        strict: bool | None = None,
+        add: Callable[[Any], object] | None = None,
+    ) -> None:
+        self.backend = find_backend(backend)
+        self.parameters = dict(parameters or {})
+        self.name = str(getattr(scene, "__name__", scene))
+        self._simulation: Any = self.backend.Sofa.Simulation
+        self._closed = False
+        self.root: Any = None
+        try:
+            hint = f"'softctl check {self.name}' lists all."
+            with strict_start(self.backend.Sofa, strict), gathered_warnings(hint):
+                with nullcontext() if callable(scene) else command_line_of(Path(scene)):
+                    self._load(scene)
+                if add is not None:
+                    add(self.root)
+                self._start()
+        except BaseException:
+            if self.root is not None:
+                clean_up(self.backend.Sofa, self.controllers)
+            raise
+        in_sofa = self.backend.name == "sofa"
+        self._sofa = SofaSteps(self.backend.Sofa, self.root) if in_sofa else None
+        animate = partial(self._simulation.animate, self.root)
+        self._animate: Callable[[float], None] = self._sofa.animate if self._sofa else animate
+        self.step_count = 0
+        self.condition = Condition(
+            self.root, self.time, units=self.units, duration=self.duration or 0.0
+        )
+        self._writer: RecordWriter | None = None
+        self._channels: list[DataChannel] = []
+        self._streaming: list[Any] = []
+        self._graph: Any = None  # of the channels
+        self._recorded: set[Path] = set()
+        self._failure = ""
+        self._recording_seconds = 0.0
+
+    def _load(self, scene: str | Path | Callable[..., Any]) -> None:
+        """Build the graph."""
+        file = None if callable(scene) else load_scene(scene)
+        create: Any = scene if file is None else file.create
+        self._create = create
+        self.duration = None if file is None else file.duration
+        self.units = None if file is None else file.units
+        with noted_controllers() as self._made:
+            self.root = build_scene(create, self.parameters)
+
+    def _start(self) -> None:
+        """Initialise the graph, and warn of what is implausible."""
+        if not self.dt > 0.0:
+            where = describe(getattr(self.root.dt, "where", None))
+            raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
+        self._simulation.init(self.root)
+        Sofa: Any = self.backend.Sofa
+        unused = unused_warnings(self.root, self.name, self._create, self.parameters, self._made)
+        self._made = []
+        for component, text in (*unused, *implausible(self.root, self.units)):
+            Sofa.msg_warning(component, text)
+        from sofa_softctl.scene.control.controller import SceneController
+
+        for controller in self.controllers:
+            if isinstance(controller, SceneController):
+                for text in controller.start_warnings():
+                    Sofa.msg_warning(controller, f"{controller.made_at}: {text}")
+
+    @property
+    def time(self) -> float:
+        """Simulated time [time]."""
+        return float(self.root.time.value)
+
+    @property
+    def dt(self) -> float:
+        """Length of a step [time]."""
+        return float(self.root.dt.value)
+
+    def step(self, count: int = 1) -> None:
+        """Go on by some steps. Ctrl-C waits for the end of a step; pressed again, it does not.
+
+        Raises:
+            SceneError: The session is closed.
+            DivergedError: The state became NaN or infinite, or a body exploded.
+            RecordError: The recording cannot be written any more.
+            Exception: Whatever the scene's own code raises. Errors end a recording, which is kept,
+                and get the step and the recording as notes.
+        """
+        if self._closed:
+            raise SceneError(
+                "This session is closed: its controllers were cleaned up. Make another one."
+            )
+        for _ in range(count):
+            with interrupted_after():
+                self._step()
+
+    def _step(self) -> None:
+        start = self.time
+        try:
+            self._animate(self.dt)
+            self.condition.step(self.time)
+        except Exception as error:
+            self.condition.watched.explain(error)
+            number, end = self.step_count + 1, start + self.dt
+            error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
+            self._fail_recording(error)
+            raise
+        self.step_count += 1
+        self._write()
+
+    def reset(self) -> None:
+        """Back to the state after the start, bit for bit on the embedded backend.
+
+        As in SOFA, Data that scripts or the user set stay as they are; attributes of controllers
+        return, but for those that were set between the steps. A recording ends here.
+        """
+        self.end_recording()
+        self._simulation.reset(self.root)
+        if self._sofa is not None:  # SOFA resets its own components only
+            self._sofa.reset_controllers()
+        self.step_count = 0
+        self.condition.restart(self.time)
+
+    def snapshot(self) -> Snapshot:
+        """The present state, to which `restore` can return; embedded backend only."""
+        self._need_embedded("snapshot")
+        values = _snapshot_module().take(self.root)
+        return Snapshot(self.time, self.step_count, values)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a state of this session; a recording ends there, as its times increase."""
+        self._need_embedded("restore")
+        _snapshot_module().put_back(self.root, snapshot.values)
+        self.end_recording()
+        self.step_count = snapshot.step
+        self.condition.restart(self.time)
+
+    def _need_embedded(self, what: str) -> None:
+        if self.backend.name != "embedded":
+            raise SceneError(f"{what} needs the embedded backend; this session runs in SOFA.")
+
+    @contextmanager
+    def recording(
+        self, path: str | Path | RecordFile, *, overwrite: bool = True
+    ) -> Iterator[list[DataChannel]]:
+        """Record every step to an MCAP file while the context is open.
+
+        Gives the channels. Bodies and controllers that come later are recorded from then on. The
+        file is complete or has the suffix .part: see `RecordWriter`. After an error in a step it
+        gets no further steps. The rows of controllers' `streams` are recorded as long as it is
+        open: to have those of their clean-up, such as motors on their way to rest, close the
+        session within it.
+
+        Args:
+            path: The file, or one that was reserved.
+            overwrite: Whether it may replace a recording.
+        """
+        from sofa_softctl.record.writer import RecordWriter
+
+        if self._failure:  # of a recording that an error ended
+            self.end_recording()
+        if self._writer is not None:
+            raise RecordError(f"This session already records to '{self._writer.path}'.")
+        self._channels = channels_of(self.root)
+        if not self._channels:
+            raise RecordError(
+                "There is nothing to record: the scene has no MechanicalObject, no cable and no "
+                "controller with numbers or texts as Data."
+            )
+        self._writer = RecordWriter(path, as_texts(provenance(self)), overwrite=overwrite)
+        if self._writer.path in self._recorded:
+            self.backend.Sofa.msg_warning(
+                self.name,
+                f"'{self._writer.path}' was recorded by this session before: that recording is "
+                "replaced. Give each a name of its own.",
+            )
+        self._recorded.add(self._writer.path)
+        self._streaming = [one for one in self.controllers if _streams(one)]
+        for controller in self._streaming:
+            list(controller.streams())  # rows from before it
+        self._graph = _mark_of(self.root)
+        self._add_channels(self._channels)
+        try:
+            yield self._channels
+        except BaseException as error:
+            with uninterrupted():
+                self._fail_recording(error)
+                self._stop_recording(error)
+            raise
+        self.end_recording()
+
+    def _add_channels(self, channels: list[DataChannel]) -> None:
+        """Declare channels, and attach the meshes of their bodies."""
+        from sofa_softctl.scene.session.geometry import geometry_of
+
+        assert self._writer is not None
+        for channel in channels:
+            self._writer.add_channel(
+                channel.name,
+                unit=symbol(self.units, channel.unit),
+                shape=channel.shape,
+                description=channel.help,
+            )
+        for name, arrays in geometry_of(self.root).attachments():
+            if name not in self._writer.attached:
+                self._writer.attach(name, arrays)
+
+    def _find_new_channels(self) -> None:
+        """Channels of what was added to the graph, or removed, since the last step."""
+        if (mark := _mark_of(self.root)) == self._graph:
+            return
+        self._graph = mark
+        known = {channel.name: channel for channel in self._channels}
+        present = {channel.name: channel for channel in channels_of(self.root)}
+        self._channels = [
+            replace(channel, data=present[name].data if name in present else None)
+            for name, channel in known.items()
+        ]
+        new = [channel for name, channel in present.items() if name not in known]
+        if new:
+            self._add_channels(new)
+            self._channels += new
+
+    def end_recording(self, status: str = "") -> None:
+        """Finish the recording, if there is one, with how the run ended.
+
+        Args:
+            status: How, empty: complete; where an error ended a step, that is the status.
+        """
+        with uninterrupted():
+            if self._writer is not None:
+                from sofa_softctl.record.file import COMPLETE
+
+                writer, self._writer = self._writer, None
+                failure, self._failure = self._failure, ""
+                writer.close(status=failure or status or COMPLETE)
+
+    def _fail_recording(self, error: BaseException) -> None:
+        """No further steps because of an error, which gets a note on what is kept."""
+        if self._writer is None or self._failure:
+            return
+        self._failure = _status_of(error)
+        if not self._writer.failed:  # its message says what is kept
+            steps, path = self._writer.step_count, self._writer.path
+            error.add_note(f"The recording of the {steps} steps before is kept: '{path}'.")
+
+    def _stop_recording(self, error: BaseException) -> None:
+        """Finish it after an error; it tells where that fails."""
+        try:
+            self.end_recording()
+        except RecordError as other:
+            if other is not error:
+                error.add_note(str(other))
+
+    def close(self) -> None:
+        """Call `cleanup()` of every controller, once. A second call does nothing.
+
+        Ctrl-C waits for its end; pressed again, it cuts the clean-up of a controller short.
+
+        Raises:
+            Exception: The first that a `cleanup` raises, after all were called.
+            KeyboardInterrupt: Ctrl-C came, and nothing else was raised.
+        """
+        error = self._clean_up()
+        if error is not None:
+            raise error
+
+    def _clean_up(self) -> BaseException | None:
+        if self._closed:
+            return None
+        error = None
+        try:
+            with uninterrupted():
+                self._closed = True
+                controllers = [*self.controllers, *self._built_in_controllers()]
+                error = clean_up(self.backend.Sofa, controllers)
+                self._write_streams()
+        except (RecordError, KeyboardInterrupt) as other:
+            error = error or other
+        return error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self.close()
+        else:  # its errors are reported, but the first one matters more, unless it is Ctrl-C
+            other = self._clean_up()
+            if is_interrupt(error) and other is not None and not is_interrupt(other):
+                raise other
+
+    def _write(self) -> None:
+        if self._writer is not None and not self._failure:
+            start = perf_counter()
+            self._find_new_channels()
+            values = {channel.name: channel.read() for channel in self._channels}
+            self._writer.write(self.time, values)
+            self._write_streams()
+            self._recording_seconds += perf_counter() - start
+
+    def _write_streams(self) -> None:
+        """What came in streams since the last step."""
+        writer = self._writer
+        if writer is None or writer.failed:
+            return
+        from sofa_softctl.scene.control.streams import write_rows
+
+        for controller in self._streaming:
+            path = path_of(controller)
+            write_rows(writer, path, controller.streams(), self.units)
+
+    def all_parameters(self) -> dict[str, Any]:
+        """Parameters of createScene with their values: those that were given, and defaults."""
+        create: Any = self._create
+        return parameters_of(create) | arguments_of(create, self.parameters)
+
+    def _built_in_controllers(self) -> list[Any]:
+        """Controllers that are no Python of the scene: they may hold ports; SOFA closes its own."""
+        if self.backend.name != "embedded":
+            return []
+        return [entry for entry in self.root.controllers() if entry not in self.controllers]
+
+    @property
+    def controllers(self) -> list[Any]:
+        """The Python controllers of the scene, in the order of the graph."""
+        return controllers_of(self.backend.Sofa, self.root)
+
+    def nodes(self) -> list[Any]:
+        """Every node of the graph, the root first."""
+        return nodes_of(self.root)
+
+    def dof_count(self) -> int:
+        """Degrees of freedom that are not mapped onto others."""
+        total = 0
+        for node in self.nodes():
+            state = own_state(node)
+            if state is not None and node.getMechanicalMapping() is None:
+                total += np.asarray(state.velocity.value).size
+        return total
+
+    def phases(self) -> dict[str, float]:
+        """Seconds spent in each phase of all steps so far."""
+        found = dict(self._sofa.seconds) if self._sofa is not None else self._clocked()
+        if found and self._recording_seconds:
+            found["recording"] = self._recording_seconds
+        return found
+
+    def _clocked(self) -> dict[str, float]:
+        clocks = (getattr(entry, "clock", None) for entry in self.root.objects)
+        return next((dict(clock.seconds) for clock in clocks if clock is not None), {})
+
+    def positions(self) -> dict[str, np.ndarray]:
+        """Positions of every state by its path, copies."""
+        states = (own_state(node) for node in self.nodes())
+        return {
+            f"{path_of(state)}.position": np.array(state.position.value)
+            for state in states
+            if state is not None
+        }
+
+
+def _mark_of(root: Any) -> Any:
+    """Changes whenever something is added to the graph or removed."""
+    if (version := getattr(root, "version", None)) is not None:  # of the embedded runtime
+        return version
+    nodes = nodes_of(root)
+    return len(nodes), sum(len(node.objects) for node in nodes)
+
+
+def _snapshot_module() -> Any:
+    from sofa_softctl.runtime.simulation import snapshot
+
+    return snapshot
+
+
+def _streams(controller: Any) -> bool:
+    """Whether a controller may give rows of its own to recordings."""
+    from sofa_softctl.scene.control.controller import SceneController
+
+    return isinstance(controller, SceneController) and (
+        type(controller).streams is not SceneController.streams
+    )
+
+
+def _status_of(error: BaseException) -> str:
+    """Status of a recording that an error ends."""
+    if isinstance(error, KeyboardInterrupt):
+        from sofa_softctl.record.file import INTERRUPTED
+
+        return INTERRUPTED
+    text = str(error)
+    if not isinstance(error, SoftctlError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"stopped: {text}"

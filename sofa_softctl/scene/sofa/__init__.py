@@ -1,1 +1,0 @@
-"""A real SOFA: find, start and step it."""
