@@ -11,7 +11,7 @@ import numpy as np
 
 from sofa_softctl import Session
 from sofa_softctl.library import Plant, RecordedMotion, identify_chain, record, rollout
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 
 FILE = Path(__file__).parents[1] / "scenes" / "arm_library.py"
 SCENE = load_scene(FILE).module

@@ -19,7 +19,7 @@ from benchmarks.planning.tables import median_and_range
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.options import Json, Quiet, print_json
 from sofa_softctl.errors import MapError, UsageError
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.surrogate.grid.evaluation import Neighbour
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.planning.planner import Plan

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from sofa_softctl import Session
 from sofa_softctl.errors import SceneError
 from sofa_softctl.library import Builder, LibraryFile, Program
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 
 FILE = Path(__file__).parents[1] / "scenes" / "elastic_arm_pick_place.py"
 SCENE = load_scene(FILE).module

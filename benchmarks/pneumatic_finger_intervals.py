@@ -20,7 +20,7 @@ from sofa_softctl.identification import estimate
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 
 SCENE = Path(__file__).parents[1] / "scenes" / "pneumatic_finger_identification.py"
 TRUTH = np.array([130.0, 180.0])

@@ -41,7 +41,7 @@ REGISTRIES = {
     "controller": "offers:CONTROLLERS",
     "QP solver": "qp.solvers:DENSE",
     "sparse QP solver": "qp.solvers:SPARSE",
-    "component": "runtime.core.registry:COMPONENTS",
+    "component": "runtime.core:COMPONENTS",
     "device": "bridge.registry:DEVICES",
 }
 """What plugins bring: kind, and the registry of it."""

@@ -14,7 +14,7 @@ import pytest
 
 from sofa_softctl.cli.app import main
 from sofa_softctl.qp.solvers import DENSE, SPARSE, register
-from sofa_softctl.runtime.helper import strictness
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.scene.backend.backend import find_backend
 from tests.real_time import pytest_runtest_protocol  # noqa: F401
 
@@ -29,7 +29,7 @@ def strict(request):
     if "tolerant" in request.fixturenames:
         yield
     else:
-        with strictness.strict():
+        with warnings_as_errors():
             yield
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 
 _PROBLEM = (

@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.contact_search.enumeration import Best, enumerate_modes
 from benchmarks.table import Row, completed_rows
 from sofa_softctl.base.executors.retry import as_done
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 from tests.support.answer_check import check_answer
 from tests.support.random_contact_problems import KINDS, kind_of, random_contact_problem

@@ -13,8 +13,8 @@ from benchmarks.contact_search.corpus import measure
 from benchmarks.success_rates.cases import ROBOTS
 from benchmarks.success_rates.run_measures import WARM_UP, RunMeasures
 from sofa_softctl.errors import SceneError
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.scene.session.run import step_count
 from sofa_softctl.scene.session.session import Session
 

@@ -14,7 +14,7 @@ from benchmarks.success_rates.cases import ROBOTS, Case, Robot
 from benchmarks.success_rates.perturbation import with_perturbed_rest
 from benchmarks.success_rates.run_measures import MEASURES, RunMeasures
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.loading.loader import SceneFile, load_scene
+from sofa_softctl.scene.session.loader import SceneFile, load_scene
 from sofa_softctl.scene.session.run import step_count
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Status

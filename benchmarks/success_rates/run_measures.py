@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.success_rates.pose_error import PoseError, angle_about, pose_error, rotation_between
 from sofa_softctl.errors import SceneError
 from sofa_softctl.qpcc.problem.contacts import Law
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.scene.session.session import Session
 from tests.support.random_contact_problems import random_problem

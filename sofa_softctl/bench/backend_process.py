@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from sofa_softctl.scene.backend.call import BackendChild
-from sofa_softctl.scene.graph.devices import keep_devices_closed
+from sofa_softctl.scene.graph.nodes import keep_devices_closed
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import symbol
 

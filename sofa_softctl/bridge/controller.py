@@ -32,8 +32,7 @@ from sofa_softctl.scene.control.controller import SceneController, pauses_on_err
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.scene.control.streams import StreamRows
 from sofa_softctl.scene.control.units import declared_units
-from sofa_softctl.scene.graph.devices import devices_stay_closed
-from sofa_softctl.scene.graph.nodes import nodes_of
+from sofa_softctl.scene.graph.nodes import devices_stay_closed, nodes_of
 from sofa_softctl.units import Units
 
 KEPT = 20_000

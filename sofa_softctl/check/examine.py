@@ -31,7 +31,7 @@ from sofa_softctl.errors import (
     UnreadableValueError,
 )
 from sofa_softctl.runtime.core.renamed import family_of
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 
 
 def examine(

@@ -46,7 +46,7 @@ def scene(
     Ctrl-C ends it: the figures are of the steps done.
     """
     from sofa_softctl.bench.profile import profile
-    from sofa_softctl.scene.graph.devices import keep_devices_closed
+    from sofa_softctl.scene.graph.nodes import keep_devices_closed
     from sofa_softctl.view.terminal import bench as tables
 
     load_plugins(plugin, backend)

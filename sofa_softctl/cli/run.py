@@ -107,7 +107,7 @@ def run(
             stack.enter_context(redirect_stdout(sys.stderr))
         if dry_run:
             from sofa_softctl.bridge.dry_run import DRY_RUN, noted
-            from sofa_softctl.view.words.prefix import prefixed
+            from sofa_softctl.view.words import prefixed
 
             stack.enter_context(prefixed(f"{DRY_RUN} | "))
             stack.enter_context(noted(DRY_RUN))

@@ -14,9 +14,11 @@ from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse import outputs
+from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
 from sofa_softctl.inverse.aspects.look_ahead import LookAhead, LookAheadRunner
-from sofa_softctl.inverse.aspects.lost_objects import LostObjects
+from sofa_softctl.inverse.aspects.objects import GraspedObjects, LostObjects
 from sofa_softctl.inverse.aspects.slack import Slack
+from sofa_softctl.inverse.aspects.step_counts import StepCounts
 from sofa_softctl.inverse.goals.function import goal_warnings, goals_at, has_state, within_reach
 from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.options import (
@@ -28,22 +30,21 @@ from sofa_softctl.inverse.options import (
     fixed_goal,
     row_weights,
 )
+from sofa_softctl.inverse.preparation import prepare
 from sofa_softctl.inverse.rows.actuators import Actuators
 from sofa_softctl.inverse.rows.control_rows import ControlRows
 from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.inverse.summary import InverseSummary, summarise
-from sofa_softctl.qpcc.examples.preparation import prepare
 from sofa_softctl.qpcc.problem.contacts import Law
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.solve.solution import InverseSolution
 from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.control.contacts import body_path, may_touch
 from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.control.report import History, Markers
-from sofa_softctl.scene.graph.body import body_size
-from sofa_softctl.status import Status
+from sofa_softctl.scene.graph.nodes import body_size
 
 if TYPE_CHECKING:
     from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
@@ -125,7 +126,7 @@ class InverseController(SceneController):
     """
 
     weight: np.ndarray
-    counts: np.ndarray
+    weighted_axes: np.ndarray
     """Axes of each effector that have a weight, shape (n_e, 3)."""
     recorded = outputs.RECORDED
     recorded_contacts = outputs.RECORDED_CONTACTS
@@ -171,16 +172,6 @@ class InverseController(SceneController):
         self.goal_distance: Any = goal_distance
         self.effort_rate: Any = effort_rate
         self.motor_speed: Any = motor_speed
-        self.measured: MeasuredDisplacements | None = None
-        if (measured is None) != (lead is None):
-            options.wrong(self, "lead", "given with `measured`, and only then", lead)
-        if measured is not None:
-            distance = options.numbers(
-                self, "lead", lead, len(self.actuators), "actuator", options.POSITIVE
-            )
-            from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
-
-            self.measured = MeasuredDisplacements(self, measured, distance, self.names)
         self.solver = checked_solver(self, solver)
         self.contacts = options.choice(self, "contacts", contacts, CONTACTS)
         self.law = Law("sticking" if contacts == "sticking" else "coulomb")
@@ -188,20 +179,24 @@ class InverseController(SceneController):
         if search is not None:
             self.search = options.instance(self, "search", search, SearchOptions)
         self.grasps = options.instances(self, "grasps", grasps, Grasp)
-        self.lost = LostObjects(grasps=self.grasps)
         self.goal_tolerance: Any = goal_tolerance
         if goal_tolerance is not None:
-            self.goal_tolerance = options.numbers(
-                self,
-                "goal_tolerance",
-                goal_tolerance,
-                len(self.effectors),
-                "effector",
-                options.POSITIVE,
-            )
+            self.goal_tolerance = self._of_effectors("goal_tolerance", goal_tolerance)
         if look_ahead is not None:
             options.instance(self, "look_ahead", look_ahead, LookAhead)
         self.look_ahead_runner = LookAheadRunner(self, look_ahead)
+        self.measured = self._measured_displacements(measured, lead)
+        self.slack = Slack(self.names, self.motor_speed)
+        self.step_counts = StepCounts()
+        self.lost = LostObjects(grasps=self.grasps)
+        self.aspects: list[StepAspect] = [
+            self.look_ahead_runner,
+            *([] if self.measured is None else [self.measured]),
+            self.slack,
+            self.step_counts,
+            GraspedObjects(self.grasps),
+            self.lost,
+        ]
         self.rows: Any = None  # ControlRows, from the first step on
         self.recorded = outputs.recorded(self.driven.quantities)
         outputs.declare(self, self.driven.count, len(self.effectors))
@@ -210,29 +205,36 @@ class InverseController(SceneController):
 
     def _of_actuators(self, name: str, value: Any, allowed: options.Allowed) -> Any:
         """One number for each actuator; a single infinite one as it is, as there is no limit."""
-        found = options.numbers(self, name, value, len(self.actuators), "actuator", allowed)
-        return found if np.isfinite(found).any() else float(found[0])
+        values = options.numbers(self, name, value, len(self.actuators), "actuator", allowed)
+        return values if np.isfinite(values).any() else float(values[0])
+
+    def _of_effectors(self, name: str, value: Any) -> np.ndarray:
+        """One positive number for each effector."""
+        count = len(self.effectors)
+        return options.numbers(self, name, value, count, "effector", options.POSITIVE)
+
+    def _measured_displacements(self, measured: Any, lead: Any) -> MeasuredDisplacements | None:
+        """The aspect of a real robot's motors, if their displacements are measured."""
+        if (measured is None) != (lead is None):
+            options.wrong(self, "lead", "given with `measured`, and only then", lead)
+        if measured is None:
+            return None
+        from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
+
+        count = len(self.actuators)
+        distance = options.numbers(self, "lead", lead, count, "actuator", options.POSITIVE)
+        return MeasuredDisplacements(self, measured, distance, self.names)
 
     def _forget(self) -> None:
         self.solution: InverseSolution | None = None
         self.problem: InverseProblem | None = None
         self.solve_cpu = 0.0  # CPU time of the last solve [s]: a busy machine does not change it
-        self.last_status: Status | None = None
-        self.solutions: dict[Status, int] = dict.fromkeys(Status, 0)
-        self.fallback = ""  # message of the last step with this status
-        self.limits_met: dict[str, int] = {}
-        self.searched: list[tuple[float, bool]] = []  # gap, converged of each step with contacts
         self.last_time = -math.inf
         self.asked_goal: tuple[float, Any] = (math.nan, None)  # time and goals
         self.failed = False
         self.warned_of_others = False
-        self.slack = Slack(self.names, self.motor_speed)
-        self.lost.forget()
-        if self.measured is not None:
-            self.measured.forget()
-        self.look_ahead_runner.forget()
-        for grasp in self.grasps:
-            grasp.forget()
+        for aspect in self.aspects:
+            aspect.forget()
 
     def reset(self) -> None:
         """Forget the last solution, all counts and warnings; a goal that was set stays."""
@@ -275,16 +277,8 @@ class InverseController(SceneController):
         """State that persists over steps."""
         return {
             "solution": self.solution,
-            "solutions": dict(self.solutions),
-            "fallback": self.fallback,
-            "limits_met": dict(self.limits_met),
-            "searched": list(self.searched),
             "last_time": self.last_time,
-            "slack_until": self.slack.until.copy(),
-            "grasps": [grasp.snapshot() for grasp in self.grasps],
-            "lost": self.lost.snapshot(),
-            "measured": None if self.measured is None else self.measured.snapshot(),
-            "look_ahead_runner": self.look_ahead_runner.snapshot(),
+            "aspects": [aspect.snapshot() for aspect in self.aspects],
             "goal": self.goal_function.snapshot() if has_state(self.goal_function) else None,
             "goal_set": self.goal_set,
         }
@@ -292,19 +286,10 @@ class InverseController(SceneController):
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a `snapshot`."""
         self.solution = snapshot["solution"]
-        self.solutions = dict(snapshot["solutions"])
-        self.fallback = snapshot["fallback"]
-        self.limits_met = dict(snapshot["limits_met"])
-        self.searched = list(snapshot["searched"])
         self.last_time = snapshot["last_time"]
         self.keep(asked_goal=(math.nan, None))
-        self.slack.until = snapshot["slack_until"].copy()
-        self.look_ahead_runner.restore(snapshot["look_ahead_runner"])
-        for grasp, known in zip(self.grasps, snapshot["grasps"], strict=True):
-            grasp.restore(known)
-        self.lost.restore(snapshot["lost"])
-        if self.measured is not None:
-            self.measured.restore(snapshot["measured"])
+        for aspect, state in zip(self.aspects, snapshot["aspects"], strict=True):
+            aspect.restore(state)
         if has_state(self.goal_function):
             self.goal_function.restore(snapshot["goal"])
         self.keep(goal_set=snapshot["goal_set"], goal_seen=self.outputs["goal"].getCounter())
@@ -324,7 +309,7 @@ class InverseController(SceneController):
                 self.slack.motor_speed[:] = np.inf if found is None else found
         elif name == "weight":
             weight = row_weights(self, value, len(self.effectors))
-            self.keep(weight=weight, counts=weight.reshape(-1, 3) > 0.0)
+            self.keep(weight=weight, weighted_axes=weight.reshape(-1, 3) > 0.0)
         elif name == "energy":
             self.keep(energy=options.number(self, name, value, options.FINITE_NOT_NEGATIVE))
         elif name == "goal_distance":
@@ -359,17 +344,17 @@ class InverseController(SceneController):
             prepare(contacts=may_touch(self.root))
         rows = ControlRows(self.root, self.driven, self.effectors)
         check_limits(self, rows.factor)
-        lost = LostObjects([body_path(state) for state in rows.states], self.grasps)
-        self.keep(rows=rows, lost=lost, tolerance=self._tolerance_of_each())
+        self.lost.watch([body_path(state) for state in rows.states])
+        self.keep(rows=rows, tolerance=self._tolerances())
         return rows
 
-    def _tolerance_of_each(self) -> np.ndarray:
+    def _tolerances(self) -> np.ndarray:
         """Distance at which each effector counts as there [length], shape (n_e,); inf: always."""
         given = self.goal_tolerance
         if given is None:
             sizes = [body_size(rows[0].getContext()) for rows in self.effectors]
             given = DEFAULT_TOLERANCE * np.array(sizes)
-        judged = self.counts.any(axis=1) & (given > 0.0)
+        judged = self.weighted_axes.any(axis=1) & (given > 0.0)
         found: np.ndarray = np.where(judged, given, math.inf)
         return found
 
@@ -388,7 +373,8 @@ class InverseController(SceneController):
         if now < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
         self._take_goal()
-        self.look_ahead_runner.before_step()
+        for aspect in self.aspects:
+            aspect.begin()
         time = now + self.dt.value
         goal = self.goals_at(time)
         tip = rows.tip()
@@ -433,13 +419,24 @@ class InverseController(SceneController):
             contacts.apply(solution.contact_force, self.rows.factor[0])
         if self.warned_of_others:
             self._impose(solution.effort)
-        self._look_at_slack(solution)
-        if self.measured is not None:
-            self.measured.look(solution.displacement)
-        self._count(solution)
+        self.keep(solution=solution)
         outputs.write_solution(self.outputs, solution, last)
-        self._look_at_grasps(contacts, *outputs.write_contacts(self.outputs, solution, contacts))
-        self._look_for_lost(problem, contacts)
+        normal, slide = outputs.write_contacts(self.outputs, solution, contacts)
+        now = self.time.value
+        step = SolvedStep(
+            start=now,
+            end=now + self.dt.value,
+            problem=problem,
+            limits=self.limits,
+            solution=solution,
+            previous=last,
+            contacts=contacts,
+            normal=normal,
+            slide=slide,
+        )
+        for aspect in self.aspects:
+            for warning in aspect.update(step):
+                Sofa.msg_warning(self, warning)
 
     def build(
         self, rows: np.ndarray, others: np.ndarray, contacts: ContactRows | None = None
@@ -452,7 +449,7 @@ class InverseController(SceneController):
             contacts: The contacts; None: there are none.
         """
         own, last = self.rows, self.solution
-        before: Any = 0.0 if last is None else self.driven.lasting(last.effort)
+        effort_before: Any = 0.0 if last is None else self.driven.lasting(last.effort)
         displaced: Any = 0.0 if last is None else last.displacement
         if len(others) and not self.warned_of_others:
             self._warn_of_others(others)
@@ -463,26 +460,26 @@ class InverseController(SceneController):
             course = np.where(self.driven.changes, np.inf, self.motor_speed * self.dt.value)
             self.driven.given["displacement_rate"] = course
         limits = self.driven.limits(own.factor)
-        if self.measured is not None:
-            limits = self.measured.tighten(limits, displaced)
-        self.keep(asked=self.slack.relax(limits, self.time.value))
+        for aspect in self.aspects:
+            limits = aspect.limit(limits, displaced, self.time.value)
+        self.keep(limits=limits)
         return InverseProblem(
             **own.mechanics(rows, others, self.target),
             effector_weight=self.weight,
-            effort_previous=before,
+            effort_previous=effort_before,
             effort_rate=self.effort_rate,
             displacement_previous=displaced,
             energy=self.look_ahead_runner.energy,
             names=self.driven.names,
             contacts=touching,
-            **self.asked,
+            **limits,
         )
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
         """Write the effectors' positions and errors."""
         del event
-        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, self.counts)
+        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, self.weighted_axes)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""
@@ -496,24 +493,6 @@ class InverseController(SceneController):
         """Make the forward solver impose this effort."""
         self.driven.keep(effort * self.rows.factor)
 
-    def _count(self, solution: InverseSolution) -> None:
-        """Count the step, and warn when its status changes to another one than SOLVED."""
-        if solution.status is not self.last_status:
-            self.keep(last_status=solution.status)
-            self.outputs["status"].value = solution.status.name
-            if solution.status is not Status.SOLVED:
-                relaxed = "; ".join(solution.relaxed)
-                parts = (solution.status.value, relaxed and f"{relaxed}.", solution.message)
-                Sofa.msg_warning(self, " ".join(filter(None, parts)))
-        if solution.status is Status.FALLBACK:
-            self.keep(fallback=solution.message)
-        self.keep(solution=solution)
-        self.solutions[solution.status] += 1
-        for limit in solution.active:
-            self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
-        if solution.modes:
-            self.searched.append((solution.gap, solution.converged))
-
     def _warn_of_others(self, rows: np.ndarray) -> None:
         """Warn of constraints that are not variables of the problem.
 
@@ -525,39 +504,3 @@ class InverseController(SceneController):
             f"{', '.join(self.rows.owners(rows))} act on the robot too: their forces are taken as "
             "the forward solver finds them with the efforts of the step before.",
         )
-
-    def _look_at_slack(self, solution: InverseSolution) -> None:
-        """Update slack cables, and warn of new ones."""
-        if not solution.relaxed:
-            return
-        now, last = self.time.value, self.solution
-        before = 0.0 if last is None else last.displacement
-        new = self.slack.look(self.asked, solution.displacement, before, now)
-        if new and self.motor_speed is not None:
-            Sofa.msg_warning(
-                self,
-                f"{', '.join(new)}: slack, the motion was faster than the motor or exceeded the "
-                "actuator's stroke; its displacement limits rest until the motor has caught up.",
-            )
-
-    def _look_at_grasps(
-        self, contacts: ContactRows | None, normal: np.ndarray, slide: np.ndarray
-    ) -> None:
-        """Warn of objects that were dropped."""
-        time = self.time.value + self.dt.value
-        for grasp in self.grasps:
-            held = np.empty(0, dtype=int) if contacts is None else contacts.of(grasp)
-            if grasp.look(time, normal[held], slide[held]):
-                Sofa.msg_warning(self, f"{grasp.body}: no contact holds it at t = {time:.4g}.")
-
-    def _look_for_lost(self, problem: InverseProblem, contacts: ContactRows | None) -> None:
-        """Warn of objects that no effort moves any more."""
-        time = self.time.value + self.dt.value
-        found = [] if contacts is None else contacts.found
-        for name in self.lost.look(time, problem, [contact.bodies for contact in found]):
-            Sofa.msg_warning(
-                self,
-                f"{name}: nothing touches it from t = {time:.4g} on, and until something does no "
-                "actuator moves it. Was it dropped, or pushed away? Set "
-                "`let_go` of its Grasp before it is thrown on purpose.",
-            )

@@ -12,8 +12,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.rows.actuators import Actuators
 from sofa_softctl.scene.control.system import ComplianceSystem
 from sofa_softctl.scene.control.units import quantities_of
-from sofa_softctl.scene.graph.body import body_size, stiffness_of
-from sofa_softctl.scene.graph.nodes import attributes_of, objects_of
+from sofa_softctl.scene.graph.nodes import attributes_of, body_size, objects_of, stiffness_of
 
 STRENGTH_RATIO_MAX = 1000.0
 """Largest effort by that which doubles the body's length, above which a limit limits nothing."""

@@ -100,6 +100,8 @@ def write_solution(
     """
     outputs["effort"].value = solution.effort
     outputs["displacement"].value = solution.displacement
+    if before is None or before.status is not solution.status:
+        outputs["status"].value = solution.status.name
     if solution.modes or (before is not None and before.modes):
         outputs["gap"].value = [solution.gap if solution.modes else 0.0]
         outputs["pieces"].value = [float(solution.pieces)]

@@ -134,17 +134,17 @@ def summarise(controller: Any, history: History) -> InverseSummary:
         history: Its outputs.
     """
     effort, displacement, errors = (history[name] for name in ("effort", "displacement", "error"))
-    lost = dict(controller.lost.left)
+    counts = controller.step_counts
     search = _summarise_search(
-        np.array(controller.searched, dtype=float).reshape(-1, 2), controller.search.gap
+        np.array(counts.searches, dtype=float).reshape(-1, 2), controller.search.gap
     )
     return InverseSummary(
         name=controller.getPathName(),
         error_mean=float(errors.mean()),
         error_max=float(errors.max()),
         error_last=float(errors[-1].max()),
-        statuses={status.name: n for status, n in controller.solutions.items() if n},
-        limits_met=dict(controller.limits_met),
+        statuses={status.name: n for status, n in counts.statuses.items() if n},
+        limits_met=dict(counts.limits_met),
         actuators=[
             ActuatorSummary(
                 name,
@@ -159,15 +159,11 @@ def summarise(controller: Any, history: History) -> InverseSummary:
             )
         ],
         contacts=_summarise_contacts(contacts_of(history)),
-        warnings=[
-            *(text for grasp in controller.grasps for text in _of_grasp(grasp)),
-            *(_of_lost(name, time) for name, time in lost.items()),
-            *(controller.measured.warnings() if controller.measured is not None else ()),
-        ],
+        warnings=[text for aspect in controller.aspects for text in aspect.warnings()],
         search=search,
-        lost=lost,
+        lost=dict(controller.lost.left),
         goal=judge(controller, history),
-        fallback=controller.fallback,
+        fallback=counts.fallback,
         held_at_end=controller.solution is not None and controller.solution.status is Status.HELD,
     )
 
@@ -218,20 +214,6 @@ def _summarise_search(search: np.ndarray, wanted: float) -> SearchSummary | None
         gap_worst=float(known.max()) if len(known) else None,
         not_converged=int((converged == 0.0).sum()),
     )
-
-
-def _of_grasp(grasp: Any) -> list[str]:
-    """Warnings of an object that is held."""
-    found = []
-    if grasp.dropped_at is not None:
-        found.append(f"{grasp.body} was dropped at t = {grasp.dropped_at:.4g}")
-    if grasp.slip > grasp.slip_tolerance:
-        found.append(f"{grasp.body} slipped by {grasp.slip:.3g} in the grasp")
-    return found
-
-
-def _of_lost(name: str, time: float) -> str:
-    return f"{name} is lost: nothing touches it since t = {time:.4g}, and no actuator moves it"
 
 
 def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:

@@ -3,7 +3,7 @@
 from sofa_softctl.base.public import public
 from sofa_softctl.runtime.components import __all__ as _components
 from sofa_softctl.runtime.components.aliases import ALIASES as _ALIASES
-from sofa_softctl.runtime.core.registry import COMPONENTS as _COMPONENTS
+from sofa_softctl.runtime.core import COMPONENTS as _COMPONENTS
 
 __all__, __getattr__, __dir__ = public(
     __name__,

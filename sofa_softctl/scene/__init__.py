@@ -10,7 +10,7 @@ __all__, __getattr__, __dir__ = public(
         "control.report": ["History", "Line", "Markers", "Report", "Summary", "Table"],
         "control.streams": ["StreamRows"],
         "control.system": ["ComplianceSystem"],
-        "graph.devices": ["devices_stay_closed", "keep_devices_closed"],
+        "graph.nodes": ["devices_stay_closed", "keep_devices_closed"],
         "session.session": ["Session"],
     },
 )

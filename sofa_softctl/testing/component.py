@@ -9,9 +9,8 @@ from typing import Any
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass
-from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core import COMPONENTS, factory
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.testing.declaration import check_declaration, in_scene, names_line
 from sofa_softctl.testing.force_field import check_force_field

@@ -14,7 +14,7 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Choice, DataType, Texts
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 
 QUANTITIES = ("degree", "energy", "force", "length", "mass", "pressure", "radian", "time")
 _UNIT = re.compile(r"1|(1/)?[a-z]+(\^\d)?([*/][a-z]+(\^\d)?)*")
@@ -118,7 +118,7 @@ def _check_strange(cls: type[Component], entry: DataType, value: Any) -> None:
 
 def _check_unknown(cls: type[Component]) -> None:
     try:
-        with strict():
+        with warnings_as_errors():
             in_scene("Node('root').addObject(cls, noSuchData=1)", Node=Node, cls=cls)
     except UnknownDataError as error:
         names_line(cls, error)

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.success_rates.cases import ROBOTS
 from sofa_softctl.batch.execution.run_one import Task, run_one
 from sofa_softctl.batch.study.file import read_study
-from sofa_softctl.scene.loading.loader import load_scene, parameters_of
+from sofa_softctl.scene.session.loader import load_scene, parameters_of
 from tests.docs.pages import text
 
 pytestmark = pytest.mark.study

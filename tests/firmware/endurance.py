@@ -28,7 +28,7 @@ FIRST_PIN = 4
 STALLING = """
 import time
 import Sofa
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 
 TRUNK = load_scene({trunk!r})
 UNITS = "mm, kg, s"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.aspects.objects import GraspedObjects
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.session.run import run
@@ -12,7 +13,7 @@ from sofa_softctl.scene.session.session import Session
 find_backend("embedded")
 
 from sofa_softctl import Grasp, InverseController, add_effector  # noqa: E402
-from sofa_softctl.qpcc.problem.search_options import SearchOptions  # noqa: E402
+from sofa_softctl.qpcc.problem.modes import SearchOptions  # noqa: E402
 
 G = 9810.0  # [mm/s^2]
 MASS = 0.002  # of a ball [kg]
@@ -228,17 +229,16 @@ def test_the_least_squeeze_is_calibrated_from_what_held_the_object():
 
 def test_an_object_that_slips_and_is_dropped_is_told():
     """Slip is the mean of the touching points, weighted by force: (3 * 0.2 + 1 * 0.6) / 4 = 0.3."""
-    from sofa_softctl.inverse.summary import _of_grasp
-
     grasp = Grasp("/object", slip_tolerance=0.25)
+    grasped = GraspedObjects([grasp])
     assert grasp.holds(("/finger", "/object/skin")) and not grasp.holds(("/objects", "/floor"))
     nothing = np.empty(0)
     grasp.look(0.1, nothing, nothing)
-    assert _of_grasp(grasp) == []
+    assert list(grasped.warnings()) == []
     grasp.look(0.2, np.array([3.0, 1.0]), np.array([0.2, 0.6]))
     assert grasp.held == 4.0 and grasp.slip == pytest.approx(0.3)
     grasp.look(0.3, nothing, nothing)
-    assert _of_grasp(grasp) == [
+    assert list(grasped.warnings()) == [
         "/object was dropped at t = 0.3",
         "/object slipped by 0.3 in the grasp",
     ]

@@ -106,7 +106,7 @@ def test_stock_components_give_what_the_components_of_softrobots_inverse_give():
     assert ours.root.inverse.displacement.value == pytest.approx(
         [theirs.root.beam.getChild(name).cable.displacement.value for name in CABLES], abs=1e-9
     )
-    assert any("displacement rate" in limit for limit in ours.root.inverse.limits_met)
+    assert any("displacement rate" in limit for limit in ours.root.inverse.step_counts.limits_met)
 
 
 def test_the_reported_error_is_the_distance_between_tip_and_goal():
@@ -134,7 +134,7 @@ def test_cables_only_pull_when_their_least_force_is_zero():
     session.step(30)
     inverse = session.root.inverse
     assert inverse.effort.value.min() >= 0.0
-    assert "left: effort at its minimum" in inverse.limits_met
+    assert "left: effort at its minimum" in inverse.step_counts.limits_met
 
 
 def test_limits_that_contradict_each_other_are_relaxed_by_name():
@@ -180,7 +180,7 @@ def test_reset_gives_the_same_run_again():
     session.reset()
     session.step(20)
     assert (session.root.beam.dofs.position.value == first).all()
-    assert sum(session.root.inverse.solutions.values()) == 20
+    assert sum(session.root.inverse.step_counts.statuses.values()) == 20
 
 
 def test_snapshot_and_restore_give_the_same_steps_again():

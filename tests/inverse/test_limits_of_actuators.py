@@ -125,7 +125,7 @@ def test_a_limit_of_the_displacement_is_a_length():
     effort, session = effort_at(particle(displacement_max=3.0), 800)
     assert session.root.body.dofs.position.value[0, 0] == pytest.approx(3.0, abs=1e-6)
     assert effort == pytest.approx(30.0, rel=1e-3)
-    assert session.root.inverse.limits_met["body: displacement at its maximum"] > 100
+    assert session.root.inverse.step_counts.limits_met["body: displacement at its maximum"] > 100
 
 
 def test_a_cable_without_a_lower_limit_can_push_and_is_warned_of(caplog):
@@ -217,7 +217,7 @@ def test_the_speed_of_a_motor_is_a_limit_at_any_dt(dt):
         positions.append(float(session.root.body.dofs.position.value[0, 0]))
     speed = np.diff(positions) / dt
     assert speed == pytest.approx(np.full(len(speed), 5.0), rel=1e-6)
-    assert "body: displacement rate at its maximum" in session.root.inverse.limits_met
+    assert "body: displacement rate at its maximum" in session.root.inverse.step_counts.limits_met
 
 
 def test_a_goal_that_is_reached_beyond_limits_is_not_reached():

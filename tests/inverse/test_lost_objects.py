@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.inverse.aspects.lost_objects import LostObjects
+from sofa_softctl.inverse.aspects.objects import LostObjects
 from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.qpcc.problem.contacts import Contacts
 from sofa_softctl.qpcc.problem.problem import InverseProblem

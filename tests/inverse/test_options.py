@@ -259,8 +259,8 @@ def test_a_strangers_controller_refuses_unknown_options_too(made):
         "surrogate.scene.controller:SurrogateController",
         "library.playing.controller:LibraryController",
         "identification.online.controller:IdentificationController",
-        "scene.playback:Playback",
-        "scene.constraints.friction:FrictionWithoutCreep",
+        "scene.control.playback:Playback",
+        "scene.control.contacts:FrictionWithoutCreep",
     ],
 )
 def test_every_controller_of_the_package_refuses_unknown_options(made, name):
@@ -273,7 +273,7 @@ def test_every_controller_of_the_package_refuses_unknown_options(made, name):
 
 OTHERS = {
     "playback of one cable": (
-        "scene.playback:Playback",
+        "scene.control.playback:Playback",
         {"actuators": of(lambda s: s.cable), "commands": "x.mcap"},
         "Playback: actuators must be a list of components, got the CableConstraint '/body/cable'. "
         "Write actuators=cables.",

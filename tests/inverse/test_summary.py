@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sofa_softctl.inverse.aspects.objects import LostObjects
+from sofa_softctl.inverse.aspects.step_counts import StepCounts
 from sofa_softctl.inverse.summary import summarise
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status, Verdict
@@ -42,26 +44,25 @@ def summed_up(
     tip = errors[:, :, None] * [1.0, 0.0, 0.0]
     values |= {"tip": list(tip), "goal": list(np.zeros_like(tip))}
     values |= dict.fromkeys(("contact_normal", "contact_slide", "contact_mode"), none)
-    solutions = dict.fromkeys(Status, 0) | {Status.SOLVED: solved}
-    solutions |= {Status[name]: count for name, count in counts.items()}
+    step_counts, lost_objects = StepCounts(), LostObjects()
+    step_counts.statuses[Status.SOLVED] = solved
+    step_counts.statuses |= {Status[name]: count for name, count in counts.items()}
+    step_counts.searches = list(search)
+    lost_objects.left = dict(lost)
     controller = SimpleNamespace(
         getPathName=lambda: "/inverse",
-        solutions=solutions,
+        step_counts=step_counts,
+        aspects=[step_counts, lost_objects],
         solution=SimpleNamespace(active=active, relaxed=relaxed, status=last),
-        limits_met={},
         names=(),
         driven=SimpleNamespace(quantities=()),
-        grasps=[],
         search=SimpleNamespace(gap=1e-4),
-        lost=SimpleNamespace(left=dict(lost)),
+        lost=lost_objects,
         tolerance=np.array([tolerance]),
         weight=np.ones(3),
-        counts=np.ones((1, 3), dtype=bool),
+        weighted_axes=np.ones((1, 3), dtype=bool),
         effector_names=["/tip"],
         problem=SimpleNamespace(contacts=()),
-        searched=list(search),
-        fallback="",
-        measured=None,
     )
     return summarise(controller, History(np.arange(1.0, steps + 1), values))
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from tests.parity import engines
 
 with open(engines.RECORD) as file:
@@ -15,7 +15,7 @@ with open(engines.RECORD) as file:
 @pytest.mark.parametrize("name", engines.CASES)
 def test_outputs_are_those_of_sofa(name, Sofa):
     """Numbers to 1e-13, the rounding of a few products of numbers near 1; the rest as it is."""
-    with strict(False):  # go on where SOFA goes on
+    with warnings_as_errors(False):  # go on where SOFA goes on
         found = engines.run(Sofa, name)
     assert len(found) == len(RECORDS[name])
     for computed, expected in zip(found, RECORDS[name], strict=True):

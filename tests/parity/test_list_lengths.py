@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.core.data import types
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 
 spec = importlib.util.spec_from_file_location(
     "changed_data", Path(__file__).with_name("changed_data.py")

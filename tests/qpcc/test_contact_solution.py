@@ -13,8 +13,8 @@ from sofa_softctl.qp.solvers import find
 from sofa_softctl.qpcc.examples.contacts import push_an_object, rod_against_a_wall
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
 from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.solve.contact_solution import _energy
 from sofa_softctl.qpcc.solve.solve import solve

@@ -433,7 +433,7 @@ from sofa_softctl.qpcc.pieces import sequence
 from sofa_softctl.qpcc.search import branch_and_bound, relaxation_kernels
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
 from tests.support.random_contact_problems import random_problem
-from sofa_softctl.qpcc.examples.preparation import prepare
+from sofa_softctl.inverse.preparation import prepare
 from sofa_softctl.qpcc.solve.solve import solve
 kernels = [sequence.solve_piece, contact_gauss_seidel]
 kernels += [relaxation_kernels.solve_relaxation, relaxation_kernels.relaxed_objective]

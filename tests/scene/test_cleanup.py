@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl.errors import DeviceFailedError, SceneError
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.control.controller import SceneController
-from sofa_softctl.scene.loading.loader import clean_up
+from sofa_softctl.scene.session.loader import clean_up
 from sofa_softctl.scene.session.run import run
 from sofa_softctl.scene.session.session import Session
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.loading.loader import build_scene, convert, load_scene
+from sofa_softctl.scene.session.loader import build_scene, convert, load_scene
 from sofa_softctl.scene.session.session import Session
 
 

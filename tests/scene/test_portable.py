@@ -10,9 +10,9 @@ import pytest
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend.backend import Backend
 from sofa_softctl.scene.graph.recipe import recipe_of
-from sofa_softctl.scene.loading import portable
-from sofa_softctl.scene.loading.loader import load_scene
-from sofa_softctl.scene.loading.portable import add_constraint_solver
+from sofa_softctl.scene.session import portable
+from sofa_softctl.scene.session.loader import load_scene
+from sofa_softctl.scene.session.portable import add_constraint_solver
 from sofa_softctl.scene.session.session import Session
 
 SCENE = """

@@ -10,7 +10,7 @@ from sofa_softctl.library.building.solving import solve
 from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.model import check_plant
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "arm_library.py"

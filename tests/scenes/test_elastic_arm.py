@@ -19,7 +19,7 @@ from sofa_softctl.library.building.build import Builder
 from sofa_softctl.library.motions.storage import LibraryFile, load
 from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 
 SCENE = Path(__file__).parents[2] / "scenes" / "elastic_arm_pick_place.py"
 TRAY = (-0.30, 0.30)

@@ -20,7 +20,7 @@ from sofa_softctl.identification.fem.sensing import Marker
 from sofa_softctl.identification.model.parameter import bounds, starts
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "finger_identification.py"

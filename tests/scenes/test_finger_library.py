@@ -12,7 +12,7 @@ from sofa_softctl.library.building.build import Builder
 from sofa_softctl.library.motions.storage import LibraryFile
 from sofa_softctl.library.ocp.problem import load_problem
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "finger_library.py"

@@ -21,7 +21,7 @@ def test_efforts_are_solved_and_contacts_keep_coulombs_law(scene, steps, frictio
     largest = 0.0
     for _ in range(steps):
         session.step()
-        assert inverse.last_status.ok, inverse.last_status
+        assert inverse.solution.status.ok, inverse.solution.status
         force, normal = np.asarray(inverse.contact_force.value), inverse.contact_normal.value
         if len(normal):
             tangential = np.sqrt(np.maximum((force**2).sum(axis=1) - normal**2, 0.0))

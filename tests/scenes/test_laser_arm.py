@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SceneError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene, prepare_scene
 

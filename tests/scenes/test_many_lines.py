@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.scene.plan_scene import prepare_scene

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.parameter import bounds, starts
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "pneumatic_finger_identification.py"

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.success_rates.perturbation import with_perturbed_rest
 from benchmarks.success_rates.pose_error import rotation_between
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENES = Path(__file__).parents[2] / "scenes"

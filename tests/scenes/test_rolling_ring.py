@@ -53,7 +53,7 @@ def test_it_rolls_up_and_down_five_degrees(slope, steps):
     inverse = session.root.inverse
     assert np.abs(offsets).max() < 1.0
     assert np.abs(offsets).mean() < 0.15
-    assert inverse.solutions == dict.fromkeys(Status, 0) | {Status.SOLVED: steps}
+    assert inverse.step_counts.statuses == dict.fromkeys(Status, 0) | {Status.SOLVED: steps}
     assert inverse.slack.until.max() == -np.inf  # no cable ever was slack
 
 

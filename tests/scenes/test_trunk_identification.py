@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.parameter import bounds, starts
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "trunk_identification.py"

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import Sofa.Core
 
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 
 SCENES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenes")
 trunk = load_scene(os.path.join(SCENES, "trunk.py"))

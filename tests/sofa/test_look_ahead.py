@@ -47,7 +47,7 @@ def test_the_look_ahead_chooses_as_in_the_embedded_runtime(in_sofa, embedded):
 
 def test_a_scene_whose_making_is_unknown_says_so_once(in_sofa):
     said, printed = in_sofa("""
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 root = Sofa.Core.Node("root")
 load_scene("scenes/rolling_ring.py").create(root, look_ahead=True)
 Sofa.Simulation.init(root)

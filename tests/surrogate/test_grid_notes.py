@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import StoreError
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.costs.costs import Effort, Following, Point
 from sofa_softctl.surrogate.models.grid_notes import with_grid_notes

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.cells.uniform import Grid
 from sofa_softctl.surrogate.costs.costs import Following, Point

@@ -10,7 +10,7 @@ import pytest
 import scipy.optimize
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 PULL = np.array([0.7, -3.0, 6.0])
@@ -609,7 +609,7 @@ def test_a_state_without_a_correction_stays_where_it_is(root, pulled, run):
     position, velocity = (
         root.particles.dofs.getData(name).array().copy() for name in ("position", "velocity")
     )
-    with strict(False):
+    with warnings_as_errors(False):
         run(root, 3)
     assert (root.particles.dofs.position.array() == position).all()
     assert (root.particles.dofs.velocity.array() == velocity).all()

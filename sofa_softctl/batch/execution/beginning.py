@@ -107,7 +107,7 @@ def split(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 def opened(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
     """A new session, whose bridges move no robot."""
-    from sofa_softctl.scene.graph.devices import keep_devices_closed
+    from sofa_softctl.scene.graph.nodes import keep_devices_closed
     from sofa_softctl.scene.session.session import Session
 
     scene, backend = scenario.scene, scenario.backend

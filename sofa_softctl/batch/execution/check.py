@@ -98,7 +98,7 @@ def probe(scenario: Scenario, run: Run) -> Probe:
 def _check_scene(scenario: Scenario, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Check the scene; paths of its exporters and monitors, and its warnings."""
     from sofa_softctl.scene.backend.backend import find_backend
-    from sofa_softctl.scene.loading.loader import arguments_of, load_scene
+    from sofa_softctl.scene.session.loader import arguments_of, load_scene
 
     find_backend(scenario.backend)
     own, data = split(run.parameters)

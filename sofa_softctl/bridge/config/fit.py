@@ -15,7 +15,7 @@ from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
 from sofa_softctl.bridge.quantities import from_scene
 from sofa_softctl.errors import ConfigError
-from sofa_softctl.scene.graph.body import box_size
+from sofa_softctl.scene.graph.nodes import box_size
 from sofa_softctl.units import Units
 
 TOLERANCE = 1e-9

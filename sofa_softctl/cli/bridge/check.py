@@ -78,7 +78,7 @@ def _opened(robot: RobotConfig) -> dict[str, Any]:
 def _fits(robot: RobotConfig, scene: Path, backend: str, values: list[str] | None) -> bool:
     from sofa_softctl.bridge.config.fit import fit_scene
     from sofa_softctl.cli.files import exit_is_an_error, open_session
-    from sofa_softctl.scene.graph.devices import keep_devices_closed
+    from sofa_softctl.scene.graph.nodes import keep_devices_closed
     from sofa_softctl.view.terminal import bridge as tables
 
     with (

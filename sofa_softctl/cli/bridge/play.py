@@ -75,7 +75,7 @@ def play(
     from sofa_softctl.record.record import read_record
     from sofa_softctl.units import Units
     from sofa_softctl.view.terminal.run import Terminal
-    from sofa_softctl.view.words.prefix import prefixed
+    from sofa_softctl.view.words import prefixed
 
     check_outputs(reads=[record, config], record=to)
     if to is not None:

@@ -32,7 +32,7 @@ from sofa_softctl.identification.model.channel import Channel, marker_columns
 from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.scene.copies.step_model import Region, StepDerivative, StepModel, StepParameter
-from sofa_softctl.scene.loading.loader import load_scene, parameters_of
+from sofa_softctl.scene.session.loader import load_scene, parameters_of
 from sofa_softctl.units import Units, symbol
 
 if TYPE_CHECKING:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import Sofa
+from typing_extensions import override
 
 from sofa_softctl.errors import DivergedError, ProblemError, SceneError
+from sofa_softctl.inverse.aspects.aspect import StepAspect
 
 if TYPE_CHECKING:
     from sofa_softctl.scene.copies.rollout import CopiedScene, Copy
@@ -189,7 +191,7 @@ GO_ON = Candidate("go on")
 _CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")
 
 
-class LookAheadRunner:
+class LookAheadRunner(StepAspect):
     """Applies the look-ahead of a controller.
 
     Args:
@@ -202,8 +204,8 @@ class LookAheadRunner:
         self.copy: Copy | None = None
         self.forget()
 
+    @override
     def forget(self) -> None:
-        """Reset."""
         self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
         self.choices: list[tuple[float, LookAheadChoice]] = []
         """Time and outcome of each look-ahead so far."""
@@ -212,8 +214,8 @@ class LookAheadRunner:
         limits = self.options if self.options is not None else LookAhead()
         self.progress = GoalProgress(limits.patience, limits.progress)
 
-    def before_step(self) -> None:
-        """Look ahead if it is due; called at the beginning of the step."""
+    @override
+    def begin(self) -> None:
         self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
         gained = self._gained()
         if self.controller.solution is not None:
@@ -261,15 +263,15 @@ class LookAheadRunner:
             f"{choice.error:.3g} in place of {choice.without:.3g}."
         )
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """State that persists over steps."""
         known = {name: getattr(self, name) for name in _CARRIED}
         known["choices"] = list(self.choices)
         known["progress"] = (self.progress.gained, self.progress.since)
         return known
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore a `snapshot`."""
         for name in _CARRIED:
             setattr(self, name, snapshot[name])
         self.choices = list(snapshot["choices"])

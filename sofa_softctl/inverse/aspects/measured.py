@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import Sofa
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
 from sofa_softctl.scene.control import options
-from sofa_softctl.scene.graph.devices import devices_stay_closed
+from sofa_softctl.scene.graph.nodes import devices_stay_closed
 
 DISPLACEMENTS = ("length", "angle", "volume")
 """Quantities of a robot whose measured positions are displacements."""
 
 
-class MeasuredDisplacements:
+class MeasuredDisplacements(StepAspect):
     """Keeps the displacements of a model near those that the robot's motors have reached.
 
     An actuator that is further than `lead` from where its motor was measured goes no further away
@@ -42,8 +44,8 @@ class MeasuredDisplacements:
         self._data: Any = None
         self.forget()
 
+    @override
     def forget(self) -> None:
-        """Reset."""
         self._known = self._ever = np.zeros(len(self.names), dtype=bool)
         self._measured = np.full(len(self.names), np.nan)
         self.held = np.zeros(len(self.names), dtype=int)
@@ -51,21 +53,17 @@ class MeasuredDisplacements:
         self.missing = np.zeros(len(self.names), dtype=int)
         """Steps without a measurement of each actuator, after its first one."""
 
+    @override
     def snapshot(self) -> Any:
-        """State that persists over steps."""
         return self._known, self._ever, self.held.copy(), self.missing.copy()
 
+    @override
     def restore(self, snapshot: Any) -> None:
-        """Restore a `snapshot`."""
         self._known, self._ever, self.held, self.missing = (array.copy() for array in snapshot)
 
-    def tighten(self, limits: dict[str, Any], displaced: Any) -> dict[str, Any]:
-        """The limits of a step, with those that the motors make.
-
-        Args:
-            limits: By the names of InverseProblem.
-            displaced: Displacements of the step before [displacement], shape (n_a,).
-        """
+    @override
+    def limit(self, limits: dict[str, Any], displaced: Any, time: float) -> dict[str, Any]:
+        del time
         if devices_stay_closed(self.controller.root):  # of a copy nothing is measured
             return limits
         measured = self._read()
@@ -79,23 +77,19 @@ class MeasuredDisplacements:
             "displacement_max": np.minimum(limits["displacement_max"], high),
         }
 
-    def look(self, displacement: np.ndarray) -> None:
-        """Count the actuators that the limits of a step held back.
+    @override
+    def update(self, step: SolvedStep) -> Iterable[str]:
+        ahead = np.abs(step.solution.displacement - self._measured)
+        self.held += ahead >= self.lead * (1.0 - 1e-6)  # at the limit, rounding aside
+        return ()
 
-        Args:
-            displacement: Of the solution [displacement], shape (n_a,).
-        """
-        self.held += np.abs(displacement - self._measured) >= self.lead * (1.0 - 1e-6)
-
-    def warnings(self) -> list[str]:
-        """Sentences on motors that were waited for, and on measurements that were missing."""
-        found = []
+    @override
+    def warnings(self) -> Iterator[str]:
         for name, held, missing in zip(self.names, self.held, self.missing, strict=True):
             if held:
-                found.append(f"{name} waited for its motor in {held} steps")
+                yield f"{name} waited for its motor in {held} steps"
             if missing:
-                found.append(f"{name} had no measurement in {missing} steps")
-        return found
+                yield f"{name} had no measurement in {missing} steps"
 
     def _warn(self, known: np.ndarray) -> None:
         """Count actuators whose measurement is missing, and warn where it was there before."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
+
+from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
 
 _DISPLACEMENT = {
     "displacement_min": -np.inf,
@@ -14,7 +17,7 @@ _DISPLACEMENT = {
 }
 
 
-class Slack:
+class Slack(StepAspect):
     """Slack cables, and when they are taut again.
 
     A robot that meets an obstacle fast can shorten a cable's path faster than its motor pulls, or
@@ -23,50 +26,74 @@ class Slack:
 
     Args:
         names: Names of the actuators.
-        motor_speed: Length that each motor pulls in a unit of time [length/time], one number or one
-            each; None: limits apply again in the next step.
+        motor_speed: Length that each motor pulls in a unit of time [length/time], one number or
+            shape (n_a,); None if limits apply again in the next step.
 
     Source: Coevoet, Escande, Duriez 2019, section III-E and Fig. 3.
     """
 
-    def __init__(self, names: Sequence[str], motor_speed: float | np.ndarray | None) -> None:
+    def __init__(self, names: Sequence[str], motor_speed: Any) -> None:
         self.names = names
         speed = np.inf if motor_speed is None else np.asarray(motor_speed, dtype=float)
         self.motor_speed = np.array(np.broadcast_to(speed, len(names)))
-        self.until = np.full(len(names), -np.inf)
-        """Time from which on each cable is taut again [time], shape (n_a,)."""
+        self.forget()
 
-    def relax(self, limits: dict[str, Any], time: float) -> dict[str, Any]:
-        """The limits of this step, without those on the displacement of slack cables."""
-        slack = self.until > time
-        if not slack.any():
+    @override
+    def forget(self) -> None:
+        self.until = np.full(len(self.names), -np.inf)
+        """Time at which each cable is taut again [time], shape (n_a,)."""
+
+    @override
+    def snapshot(self) -> Any:
+        return self.until.copy()
+
+    @override
+    def restore(self, snapshot: Any) -> None:
+        self.until = snapshot.copy()
+
+    @override
+    def limit(self, limits: dict[str, Any], displaced: Any, time: float) -> dict[str, Any]:
+        del displaced
+        is_slack = self.until > time
+        if not is_slack.any():
             return limits
         relaxed = dict(limits)
-        for name, none in _DISPLACEMENT.items():
-            relaxed[name] = np.where(slack, none, limits[name])
+        for name, unlimited in _DISPLACEMENT.items():
+            relaxed[name] = np.where(is_slack, unlimited, limits[name])
         return relaxed
 
-    def look(
-        self, limits: dict[str, Any], displacement: np.ndarray, before: Any, time: float
+    @override
+    def update(self, step: SolvedStep) -> Iterator[str]:
+        if not step.solution.relaxed:
+            return
+        displaced = 0.0 if step.previous is None else step.previous.displacement
+        names = self.loosen(step.limits, step.solution.displacement, displaced, step.start)
+        if names:
+            yield (
+                f"{', '.join(names)}: slack, the motion was faster than the motor or exceeded the "
+                "actuator's stroke; its displacement limits rest until the motor has caught up."
+            )
+
+    def loosen(
+        self, limits: dict[str, Any], displacement: np.ndarray, displaced: Any, time: float
     ) -> list[str]:
-        """Update from the limits that were exceeded in a step.
+        """Find the cables that a step made slack, from the limits that it exceeded.
 
         Args:
             limits: Limits of the step, by the names of InverseProblem.
-            displacement: Displacement of the solution [length], shape (n_a,).
-            before: Displacement of the step before [length].
-            time: Time at the start of the step.
+            displacement: Displacement at its end [length], shape (n_a,).
+            displaced: Displacement at its start [length].
+            time: Time at its start [time].
 
         Returns:
             Names of the cables that became slack.
         """
-        slack = self.until > time
-        low = np.maximum(limits["displacement_min"], before - limits["displacement_rate"])
-        high = np.minimum(limits["displacement_max"], before + limits["displacement_rate"])
+        was_slack = self.until > time
+        low = np.maximum(limits["displacement_min"], displaced - limits["displacement_rate"])
+        high = np.minimum(limits["displacement_max"], displaced + limits["displacement_rate"])
         excess = np.maximum(low - displacement, displacement - high)
-        scale = 1e-6 * (1.0 + np.abs(displacement))
-        over = excess > scale
-        if over.any():
-            until = time + np.where(over, excess, 0.0) / self.motor_speed
-            self.until = np.where(over, np.maximum(self.until, until), self.until)
-        return [self.names[int(i)] for i in np.flatnonzero((self.until > time) & ~slack)]
+        exceeds = excess > 1e-6 * (1.0 + np.abs(displacement))  # rounding of the solver aside
+        if exceeds.any():
+            until = time + np.where(exceeds, excess, 0.0) / self.motor_speed
+            self.until = np.where(exceeds, np.maximum(self.until, until), self.until)
+        return [self.names[int(i)] for i in np.flatnonzero((self.until > time) & ~was_slack)]

@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.control.options import as_floats, shown
-from sofa_softctl.scene.graph.body import body_of, body_size
+from sofa_softctl.scene.graph.nodes import body_of, body_size
 from sofa_softctl.scene.plausibility.bodies import carried_goal, point
 from sofa_softctl.scene.plausibility.holding import fixed_nodes
 

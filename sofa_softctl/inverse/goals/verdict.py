@@ -199,8 +199,8 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     judged = np.flatnonzero(np.isfinite(controller.tolerance))
     if not len(judged):
         return None
-    counts = controller.counts
-    tip, goal = (history[name] * counts for name in ("tip", "goal"))
+    is_weighted = controller.weighted_axes
+    tip, goal = (history[name] * is_weighted for name in ("tip", "goal"))
     distance = np.linalg.norm(tip[-1] - goal[-1], axis=1)
     worst = int(judged[np.argmax((distance / controller.tolerance)[judged])])
     end = _end_of(tip[:, worst], goal[:, worst], float(controller.tolerance[worst]))
@@ -217,7 +217,7 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     actual = controller.weight.reshape(-1, 3) * (tip[-1] - goal[-1])
     reasons, closest = _reasons(controller, end, float(np.linalg.norm(actual)), unit)
     began = float(np.linalg.norm(tip[0, worst] - goal[0, worst]))
-    if end.distance > PROGRESS_MAX * began and counts[worst].all():
+    if end.distance > PROGRESS_MAX * began and is_weighted[worst].all():
         causes = misplaced(controller, worst, tip[0], goal[-1])
         reasons, closest = [*causes, *reasons], closest and not causes
     sentence = f"not reached: {outcome}; {'; '.join(reasons)}"
@@ -226,12 +226,12 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
 
 def _idle(controller: Any, history: History, judged: np.ndarray, unit: str) -> str:
     """Return what a verdict adds where neither goals nor effectors went anywhere that counts."""
-    counts, allowed = controller.counts[judged], controller.tolerance[judged]
+    is_weighted, allowed = controller.weighted_axes[judged], controller.tolerance[judged]
     tip, goal = history["tip"][:, judged], history["goal"][:, judged]
     paths = np.stack([tip, goal]) - tip[0]
-    if (np.linalg.norm(paths * counts, axis=-1) > allowed).any():
+    if (np.linalg.norm(paths * is_weighted, axis=-1) > allowed).any():
         return ""
-    travel = np.ptp(goal * ~counts.astype(bool), axis=0)
+    travel = np.ptp(goal * ~is_weighted, axis=0)
     if (np.linalg.norm(travel, axis=-1) > allowed).any():
         return (
             f"; but the goal moves, by {travel.max():.3g} {unit}, only along axes of weight 0, "
@@ -284,9 +284,10 @@ def _reasons(controller: Any, end: _End, actual: float, unit: str) -> tuple[list
         (Status.CLOSEST_FEASIBLE, "the limits contradicted each other"),
         (Status.FALLBACK, "another QP solver's answer was taken"),
     ):
-        if count := controller.solutions[status]:
-            found.append(f"{text} in {count} of {sum(controller.solutions.values())} steps")
-    if early := sum(not converged for _, converged in controller.searched):
+        if count := controller.step_counts.statuses[status]:
+            total = sum(controller.step_counts.statuses.values())
+            found.append(f"{text} in {count} of {total} steps")
+    if early := sum(not converged for _, converged in controller.step_counts.searches):
         found.append(f"the search ended early in {early} steps")
     closest = closest and not controller.lost.left
     return found or [
@@ -300,7 +301,10 @@ def _causes(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[
     problem, last = controller.problem, controller.solution
     if problem.contacts is not None:  # its modes decide too: what is reached is all that is known
         return _gathered(last.active), False
-    effects = problem.W_ea.reshape(*controller.counts.shape, -1).any(axis=2) & controller.counts
+    effects = (
+        problem.W_ea.reshape(*controller.weighted_axes.shape, -1).any(axis=2)
+        & controller.weighted_axes
+    )
     judged = np.isfinite(controller.tolerance)
     if still := np.array(controller.effector_names)[judged & ~effects.any(axis=1)].tolist():
         return [

@@ -20,7 +20,7 @@ from sofa_softctl.learning.task.quantities import Interface, Quantities
 from sofa_softctl.learning.task.scene_env import SceneEnv
 from sofa_softctl.learning.task.spaces import gymnasium
 from sofa_softctl.learning.task.task import Task
-from sofa_softctl.scene.loading.loader import arguments_of, load_scene
+from sofa_softctl.scene.session.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.scene.scene_task import read_surrogate
 
 VectorEnv = gymnasium.vector.VectorEnv

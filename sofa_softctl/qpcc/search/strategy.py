@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
-from sofa_softctl.qpcc.problem.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.problem.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes, SearchOptions
 from sofa_softctl.qpcc.search.branch_and_bound import branch
 from sofa_softctl.qpcc.search.neighbours import rounded
 from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot

@@ -15,9 +15,8 @@ from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechan
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits
 from sofa_softctl.qpcc.problem.contacts import Contacts
 from sofa_softctl.qpcc.problem.limits import active_limits, effort_box, exceeded_limits, limits_of
-from sofa_softctl.qpcc.problem.modes import Modes
+from sofa_softctl.qpcc.problem.modes import ContactWarm, Modes, SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import ContactWarm, SearchOptions
 from sofa_softctl.qpcc.solve.solution import InverseSolution, status_of
 from sofa_softctl.qpcc.solve.step import Answered, Step, normal_sums
 from sofa_softctl.status import Status

@@ -10,8 +10,7 @@ import numpy as np
 
 from sofa_softctl.qp.problem import QPResult
 from sofa_softctl.qp.verified import VerifiedResult
-from sofa_softctl.qpcc.problem.modes import Mode
-from sofa_softctl.qpcc.problem.search_options import ContactWarm
+from sofa_softctl.qpcc.problem.modes import ContactWarm, Mode
 from sofa_softctl.status import Status
 
 

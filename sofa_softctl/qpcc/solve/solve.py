@@ -21,8 +21,8 @@ from sofa_softctl.qpcc.problem.limits import (
     intersect,
     limits_of,
 )
+from sofa_softctl.qpcc.problem.modes import ContactWarm, SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import ContactWarm, SearchOptions
 from sofa_softctl.qpcc.solve.solution import InverseSolution, status_of
 from sofa_softctl.qpcc.solve.tracking_qp import InverseQP, build_qp, objective
 from sofa_softctl.status import Status

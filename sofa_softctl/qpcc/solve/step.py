@@ -16,8 +16,7 @@ from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_
 from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces, final_qp
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits, least_excess, tracking
 from sofa_softctl.qpcc.problem.limits import Limit
-from sofa_softctl.qpcc.problem.modes import INACTIVE, STICKING, Modes
-from sofa_softctl.qpcc.problem.search_options import ContactWarm, SearchOptions
+from sofa_softctl.qpcc.problem.modes import INACTIVE, STICKING, ContactWarm, Modes, SearchOptions
 from sofa_softctl.qpcc.search.pivoting import PivotStart
 from sofa_softctl.qpcc.search.strategy import FAR, Found, SearchContext, search_modes
 

@@ -19,7 +19,7 @@ from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
 from sofa_softctl.runtime.core.link import Link, LinkType
 from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.core.paths import explain, follow
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node

@@ -12,7 +12,7 @@ from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.data.types import Bool, Text
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.base.source_line import Line

@@ -12,10 +12,10 @@ from sofa_softctl.base.registry import Registry
 from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
+from sofa_softctl.runtime.core import COMPONENTS
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.paths import follow
-from sofa_softctl.runtime.core.registry import COMPONENTS
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node

@@ -20,7 +20,7 @@ from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.graph_node import GraphNode
 from sofa_softctl.runtime.core.late_changes import LateChanges
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.scripted import Controller

@@ -16,7 +16,7 @@ from sofa_softctl.runtime.behavior.constraint import (
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import Entries
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above
 

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.timer import Clock
 from sofa_softctl.runtime.simulation.outer_forces import OuterForces
 from sofa_softctl.runtime.simulation.system import GraphSystem, place_follower, put_in_place

@@ -9,7 +9,7 @@ from sofa_softctl.runtime.behavior.mechanics import ForceField, ProjectiveConstr
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.simulation.system import GraphSystem
 
 

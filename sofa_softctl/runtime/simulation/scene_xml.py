@@ -18,8 +18,8 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.node import DEEPEST, Node
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.repository import in_folder, path_near
-from sofa_softctl.runtime.helper.strictness import complain
 
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(rb"<\w(?:[^\"'<>]|\"[^\"]*\"|'[^']*')*>")

@@ -18,7 +18,7 @@ from sofa_softctl.runtime.behavior.mechanics import (
 )
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 
 class GraphSystem(MechanicalSystem):

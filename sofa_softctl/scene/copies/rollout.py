@@ -17,7 +17,7 @@ from sofa_softctl.base.processes import first_calls
 from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.copies.state import SceneState, put_motion, state_of
-from sofa_softctl.scene.graph.devices import keep_devices_closed
+from sofa_softctl.scene.graph.nodes import keep_devices_closed
 from sofa_softctl.scene.graph.recipe import Recipe, recipe_of, written
 
 LAST_LINES = 6
@@ -183,7 +183,7 @@ class CopiedScene:
 
     def __init__(self, recipe: Recipe) -> None:
         from sofa_softctl.runtime.simulation import snapshot
-        from sofa_softctl.scene.loading.loader import build_scene
+        from sofa_softctl.scene.session.loader import build_scene
 
         self.root = build_scene(recipe.create, recipe.values)
         keep_devices_closed(self.root)

@@ -11,8 +11,14 @@ import numpy as np
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.mesh.checks import signed_volumes
-from sofa_softctl.scene.graph.body import body_of, box_size, elements_of
-from sofa_softctl.scene.graph.nodes import nodes_of, objects_of, own_state
+from sofa_softctl.scene.graph.nodes import (
+    body_of,
+    box_size,
+    elements_of,
+    nodes_of,
+    objects_of,
+    own_state,
+)
 
 
 class StartWarning(NamedTuple):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import box_size, elements_of
-from sofa_softctl.scene.graph.nodes import attributes_of, own_state
+from sofa_softctl.scene.graph.nodes import attributes_of, box_size, elements_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 from sofa_softctl.scene.plausibility.leaving import collision_models, groups_of
 

@@ -12,7 +12,7 @@ from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.equilibrium.rest_response import rest_response
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.graph.body import box_size
+from sofa_softctl.scene.graph.nodes import box_size
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of
 from sofa_softctl.scene.plausibility.holding import piece_warnings
 from sofa_softctl.units import LENGTHS, Units

@@ -7,8 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import box_of, box_size, root_of
-from sofa_softctl.scene.graph.nodes import attributes_of, nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import (
+    attributes_of,
+    box_of,
+    box_size,
+    nodes_of,
+    own_state,
+    root_of,
+)
 from sofa_softctl.scene.plausibility.bodies import (
     Body,
     StartWarning,

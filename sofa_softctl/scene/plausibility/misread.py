@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_of, box_size
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import body_of, box_size, nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 from sofa_softctl.units import Units
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import box_size
-from sofa_softctl.scene.graph.nodes import nodes_of
+from sofa_softctl.scene.graph.nodes import box_size, nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
 from sofa_softctl.units import Units
 

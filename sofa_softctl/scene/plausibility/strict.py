@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper import strictness
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 
 _DEFAULT: ContextVar[bool] = ContextVar("strict", default=False)
 ERRORS = ("Warning", "Deprecated", "Error", "Fatal")
@@ -60,7 +60,7 @@ def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
                 found.append(f"[{sender}] {message['message']}" if sender else message["message"])
 
     with ExitStack() as stack:
-        stack.enter_context(strictness.strict())
+        stack.enter_context(warnings_as_errors())
         stack.enter_context(Collector())
         stack.enter_context(_unlogged())
         python = stack.enter_context(warnings.catch_warnings(record=True))

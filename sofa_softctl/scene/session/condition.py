@@ -14,8 +14,7 @@ import numpy as np
 
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.mesh.checks import signed_volumes
-from sofa_softctl.scene.graph.body import box_of
-from sofa_softctl.scene.graph.nodes import attributes_of
+from sofa_softctl.scene.graph.nodes import attributes_of, box_of
 from sofa_softctl.scene.plausibility.bodies import Body, bodies_of, solver_above
 from sofa_softctl.scene.plausibility.leaving import (
     collision_models,

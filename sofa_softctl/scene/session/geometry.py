@@ -12,8 +12,13 @@ from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.record import Record
 from sofa_softctl.runtime.components.topology.parts import faces_of_hexahedra
 from sofa_softctl.scene.control.system import effort_factor
-from sofa_softctl.scene.graph.body import cable_components, elements_of
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state, path_of
+from sofa_softctl.scene.graph.nodes import (
+    cable_components,
+    elements_of,
+    nodes_of,
+    own_state,
+    path_of,
+)
 from sofa_softctl.scene.session.material import Material, material_from, material_of
 
 _BODIES, _CABLES, _ABOUT = "bodies/", "cables/", "scene"

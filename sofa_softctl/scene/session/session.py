@@ -21,7 +21,11 @@ from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.control.channels import DataChannel, channels_of
 from sofa_softctl.scene.control.steps import SofaSteps, controllers_of
 from sofa_softctl.scene.graph.nodes import nodes_of, own_state, path_of
-from sofa_softctl.scene.loading.loader import (
+from sofa_softctl.scene.plausibility import implausible
+from sofa_softctl.scene.plausibility.names import unused_warnings
+from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
+from sofa_softctl.scene.session.condition import Condition
+from sofa_softctl.scene.session.loader import (
     arguments_of,
     build_scene,
     clean_up,
@@ -29,10 +33,6 @@ from sofa_softctl.scene.loading.loader import (
     load_scene,
     parameters_of,
 )
-from sofa_softctl.scene.plausibility import implausible
-from sofa_softctl.scene.plausibility.names import unused_warnings
-from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
-from sofa_softctl.scene.session.condition import Condition
 from sofa_softctl.scene.session.provenance import as_texts, provenance
 from sofa_softctl.units import symbol
 

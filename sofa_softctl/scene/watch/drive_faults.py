@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_size, section_of, stiffness_of
+from sofa_softctl.scene.graph.nodes import body_size, section_of, stiffness_of
 from sofa_softctl.scene.watch.drives import Drive
 from sofa_softctl.units import symbol
 

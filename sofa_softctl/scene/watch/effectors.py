@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_size
-from sofa_softctl.scene.graph.nodes import attributes_of, nodes_of, objects_of, own_state
+from sofa_softctl.scene.graph.nodes import attributes_of, body_size, nodes_of, objects_of, own_state
 from sofa_softctl.scene.plausibility.bodies import at, carried_goal, is_bare, is_followed
 
 STEPS_MIN = 50

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_size
-from sofa_softctl.scene.graph.nodes import nodes_of
+from sofa_softctl.scene.graph.nodes import body_size, nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, at, bodies_of, gravity_of
 from sofa_softctl.scene.plausibility.holding import FIXED
 from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of

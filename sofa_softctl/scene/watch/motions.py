@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_size, box_size, stiffness_of
-from sofa_softctl.scene.graph.nodes import attributes_of, nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import (
+    attributes_of,
+    body_size,
+    box_size,
+    nodes_of,
+    own_state,
+    stiffness_of,
+)
 from sofa_softctl.scene.plausibility.bodies import (
     Body,
     at,

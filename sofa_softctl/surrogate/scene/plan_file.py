@@ -165,8 +165,7 @@ def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
         root: Root of an initialised scene, before its first step.
         lines: Its CableConstraints.
     """
-    from sofa_softctl.scene.graph.body import body_of
-    from sofa_softctl.scene.graph.nodes import nodes_of
+    from sofa_softctl.scene.graph.nodes import body_of, nodes_of
 
     found = {
         "dt": [float(root.dt.value)],

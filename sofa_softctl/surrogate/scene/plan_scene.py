@@ -14,7 +14,7 @@ import numpy as np
 from sofa_softctl.base.executors.workers import check_workers, files_sent
 from sofa_softctl.base.executors.workers import workers as workers_of
 from sofa_softctl.scene.backend.call import backend_of_runs
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.models.task import Task
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate

@@ -17,7 +17,7 @@ import numpy as np
 from sofa_softctl.acceptance import AcceptanceReport, Criterion
 from sofa_softctl.errors import DivergedError, SceneError
 from sofa_softctl.scene.graph.nodes import nodes_of, state_at
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.surrogate.costs.costs import Following, Probe
 from sofa_softctl.surrogate.costs.obstacles import Obstacle

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.scene.loading.loader import arguments_of, load_scene
+from sofa_softctl.scene.session.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.models.task import Task

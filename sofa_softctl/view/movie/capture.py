@@ -9,8 +9,7 @@ import numpy as np
 
 from sofa_softctl.base import colors
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.scene.graph.body import cable_components, elements_of
-from sofa_softctl.scene.graph.nodes import own_state
+from sofa_softctl.scene.graph.nodes import cable_components, elements_of, own_state
 from sofa_softctl.scene.session.geometry import body_states, is_obstacle, surface_of
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import symbol

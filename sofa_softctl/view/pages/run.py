@@ -25,7 +25,7 @@ from sofa_softctl.status import Status
 from sofa_softctl.units import SEPARATOR, Units, of_columns
 from sofa_softctl.view.pages import html
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words.numbers import counted
+from sofa_softctl.view.words import counted
 
 SAMPLES = 1500
 """More steps than this are drawn as the least and the greatest value of equal spans."""

@@ -33,7 +33,7 @@ from sofa_softctl.view.plots.batch_panels import (
     plot_marginal,
     plot_pair,
 )
-from sofa_softctl.view.words.numbers import counted, plain
+from sofa_softctl.view.words import counted, plain
 
 SIZE = (3.3, 2.35)
 """Of a panel [inch]."""

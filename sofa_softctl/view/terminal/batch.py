@@ -14,7 +14,7 @@ from sofa_softctl.batch.execution.estimate import Estimate
 from sofa_softctl.batch.running import Repetition
 from sofa_softctl.batch.study.row import OK
 from sofa_softctl.batch.table.results import Results
-from sofa_softctl.view.words.numbers import plain
+from sofa_softctl.view.words import plain
 
 WORST = 5
 """Runs that are listed as the worst."""

@@ -22,7 +22,7 @@ from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.pages.identification.next_motion import short_names
 from sofa_softctl.view.pages.identification.page import drawn, page
 from sofa_softctl.view.pages.identification.parameters import more_intervals
-from sofa_softctl.view.words.numbers import counted, interval_text, known, number
+from sofa_softctl.view.words import counted, interval_text, known, number
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}

@@ -8,7 +8,7 @@ from benchmarks.contact_search.corpus import (
     statistics,
 )
 from sofa_softctl.qpcc.problem.contacts import Law, NormalSum
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 from tests.support.random_contact_problems import random_problem
 

@@ -11,7 +11,7 @@ from sofa_softctl.qpcc.examples.contacts import contact_problems
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
 from sofa_softctl.qpcc.problem.contacts import Law
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.status import Status
 from tests.support.mode_rows import (

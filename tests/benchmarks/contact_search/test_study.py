@@ -16,7 +16,7 @@ from sofa_softctl.qpcc.examples.contacts import (
     grasp_that_is_too_weak,
     rod_pushed_out_of_its_limit,
 )
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 from tests.support.answer_check import check_answer
 from tests.support.benchmark_commands import app_of

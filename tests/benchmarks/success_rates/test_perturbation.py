@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.success_rates.perturbation import RELATIVE, with_perturbed_rest
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENES = Path(__file__).parents[3] / "scenes"

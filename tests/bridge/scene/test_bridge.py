@@ -11,7 +11,7 @@ from sofa_softctl import HardwareBridge, controller
 from sofa_softctl.errors import DeviceError, DeviceFailedError, DeviceOpenError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.copies.rollout import CopiedScene
-from sofa_softctl.scene.graph.devices import keep_devices_closed
+from sofa_softctl.scene.graph.nodes import keep_devices_closed
 from sofa_softctl.scene.graph.recipe import recipe_of
 from sofa_softctl.scene.session.run import run
 from tests.bridge.scene.helpers import bridge_of, states_of, wave

@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl import HardwareBridge, InverseController, Playback, add_effector
 from sofa_softctl.errors import ConfigError, SceneError, SoftctlError
 from sofa_softctl.record.record import read_record
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.scene.control.controller import SceneController
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.scene import small_scene
@@ -192,7 +192,7 @@ def test_whatever_a_scene_computes_is_no_error_of_python(driven, robot, value, n
 
     session = driven(add)
     session.step(2)
-    with contextlib.suppress(SoftctlError), strict(False):
+    with contextlib.suppress(SoftctlError), warnings_as_errors(False):
         session.step(5)
 
 

@@ -14,7 +14,7 @@ from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker
 from sofa_softctl.identification.model.parameter import starts
-from sofa_softctl.scene.loading.loader import load_scene
+from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 
 SCENES = Path(__file__).parents[3] / "scenes"

@@ -15,7 +15,7 @@ from sofa_softctl.identification.uncertainty.identifiability import Direction, i
 from sofa_softctl.identification.uncertainty.residual_analysis import analyse
 from sofa_softctl.view.pages.identification import CHANNELS, most_telling, page
 from sofa_softctl.view.terminal.identification import candidates_table, show
-from sofa_softctl.view.words.numbers import number
+from sofa_softctl.view.words import number
 from tests.identification.lag_problem import Wave
 
 

@@ -12,7 +12,7 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.view.pages.identification import page
 from sofa_softctl.view.terminal.identification import show
-from sofa_softctl.view.words.numbers import interval_text, number
+from sofa_softctl.view.words import interval_text, number
 
 
 def texts(report, level=None):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.qpcc.examples.contacts import contact_problems
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 
 PROBLEMS = contact_problems()

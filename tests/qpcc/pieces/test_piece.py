@@ -9,8 +9,7 @@ from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits, tracking
 from sofa_softctl.qpcc.problem.contacts import Law
 from sofa_softctl.qpcc.problem.limits import limits_of
-from sofa_softctl.qpcc.problem.modes import SLIDING
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
+from sofa_softctl.qpcc.problem.modes import SLIDING, SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 from tests.support.random_contact_problems import random_contact_problem, random_problem
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 

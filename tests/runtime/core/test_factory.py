@@ -9,11 +9,10 @@ import pytest
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime import components
 from sofa_softctl.runtime.components.aliases import ALIASES
-from sofa_softctl.runtime.core import factory
+from sofa_softctl.runtime.core import COMPONENTS, factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import types as data_types
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.testing.declaration import check_data, check_declaration
 
 CLASSES = [getattr(components, name) for name in components.__all__]

@@ -10,8 +10,8 @@ from sofa_softctl.identification.fem import CableLength, Drive, FemParameter, Fe
 from sofa_softctl.plugins import Plugins
 from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
+from sofa_softctl.runtime.core import COMPONENTS
 from sofa_softctl.runtime.core.data.types import Real
-from sofa_softctl.runtime.core.registry import COMPONENTS
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.parameters import Moduli

@@ -8,8 +8,7 @@ from sofa_softctl.runtime.behavior.solvers import OdeSolver
 from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitSolver
 from sofa_softctl.runtime.components.spring.rest_shape import RestShapeSpringsForceField
-from sofa_softctl.runtime.core import factory
-from sofa_softctl.runtime.core.registry import COMPONENTS
+from sofa_softctl.runtime.core import COMPONENTS, factory
 from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 
 

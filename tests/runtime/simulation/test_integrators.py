@@ -2,7 +2,7 @@
 
 import pytest
 
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 
@@ -28,7 +28,7 @@ def test_of_two_integrators_one_counts_and_that_is_said(place, message, root, ca
     weight(part, "second")
     part.addObject("MechanicalObject", name="dofs", position=[[0, 0, 0]])
     part.addObject("UniformMass", totalMass=1.0)
-    with strict(False):
+    with warnings_as_errors(False):
         simulation.init(root)
     for _ in range(2):
         simulation.animate(root, 0.1)

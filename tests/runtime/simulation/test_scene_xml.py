@@ -3,7 +3,7 @@
 import pytest
 
 from sofa_softctl.errors import SceneError, UnknownComponentError
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.scene.session.session import Session
 
 SCENE = """<?xml version="1.0"?>
@@ -89,7 +89,7 @@ def test_text_that_only_strict_xml_forbids_is_read(load):
 
 
 def test_what_follows_the_root_node_is_not_read(load, caplog):
-    with strict(False):
+    with warnings_as_errors(False):
         root = load("<Node><Node name='a'/></Node>\n</Node>")
     assert [child.getName() for child in root.children] == ["a"]
     assert "scene.scn:2: the root node ends before this line" in caplog.text
@@ -147,7 +147,7 @@ def test_an_include_can_replace_classes_and_names(load, tmp_path):
 
 
 def test_attributes_of_an_include_that_nothing_in_it_has_are_complained_of(load, caplog):
-    with strict(False):
+    with warnings_as_errors(False):
         load(BOX.replace("box=", "bax='1' _off='2' box="))
     assert "scene.scn:3: <BoxConstraint> has 'bax', which nothing in it has." in caplog.text
 

@@ -13,7 +13,7 @@ from sofa_softctl.runtime.components.collision.models import (
 )
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.contact.proximity import (
     LOCAL_MIN_DISTANCE,
     MIN_PROXIMITY,

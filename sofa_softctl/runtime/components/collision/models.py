@@ -19,7 +19,7 @@ from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.core.data.types import Bool, Color, Integers, Real, Reals, Text, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.contact.broad_phase import element_boxes
 from sofa_softctl.runtime.kernels.contact.proximity import Surface
 

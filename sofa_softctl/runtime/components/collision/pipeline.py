@@ -18,7 +18,7 @@ from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrang
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Text, Vector
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects, not_negative
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects, not_negative
 from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities, without_duplicates
 

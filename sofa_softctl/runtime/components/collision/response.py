@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.collision.penality import PenalityContactFo
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Text
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 DEFAULT_FRICTION = 0.8
 """mu of SOFA's FrictionContactConstraint when the scene gives none."""

@@ -12,7 +12,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.constraint.pair import PairConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Derivs, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import BILATERAL, BLOCK, row_parameters
 from sofa_softctl.runtime.kernels.mapping import rigid
 

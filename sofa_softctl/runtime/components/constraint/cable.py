@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.constraint.imposed import imposed_value
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals, UInt, Vectors
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,

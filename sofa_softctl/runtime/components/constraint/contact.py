@@ -11,7 +11,7 @@ from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, State
 from sofa_softctl.runtime.components.collision.models import CollisionModel
 from sofa_softctl.runtime.core.data.types import Real
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 from sofa_softctl.runtime.kernels.contact.share import share_in_contact

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.components.mass.uniform import UniformMass
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class LinearSolverConstraintCorrection(ConstraintCorrection):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 
 def only_watches(constraint: LagrangianConstraint) -> bool:

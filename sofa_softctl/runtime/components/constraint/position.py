@@ -10,7 +10,7 @@ from typing_extensions import override
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
 from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Integers, Real, Reals, UInt
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,

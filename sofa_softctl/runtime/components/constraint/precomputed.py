@@ -15,7 +15,7 @@ from sofa_softctl.runtime.components.solver.euler_implicit import EulerImplicitS
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class PrecomputedConstraintCorrection(ConstraintCorrection):

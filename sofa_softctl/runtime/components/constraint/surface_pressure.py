@@ -12,7 +12,7 @@ from sofa_softctl.runtime.behavior.roles import Cavity
 from sofa_softctl.runtime.components.constraint.imposed import imposed_value
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Real, Reals, UInt
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,

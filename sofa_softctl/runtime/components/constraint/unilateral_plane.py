@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_DELTA, row_parameters
 
 

@@ -13,7 +13,7 @@ from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _LEFT, _RIGHT = chr(18), chr(20)
 

@@ -12,7 +12,7 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, UInt
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class DataVariationLimiter(Component):

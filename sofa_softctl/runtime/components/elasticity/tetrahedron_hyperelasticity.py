@@ -13,7 +13,7 @@ from sofa_softctl.runtime.behavior.roles import HyperelasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals, Vectors
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic as kernel
 from sofa_softctl.runtime.kernels.elasticity import hyperelastic_derivative as derivative
 from sofa_softctl.runtime.kernels.elasticity.corotational import element_pairs, shape_gradients

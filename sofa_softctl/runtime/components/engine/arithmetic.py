@@ -21,7 +21,7 @@ from sofa_softctl.runtime.core.data.types import (
     UInt,
 )
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.mapping.rigid import product
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Real, Vector, Vectors
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.faces import unit_vectors
 
 _MOST = 10**7

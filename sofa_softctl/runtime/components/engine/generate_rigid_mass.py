@@ -9,7 +9,7 @@ from sofa_softctl.runtime.components.engine.base import Engine
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass, RigidMassData
 from sofa_softctl.runtime.core.data.types import Elements, Real, Vector, Vectors
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _CLOSED = 1e-6  # sum of the area vectors of a closed surface, relative to its area
 

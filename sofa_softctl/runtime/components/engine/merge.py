@@ -21,7 +21,7 @@ from sofa_softctl.runtime.core.data.types import (
     UInt,
     Vectors,
 )
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _SETS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "u": np.union1d,

@@ -18,7 +18,7 @@ from sofa_softctl.runtime.core.data.types import (
     Reals,
     Text,
 )
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class ValuesFromIndices(Engine):

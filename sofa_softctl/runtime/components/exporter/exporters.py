@@ -22,7 +22,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vectors,
 )
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
 
 _NUMBERS = "_softctl_file_numbers"

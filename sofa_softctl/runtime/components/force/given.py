@@ -23,7 +23,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vector,
 )
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class ForceWithoutStiffness(ForceField):

@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.topology.base import Topology, linked_topol
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Integers, Real, Reals, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class ElementPressure(ForceWithoutStiffness):

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text, Vector
-from sofa_softctl.runtime.helper.strictness import complain, not_negative
+from sofa_softctl.runtime.helper.message import complain, not_negative
 
 
 class ShapeForceField(BlockForceField):

@@ -18,7 +18,7 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Texts, UInt, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.mesh.faces import attached, vertex_normals, with_subelements
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh

@@ -10,7 +10,7 @@ from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.core.data.types import Reals, Vector, Vectors
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 

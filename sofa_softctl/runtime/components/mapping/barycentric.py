@@ -12,7 +12,7 @@ from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.containers import TopologyContainer
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate, nearest_in_cells
 
 

@@ -16,7 +16,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 MISFIT_MAX = 0.1
 """Distance of copied nodes from the given ones, by their size, above which they are others [-]."""

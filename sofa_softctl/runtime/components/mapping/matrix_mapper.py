@@ -7,7 +7,7 @@ from typing import ClassVar
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Text
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _REDUCES = ("performECSW", "usePrecomputedMass", "skipJ1tKJ1", "skipJ2tKJ2")
 

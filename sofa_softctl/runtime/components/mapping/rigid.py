@@ -9,7 +9,7 @@ from typing_extensions import override
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Integers, Text, UInt, Vectors
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.constraint.rows import Entries
 from sofa_softctl.runtime.kernels.mapping import rigid
 

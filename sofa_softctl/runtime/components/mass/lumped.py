@@ -11,7 +11,7 @@ from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class LumpedMass(Mass):

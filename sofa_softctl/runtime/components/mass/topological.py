@@ -17,7 +17,7 @@ from sofa_softctl.runtime.components.topology.parts import EDGES_OF_HEXAHEDRON, 
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class TopologicalMass(Mass):

@@ -11,8 +11,8 @@ from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
 from sofa_softctl.runtime.core.link import LinkType
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.repository import path_near
-from sofa_softctl.runtime.helper.strictness import complain
 
 
 class UniformMass(LumpedMass):

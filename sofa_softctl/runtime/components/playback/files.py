@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.helper import repository
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _WITHOUT_DEVICES = "_softctl_without_devices"
 """Mark of the root of a scene that only is a copy of another one: it must not write anything."""

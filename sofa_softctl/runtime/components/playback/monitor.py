@@ -7,7 +7,7 @@ from typing import Any
 from sofa_softctl.runtime.components.playback.files import FileComponent, spelt, spelt_all
 from sofa_softctl.runtime.core.data.types import Bool, Color, Integers, Real, Text
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _FILES = {
     "Positions": ("_x.txt", "position", "positions"),

@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.runtime.components.playback.files import FileComponent, spelt, spelt_all
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Text
 from sofa_softctl.runtime.core.event import Event
-from sofa_softctl.runtime.helper.strictness import complain, not_negative
+from sofa_softctl.runtime.helper.message import complain, not_negative
 
 _VECTORS = {
     "writeX": ("X", "position"),

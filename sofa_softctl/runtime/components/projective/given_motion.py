@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Derivs, Integers, Matrix, Real, Reals, Vector
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 

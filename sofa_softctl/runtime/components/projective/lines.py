@@ -11,7 +11,7 @@ from typing_extensions import override
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Coord, Integers, Real, Vector
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class ProjectingConstraint(NodeConstraint):

@@ -18,7 +18,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vector,
     Vectors,
 )
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 def within_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.cable import CableModel
 from sofa_softctl.runtime.components.constraint.position import PositionModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 
 class CableActuator(CableModel):

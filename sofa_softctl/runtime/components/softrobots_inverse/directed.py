@@ -12,7 +12,7 @@ from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Deriv, Integers, Real, Reals
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class DirectedActuator(LagrangianConstraint):

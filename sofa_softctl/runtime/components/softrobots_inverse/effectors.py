@@ -13,7 +13,7 @@ from sofa_softctl.runtime.components.constraint.position import PositionModel
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Coords, Real, Vectors
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 
 class PositionEffector(PositionModel):

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianCons
 from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Reals, Vectors
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 
 class ForceSurfaceActuator(LagrangianConstraint):

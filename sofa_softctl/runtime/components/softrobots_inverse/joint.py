@@ -10,7 +10,7 @@ from typing_extensions import override
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.joint import JointModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 
 class JointActuator(JointModel):

@@ -8,7 +8,7 @@ from typing_extensions import override
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
-from sofa_softctl.runtime.helper.strictness import keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 
 class SurfacePressureActuator(SurfacePressureModel):

@@ -9,8 +9,8 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.solve.solution import InverseSolution
 from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.runtime.behavior.constraint import (
@@ -23,7 +23,7 @@ from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrang
 from sofa_softctl.runtime.components.softrobots_inverse import sofa_defects
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.status import Status
 
 _PER_ROW = {

@@ -13,7 +13,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text, UInt
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
-from sofa_softctl.runtime.helper.strictness import not_negative
+from sofa_softctl.runtime.helper.message import not_negative
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 

@@ -8,7 +8,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Int
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
 from sofa_softctl.runtime.simulation.system import place_follower
 

@@ -17,7 +17,7 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
 from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.runtime.simulation.loop import SteppingLoop

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Vector
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 _PARTS = (

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real, Reals, Text, UInt
 from sofa_softctl.runtime.helper import message, timer
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 UNDEFINED, RUNNING = "Undefined", "Running"
 EQUILIBRIUM = "ConvergedEquilibrium"

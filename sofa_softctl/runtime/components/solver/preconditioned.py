@@ -12,7 +12,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.components.solver.conjugate_gradient import CGLinearSolver
 from sofa_softctl.runtime.core.data.types import Bool, UInt
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class PCGLinearSolver(CGLinearSolver):

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.components.topology.base import (
 )
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class BendingSprings(LinearSpringField):

@@ -18,7 +18,7 @@ from sofa_softctl.runtime.components.state.mechanical_object import MechanicalOb
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Int, Integers, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class PairForceField(BlockForceField):

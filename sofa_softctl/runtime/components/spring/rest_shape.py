@@ -12,7 +12,7 @@ from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepT
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Color, Coords, Integers, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain, keeps_sofa_defects
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 
 class RestShapeSpringsForceField(ForceField):

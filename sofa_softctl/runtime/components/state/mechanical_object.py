@@ -22,7 +22,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vector,
 )
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _ROUNDED = 1e-2  # a quaternion written with two digits is still one
 

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.components.topology.parts import OWNERS, first_of_each
 from sofa_softctl.runtime.components.topology.queries import TopologyQueries
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Elements, Text, Vectors
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node

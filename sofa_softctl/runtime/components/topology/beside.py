@@ -11,7 +11,7 @@ from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Color, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class Beside(Component):

@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.core.data.types import Bool, UInt
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class TopologyContainer(Topology):

@@ -13,7 +13,7 @@ from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_TRIANGLE, unique_parts
 from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Counts, Real, Vector
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 
 class GridTopology(MadeTopology):

@@ -20,7 +20,7 @@ from sofa_softctl.runtime.components.topology.parts import (
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Vector
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.mapping.rigid import rotated
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
 from sofa_softctl.runtime.core.data.types import Bool, Counts, Int, Real, Text, UInt, Vector
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize
 
 MOST_CELLS = 10_000_000

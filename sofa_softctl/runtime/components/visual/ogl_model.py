@@ -26,7 +26,7 @@ from sofa_softctl.runtime.core.data.types import (
 )
 from sofa_softctl.runtime.core.data.views import DataContainer
 from sofa_softctl.runtime.core.link import LinkType
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
 _FACTORS = ("GL_ZERO", "GL_ONE", "GL_SRC_ALPHA", "GL_ONE_MINUS_SRC_ALPHA")

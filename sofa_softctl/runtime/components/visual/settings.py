@@ -8,7 +8,7 @@ from sofa_softctl.base.suggestions import nearest
 from sofa_softctl.runtime.components.visual.inert import Inert
 from sofa_softctl.runtime.core.data.types import Bool, Text, Texts
 from sofa_softctl.runtime.helper import repository
-from sofa_softctl.runtime.helper.strictness import complain
+from sofa_softctl.runtime.helper.message import complain
 
 _PLUGINS = """
     Sofa.Component Sofa.Component.AnimationLoop Sofa.Component.Collision

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_size
+from sofa_softctl.scene.graph.nodes import body_size
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 
 PULL_DISTANCE_MAX = 5.0

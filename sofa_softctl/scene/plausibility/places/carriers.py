@@ -13,8 +13,7 @@ import numpy as np
 from sofa_softctl.runtime.mesh.faces import HEXAHEDRON_QUADS
 from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.skin import Skin, rows_as_keys, skin_of
-from sofa_softctl.scene.graph.body import elements_of
-from sofa_softctl.scene.graph.nodes import own_state
+from sofa_softctl.scene.graph.nodes import elements_of, own_state
 from sofa_softctl.scene.plausibility.bodies import point
 
 BLOCK = 256

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_of, body_size, stiffness_of
-from sofa_softctl.scene.graph.nodes import own_state
+from sofa_softctl.scene.graph.nodes import body_of, body_size, own_state, stiffness_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, solver_above
 from sofa_softctl.scene.plausibility.holding import fixed_nodes
 from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of

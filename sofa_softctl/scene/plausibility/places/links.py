@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_size
-from sofa_softctl.scene.graph.nodes import attributes_of
+from sofa_softctl.scene.graph.nodes import attributes_of, body_size
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 
 JUMP_MIN = 0.1

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import body_size
-from sofa_softctl.scene.graph.nodes import own_state
+from sofa_softctl.scene.graph.nodes import body_size, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 
 PAIR_DISTANCE_MAX = 0.1

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.body import cable_components, elements_of
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import cable_components, elements_of, nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.cables import cable_warnings
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, carrier_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.mesh.skin import Skin, measured
-from sofa_softctl.scene.graph.body import elements_of
+from sofa_softctl.scene.graph.nodes import elements_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, nearest_among
 

@@ -7,7 +7,7 @@ from html import escape
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.pages import html
-from sofa_softctl.view.words.numbers import counted
+from sofa_softctl.view.words import counted
 
 SHIFTED = 5
 """Most parameters whose shifts are shown."""

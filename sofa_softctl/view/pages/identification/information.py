@@ -16,7 +16,7 @@ from sofa_softctl.identification.uncertainty.identifiability import Identifiabil
 from sofa_softctl.view.pages import html
 from sofa_softctl.view.pages.identification.style import BESIDE, BLUE, INK_ON_COLOR, labelled
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words.numbers import known
+from sofa_softctl.view.words import known
 
 
 def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) -> str:

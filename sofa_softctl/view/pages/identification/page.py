@@ -15,7 +15,7 @@ from sofa_softctl.view.pages.identification.next_motion import next_motion
 from sofa_softctl.view.pages.identification.parameters import discretisation, intervals, parameters
 from sofa_softctl.view.pages.identification.prediction import prediction
 from sofa_softctl.view.pages.identification.residuals import residuals
-from sofa_softctl.view.words.numbers import counted
+from sofa_softctl.view.words import counted
 
 
 def recordings(report: Report) -> str:

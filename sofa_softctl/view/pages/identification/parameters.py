@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.pages import html
-from sofa_softctl.view.words.numbers import counted, interval_text, known, number
+from sofa_softctl.view.words import counted, interval_text, known, number
 
 
 def parameters(report: Report) -> str:

@@ -20,7 +20,7 @@ from sofa_softctl.identification.uncertainty.residual_analysis import far_from_z
 from sofa_softctl.view.pages import html
 from sofa_softctl.view.pages.identification.style import BLUE, DATA, ORANGE, SAMPLES
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words.numbers import counted
+from sofa_softctl.view.words import counted
 
 DOTS = {"marker": "o", "markersize": 2.2, "linestyle": "", "markeredgewidth": 0.0}
 

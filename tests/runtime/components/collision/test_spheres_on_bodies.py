@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 RADIUS = 2.0
@@ -174,7 +174,7 @@ def test_a_contact_stiffness_of_zero_switches_contacts_off(ball, root, monkeypat
     dofs = ball()
     root.ball.SphereCollisionModel.contactStiffness.value = 0.0
     simulation.init(root)
-    with strict(False):
+    with warnings_as_errors(False):
         simulation.animateNSteps(root, 8)
     assert dofs.position.value[0, 2] < 0.0
     assert sum("go through each other: a 'contactStiffness' of 0" in text for text in said) == 1

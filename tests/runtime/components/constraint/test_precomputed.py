@@ -6,7 +6,7 @@ import pytest
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 DT, MASS, STIFFNESS, ALPHA, BETA, DECAY = 0.02, 2.0, 300.0, 0.4, 0.05, 7.0
@@ -248,7 +248,7 @@ def test_forces_at_the_start_are_warned_of(spring, said):
     ],
 )
 def test_what_has_no_effect_is_warned_of(spring, said, values, problem):
-    with strict(False):
+    with warnings_as_errors(False):
         spring(**values)
     assert problem in said[0]
     with pytest.raises(SceneError, match=problem):

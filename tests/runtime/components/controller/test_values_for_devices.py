@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.core.registry import COMPONENTS
+from sofa_softctl.runtime.core import COMPONENTS
 from sofa_softctl.runtime.core.scripted import Controller
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 DEVICES = {
@@ -90,7 +90,7 @@ def sending(root, kind, port, name, value, in_place=False):
                 errors.append(error)
 
     root.addObject(Sender(name="sender"))
-    with strict(False):
+    with warnings_as_errors(False):
         simulation.init(root)
         simulation.animateNSteps(root, 3, 0.01)
         simulation.unload(root)
@@ -158,7 +158,7 @@ def test_an_array_that_is_written_in_place_is_held_too(root, port):
 )  # fmt: skip
 def test_a_component_that_begins_with_odd_values_runs(root, port, data):
     given = {"port": port, "baudRate": 115200, **DEVICES["SerialPortBridgeGeneric"], **data}
-    with strict(False):
+    with warnings_as_errors(False):
         root.addObject("SerialPortBridgeGeneric", **given)
         simulation.init(root)
         simulation.animateNSteps(root, 2, 0.01)

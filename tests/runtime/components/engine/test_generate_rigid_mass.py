@@ -6,7 +6,7 @@ import pytest
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.engine.generate_rigid_mass import solid_of
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 SIDES = np.array([2.0, 3.0, 5.0])
@@ -118,7 +118,7 @@ def test_a_surface_with_holes_is_warned_of(root, monkeypatch):
 
 
 def test_a_surface_of_no_volume_is_said_and_computes_nothing(root, caplog):
-    with strict(False):
+    with warnings_as_errors(False):
         engine = add(root, quads=np.concatenate([QUADS, QUADS[:, ::-1]]))
     assert "finds the volume 0" in caplog.text
     assert engine.mass.value == 0.0

@@ -8,8 +8,8 @@ import pytest
 
 from sofa_softctl.runtime.components.exporter import exporters
 from sofa_softctl.runtime.components.playback.files import FileComponent
-from sofa_softctl.runtime.core.registry import COMPONENTS
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.core import COMPONENTS
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 WRITERS = {
@@ -122,7 +122,7 @@ def test_a_file_that_two_components_write_is_said_once(root, moving, caplog, kin
     given |= {"overwrite": True} if kind == "VTKExporter" else {}
     for name in ("one", "two"):
         where.addObject(kind, name=name, **data, **given)
-    with strict(False), caplog.at_level(logging.WARNING, "sofa_softctl"):
+    with warnings_as_errors(False), caplog.at_level(logging.WARNING, "sofa_softctl"):
         simulation.init(root)
         simulation.animateNSteps(root, 3, 0.01)
     (warning,) = [entry.message for entry in caplog.records if "writes nothing" in entry.message]

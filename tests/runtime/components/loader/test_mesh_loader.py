@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.strictness import complaints, strict
+from sofa_softctl.runtime.helper.message import complaints, strict
 
 SQUARE = "v 0 0 0\nv 9 9 9\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 3 4 5\n"
 """A quad, and a second point that belongs to nothing."""

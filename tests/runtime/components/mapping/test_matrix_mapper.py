@@ -2,7 +2,7 @@
 
 import pytest
 
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 from sofa_softctl.runtime.simulation import simulation
 
 

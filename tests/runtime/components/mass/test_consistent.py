@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 
 SIZE = np.array([2.0, 3.0, 4.0])
 DENSITY = 1.5

@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 from sofa_softctl.runtime.simulation import simulation
 
 MASS = [2.0, 3.0, 1.0, 0.1, 0.0, 0.1, 2.0, 0.0, 0.0, 0.0, 3.0]

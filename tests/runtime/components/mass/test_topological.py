@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 from sofa_softctl.runtime.simulation import snapshot
 
 GRAVITY = np.array([1.0, -9.81, 0.5])

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.helper.strictness import strict
+from sofa_softctl.runtime.helper.message import warnings_as_errors
 from sofa_softctl.runtime.simulation import simulation
 
 H = 0.01
@@ -289,7 +289,7 @@ def test_a_shift_below_one_is_limited(inverse, root, monkeypatch, defects, reach
 
 def test_lists_of_another_length_go_on_as_in_sofa(inverse, caplog):
     """With a warning: the first numbers count, and of nodes those that have a goal."""
-    with strict(False):
+    with warnings_as_errors(False):
         _, slide, effector = inverse(
             "Vec3", POINTS,
             ("SlidingActuator", {"indices": [0], "direction": [0, 2, 0, 1]}),
@@ -314,7 +314,7 @@ def test_a_cable_without_points_or_value_pulls_at_the_first(root, caplog):
     body.addObject("UniformMass", totalMass=1.0)
     body.addObject("LinearSolverConstraintCorrection")
     pull = {"indices": [], "value": [0.2], "pullPoint": [0, 5, 0], "valueIndex": -1}
-    with strict(False):
+    with warnings_as_errors(False):
         cable = body.addObject("CableConstraint", **pull)
         simulation.init(root)
         step(root)

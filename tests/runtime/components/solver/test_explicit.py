@@ -5,7 +5,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.helper.strictness import complaints
+from sofa_softctl.runtime.helper.message import complaints
 from sofa_softctl.runtime.simulation import simulation
 
 TIME = 0.4

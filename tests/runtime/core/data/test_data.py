@@ -9,7 +9,7 @@ import pytest
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import types as data_types
-from sofa_softctl.runtime.helper.strictness import complaints, strict
+from sofa_softctl.runtime.helper.message import complaints, strict
 
 
 class Sample(Component):

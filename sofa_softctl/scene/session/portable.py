@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.graph.recipe import Recipe, has_recipe, remember_recipe
-from sofa_softctl.scene.loading.loader import arguments_of
+from sofa_softctl.scene.session.loader import arguments_of
 
 Create = TypeVar("Create", bound=Callable[..., Any])
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.problem.search_options import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
 
 _FEW = SearchOptions("exact", nodes=50)

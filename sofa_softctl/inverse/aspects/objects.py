@@ -1,20 +1,59 @@
-"""Lost objects: bodies that no effort moves any more."""
+"""Objects that a robot holds or moves: their forces and slip in grasps, and those that it lost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
+from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
 from sofa_softctl.inverse.rows.grasp import Grasp, within
 from sofa_softctl.qpcc.problem.problem import InverseProblem
+
+
+class GraspedObjects(StepAspect):
+    """Follows the objects of all grasps, and warns of those that are dropped."""
+
+    def __init__(self, grasps: Sequence[Grasp]) -> None:
+        self.grasps = grasps
+
+    @override
+    def update(self, step: SolvedStep) -> Iterator[str]:
+        for grasp in self.grasps:
+            rows = np.empty(0, dtype=int) if step.contacts is None else step.contacts.of(grasp)
+            if grasp.look(step.end, step.normal[rows], step.slide[rows]):
+                yield f"{grasp.body}: no contact holds it at t = {step.end:.4g}."
+
+    @override
+    def warnings(self) -> Iterator[str]:
+        for grasp in self.grasps:
+            if grasp.dropped_at is not None:
+                yield f"{grasp.body} was dropped at t = {grasp.dropped_at:.4g}"
+            if grasp.slip > grasp.slip_tolerance:
+                yield f"{grasp.body} slipped by {grasp.slip:.3g} in the grasp"
+
+    @override
+    def forget(self) -> None:
+        for grasp in self.grasps:
+            grasp.forget()
+
+    @override
+    def snapshot(self) -> Any:
+        return [grasp.snapshot() for grasp in self.grasps]
+
+    @override
+    def restore(self, snapshot: Any) -> None:
+        for grasp, state in zip(self.grasps, snapshot, strict=True):
+            grasp.restore(state)
+
 
 NEGLIGIBLE = 1e-12
 """Negligible compliance between two bodies, relative to the largest [-]."""
 
 
-class LostObjects:
+class LostObjects(StepAspect):
     """Detects lost bodies among those of effectors and grasps.
 
     A body is lost while all of this holds:
@@ -34,15 +73,36 @@ class LostObjects:
     """
 
     def __init__(self, bodies: Sequence[str] = (), grasps: Sequence[Grasp] = ()) -> None:
-        self.bodies = list(bodies)
         self.grasps = grasps
-        held = [g.body for g in grasps if not any(within(g.body, body) for body in bodies)]
-        self.names = list(dict.fromkeys([*self.bodies, *held]))
-        """Paths of the bodies that can be lost."""
+        self.watch(bodies)
         self.left: dict[str, float] = {}
         """Time at which each lost body left its last contact [time]."""
         self._touched: set[str] = set()
         self._named: set[str] = set()
+
+    def watch(self, bodies: Sequence[str]) -> None:
+        """Take the bodies of the effectors, by their paths."""
+        self.bodies = list(bodies)
+        grasped = [g.body for g in self.grasps]
+        held = [path for path in grasped if not any(within(path, body) for body in bodies)]
+        self.names = list(dict.fromkeys([*self.bodies, *held]))
+        """Paths of the bodies that can be lost."""
+
+    @override
+    def update(self, step: SolvedStep) -> Iterator[str]:
+        contacts = [] if step.contacts is None else step.contacts.found
+        for name in self.look(step.end, step.problem, [contact.bodies for contact in contacts]):
+            yield (
+                f"{name}: nothing touches it from t = {step.end:.4g} on, and until something does "
+                "no actuator moves it. Was it dropped, or pushed away? Set `let_go` of its Grasp "
+                "before it is thrown on purpose."
+            )
+
+    @override
+    def warnings(self) -> Iterator[str]:
+        for name, time in self.left.items():
+            since = f"nothing touches it since t = {time:.4g}"
+            yield f"{name} is lost: {since}, and no actuator moves it"
 
     def look(
         self, time: float, problem: InverseProblem, touching: Iterable[tuple[str, str]]
@@ -92,15 +152,15 @@ class LostObjects:
         found: np.ndarray = size > NEGLIGIBLE * np.abs(scale).max(initial=0.0)
         return found
 
+    @override
     def snapshot(self) -> dict[str, Any]:
-        """State that persists over steps."""
         return {"left": dict(self.left), "touched": set(self._touched), "named": set(self._named)}
 
+    @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore a `snapshot`."""
         self.left = dict(snapshot["left"])
         self._touched, self._named = set(snapshot["touched"]), set(snapshot["named"])
 
+    @override
     def forget(self) -> None:
-        """Reset."""
         self.restore({"left": {}, "touched": (), "named": ()})

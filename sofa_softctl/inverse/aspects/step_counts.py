@@ -1,0 +1,55 @@
+"""Counts of the steps of a run: how they were solved, and which limits they met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from typing_extensions import override
+
+from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
+from sofa_softctl.status import Status
+
+
+class StepCounts(StepAspect):
+    """Counts steps, and warns when the status changes to another one than SOLVED."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    @override
+    def forget(self) -> None:
+        self.statuses: dict[Status, int] = dict.fromkeys(Status, 0)
+        """Number of steps with each status."""
+        self.limits_met: dict[str, int] = {}
+        """Number of steps at each limit that was met, by its name."""
+        self.searches: list[tuple[float, bool]] = []
+        """Gap [-] and convergence of each step with contacts."""
+        self.fallback = ""
+        """Message of the last step that another QP solver solved."""
+
+    @override
+    def update(self, step: SolvedStep) -> Iterator[str]:
+        solution, status = step.solution, step.solution.status
+        is_new = step.previous is None or step.previous.status is not status
+        if is_new and status is not Status.SOLVED:
+            relaxed = "; ".join(solution.relaxed)
+            parts = (status.value, relaxed and f"{relaxed}.", solution.message)
+            yield " ".join(filter(None, parts))
+        if status is Status.FALLBACK:
+            self.fallback = solution.message
+        self.statuses[status] += 1
+        for limit in solution.active:
+            self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
+        if solution.modes:
+            self.searches.append((solution.gap, solution.converged))
+
+    @override
+    def snapshot(self) -> Any:
+        return dict(self.statuses), dict(self.limits_met), list(self.searches), self.fallback
+
+    @override
+    def restore(self, snapshot: Any) -> None:
+        statuses, limits_met, searches, self.fallback = snapshot
+        self.statuses, self.limits_met = dict(statuses), dict(limits_met)
+        self.searches = list(searches)

@@ -1,1 +1,0 @@
-"""Scenes loaded from files, for both backends."""
