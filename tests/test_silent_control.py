@@ -820,7 +820,7 @@ def test_exchanged_goals_are_a_reason(beam, z, expected):
         )
 
     with Session(createScene, backend="embedded") as session:
-        (inverse,) = run(session, 2)[0].inverse
+        (inverse,) = run(session, 2).inverse
     assert ("are the goals exchanged" in inverse.goal.verdict) == expected
 
 

@@ -187,7 +187,7 @@ class Scene:
             scene = create(self.kind, self.lines, self.controllers, self.gravity, self.options)
             with Session(scene, backend="embedded") as session:
                 if steps:
-                    summary, _ = run(session, steps)
+                    summary = run(session, steps)
                     for finding in summary.findings:
                         caplog.handler.records.append(_record(finding.text))
         except SoftctlError as error:

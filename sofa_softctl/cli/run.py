@@ -38,6 +38,8 @@ from sofa_softctl.cli.root import app
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
+DEFAULT_DURATION = 2.0
+"""Simulated time of a run if neither the user nor the scene says (DURATION in the scene) [time]."""
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
 
 
@@ -87,7 +89,9 @@ def run(
     Ctrl-C, SIGTERM and SIGHUP end it after the present step: what was done is recorded, drawn and
     shown.
     """
-    from sofa_softctl.view.terminal import run as terminal
+    from sofa_softctl.scene.session.run import run as run_steps
+    from sofa_softctl.scene.session.run import step_count
+    from sofa_softctl.view.terminal.run import Terminal
 
     if steps is not None and duration is not None:
         raise UsageError("Give either steps or a duration, not both.")
@@ -99,7 +103,7 @@ def run(
 
         check_name(check_suffix, record)
     load_plugins(plugin, backend)
-    show = terminal.Terminal(quiet=quiet or as_json)
+    show = Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
         stack.enter_context(exit_is_an_error(scene))
@@ -127,7 +131,35 @@ def run(
             from sofa_softctl.cli.bridge.in_scene import stopped_by_key
 
             stack.enter_context(stopped_by_key(session, show))
-        summary = show.run(session, steps, duration, record=file, plot=plot, movie=movie, view=view)
+        total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
+        if plot is not None:
+            from sofa_softctl.view.plots.run import check_plot
+
+            check_plot(session.controllers)
+        observers = [show.progress(total)]
+        if movie is not None:
+            from sofa_softctl.view.movie.capture import Camera
+
+            film = Camera(session, movie, view)
+            observers.insert(0, film)
+        with ExitStack() as running:  # motors stop before pictures are drawn
+            if file is not None:  # it ends after the session, whose motors go to rest
+                running.enter_context(session.recording(file))
+            running.enter_context(session)
+            summary = run_steps(session, total, observers, close=True)
+        if summary.interrupted:
+            stopped = f"Stopped by {summary.stopped_by} after {summary.steps} of {total} steps."
+            if file is not None:
+                stopped += f" They are recorded in '{file.path}'."
+            print(stopped, file=sys.stderr)
+        show.show(summary)
+        if file is not None:
+            show.show_file("Record", file.path)
+        with ExitStack() as pictures:  # if one of them fails, the other one is made all the same
+            if movie is not None:
+                pictures.callback(show.save_movie, film)
+            if plot is not None:
+                pictures.callback(show.save_plot, plot, summary)
     if as_json:
         print_json(summary.to_dict())
     if summary.interrupted:

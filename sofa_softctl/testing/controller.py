@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.session.run import Watcher
+from sofa_softctl.scene.session.run import Histories
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.repeated_run import check_reset, check_snapshot, values_of
 from sofa_softctl.testing.scene import SmallScene, small_scene
@@ -49,7 +49,8 @@ def check_controller(
 
     session = Session(createScene, backend="embedded")
     controller = made[-1]
-    watcher, first = Watcher(session), []
+    histories, first = Histories(), []
+    histories.begin(session)
     for step in range(1, steps + 1):
         try:
             session.step()
@@ -58,9 +59,9 @@ def check_controller(
                 f"{name}: expected {steps} steps, got {type(error).__name__} in step {step}: "
                 f"{error}"
             ) from error
-        watcher.look(session)
+        histories.step(session, step)
         first.append(values_of(session))
-    for one, history in watcher.histories():
+    for one, history in histories.by_controller():
         if one is controller:
             check_shown(controller, history)
     check_reset(session, name, first)

@@ -49,7 +49,8 @@ def test_the_controller_finds_the_force(tmp_path):
 def test_the_scene_of_the_readme_reaches_its_goal_smoothly(tmp_path):
     """Within 1 % of the finger's size, without a jolt in the first step, at rest after 2 s."""
     session = session_of(README[0], tmp_path, steps=0)
-    summary, [(_, history)] = run_session(session, 200)
+    summary = run_session(session, 200)
+    [(_, history)] = summary.histories
     assert summary.verdict is Verdict.REACHED
     effort = history["effort"][:, 0]
     assert effort[0] == pytest.approx(10.0) and effort.max() < 450.0

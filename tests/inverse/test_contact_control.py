@@ -286,7 +286,7 @@ def shoving(**options):
 
 def shoved(caplog, **options):
     """The summary, and the warnings of what was lost."""
-    summary, _ = run(shoving(**options), 60)
+    summary = run(shoving(**options), 60)
     texts = [text.getMessage() for text in caplog.records if "touches it from" in text.getMessage()]
     return summary.inverse[0], texts
 
@@ -327,7 +327,7 @@ def test_an_object_that_stays_on_the_floor_is_not_lost():
         )
 
     session = Session(create)
-    summary, _ = run(session, 40)
+    summary = run(session, 40)
     apart = session.root.lifted.dofs.position.value - session.root.object.dofs.position.value
     assert apart[0, 1] > 10.0 + 3.0
     assert summary.inverse[0].contacts.most == 2
@@ -351,7 +351,7 @@ def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
     """The exact search proves its answers while the balls touch; afterwards there is none."""
     session = shoving(search=SearchOptions("exact"))
     with session.recording(tmp_path / "shove.mcap"):
-        summary, _ = run(session, 60)
+        summary = run(session, 60)
     channels = read_record(tmp_path / "shove.mcap").channels
     gap, pieces = channels["inverse.gap"][:, 0], channels["inverse.pieces"][:, 0]
     touching = (channels["inverse.contact_normal"] != 0.0).any(axis=1)
@@ -359,7 +359,7 @@ def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
     assert found.steps >= touching.sum() > 10 and not touching[-1]
     assert (gap <= 1.000001e-4).all() and found.proven == found.steps and found.unbounded == 0
     assert (pieces[touching] > 0).all() and pieces[-1] == 0.0
-    inexact, _ = run(shoving(search=SearchOptions("pivoting")), 10)
+    inexact = run(shoving(search=SearchOptions("pivoting")), 10)
     assert inexact.inverse[0].search.unbounded == inexact.inverse[0].search.steps == 10
 
 

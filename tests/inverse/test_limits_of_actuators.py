@@ -225,7 +225,7 @@ def test_a_goal_that_is_reached_beyond_limits_is_not_reached():
     create = particle(
         goal=[0.0, 0.0, 0.0], effort_min=0.0, displacement_max=-1.0, goal_tolerance=0.5
     )
-    (inverse,) = run(Session(create), 5)[0].inverse
+    (inverse,) = run(Session(create), 5).inverse
     assert not inverse.goal.reached and inverse.verdict is Verdict.NOT_REACHED
     assert inverse.goal.verdict.startswith("not reached within the limits: 0 length off at the end")
     assert "body: displacement 1 above its maximum" in inverse.goal.verdict
@@ -236,5 +236,5 @@ def test_an_effector_that_nothing_moves_is_named():
         particle(goal=[3.0, 0.0, 0.0], goal_tolerance=0.1)(root)
         root.body.addObject("FixedProjectiveConstraint", indices=[0])
 
-    (inverse,) = run(Session(create), 3)[0].inverse
+    (inverse,) = run(Session(create), 3).inverse
     assert inverse.goal.reasons[0].startswith("no actuator moves /body: is it in the clamp, or on")

@@ -56,7 +56,8 @@ def moved():
             motors = SlowMotors(name="motors", root=root, follows=made["inverse"], silent=silent)
             root.addObject(motors)
 
-        summary, histories = run(Session(createScene, backend="embedded"), steps)
+        summary = run(Session(createScene, backend="embedded"), steps)
+        histories = summary.histories
         found = {controller.getName(): history for controller, history in histories}
         return (
             made["inverse"],

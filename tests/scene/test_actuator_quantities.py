@@ -55,7 +55,7 @@ def made(tmp_path):
     def make(**parameters):
         session = Session(tmp_path / "bar.py", backend="embedded", parameters=parameters)
         with session.recording(tmp_path / "bar.mcap"):
-            summary, _ = run(session, 3)
+            summary = run(session, 3)
         return summary, read_record(tmp_path / "bar.mcap")
 
     return make
@@ -197,7 +197,7 @@ def pushed(data=(), value=-1.0, kind="displacement"):
         for name, number in dict(data).items():
             scene.cables[0].findData(name).value = number
 
-    summary, _ = run(Session(create), 4)
+    summary = run(Session(create), 4)
     return summary
 
 

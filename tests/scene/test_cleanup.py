@@ -95,7 +95,7 @@ def test_it_is_called_once_after_ctrl_c_which_waits_for_the_end_of_the_step(moto
 
 def test_a_run_that_ctrl_c_ends_has_the_step_that_was_going_on(motors):
     session = Session(motors("ctrl-c"), backend="embedded")
-    summary, _ = run(session, 9)
+    summary = run(session, 9)
     assert (summary.steps, summary.interrupted, session.step_count) == (3, True, 3)
 
 

@@ -47,7 +47,7 @@ def pierced(x):
 
 
 def test_inverted_elements_are_a_finding_and_no_run_with_them_is_reached(session):
-    summary, _ = run(session(pierced, at=9), 10)
+    summary = run(session(pierced, at=9), 10)
     (finding,) = summary.findings
     assert finding.is_failure and summary.verdict is Verdict.NOT_REACHED
     assert "tetrahedra of '/beam' were inside out, first seen at t = 0.1" in finding.text
@@ -109,7 +109,7 @@ def test_a_body_that_leaves_for_good_is_said(root, Sofa, gravity, speed, left):
         ball.addObject("MechanicalObject", template="Rigid3", position=position, velocity=velocity)
         ball.addObject("UniformMass", totalMass=1.0)
 
-    summary, _ = run(Session(createScene, backend="embedded"), 200)
+    summary = run(Session(createScene, backend="embedded"), 200)
     assert ["'/ball' has left the scene: since t = " in f.text for f in summary.findings] == (
         [True] if left else []
     )

@@ -1,10 +1,12 @@
 """How many steps a run does, and what it tells."""
 
+import math
+
 import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.session.run import run, step_count
+from sofa_softctl.scene.session.run import Observer, run, step_count
 from sofa_softctl.scene.session.session import Session
 
 
@@ -54,11 +56,49 @@ def test_a_scene_without_a_time_step_is_told_at_its_line(session, dt):
 
 
 def test_a_run_is_summed_up(session):
-    done = []
-    summary, histories = run(session(), 5, done.append)
-    assert done == [1, 2, 3, 4, 5]
-    assert (summary.steps, summary.scene, histories) == (5, "createScene", [])
+    summary = run(session(), 5)
+    assert (summary.steps, summary.scene, summary.histories) == (5, "createScene", [])
     assert summary.time == pytest.approx(0.05)
     assert summary.ms_per_step > 0.0
     assert np.isfinite(list(summary.phases.values())).all()
     assert summary.to_dict()["backend"].startswith("embedded runtime")
+
+
+class Noted(Observer):
+    """An observer that notes its calls."""
+
+    def __init__(self, name, calls, last=math.inf):
+        self.name, self.calls, self.last = name, calls, last
+
+    def begin(self, session):
+        self.calls.append((self.name, "begin", session.step_count))
+
+    def step(self, session, done):
+        self.calls.append((self.name, done, session.step_count))
+        if done == self.last:
+            raise ValueError("enough")
+
+    def end(self):
+        self.calls.append((self.name, "end"))
+
+
+def test_observers_look_at_every_step_in_order_and_end_in_reverse(session):
+    calls = []
+    run(session(), 2, [Noted("a", calls), Noted("b", calls)])
+    assert calls == [
+        ("a", "begin", 0),
+        ("b", "begin", 0),
+        ("a", 1, 1),
+        ("b", 1, 1),
+        ("a", 2, 2),
+        ("b", 2, 2),
+        ("b", "end"),
+        ("a", "end"),
+    ]
+
+
+def test_observers_end_where_one_of_them_fails(session):
+    calls = []
+    with pytest.raises(ValueError, match="enough"):
+        run(session(), 5, [Noted("a", calls), Noted("b", calls, last=2)])
+    assert calls[-3:] == [("b", 2, 2), ("b", "end"), ("a", "end")]

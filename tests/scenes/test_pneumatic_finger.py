@@ -12,7 +12,8 @@ SCENES = Path(__file__).parents[2] / "scenes"
 
 def followed(steps, **parameters):
     session = Session(SCENES / "pneumatic_finger.py", backend="embedded", parameters=parameters)
-    summary, histories = run(session, steps)
+    summary = run(session, steps)
+    histories = summary.histories
     ((_, history),) = histories
     return summary, history
 

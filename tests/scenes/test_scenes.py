@@ -12,7 +12,8 @@ SCENES = Path(__file__).parents[2] / "scenes"
 def follow(name, **parameters):
     """Summary, history and settled tracking errors [mm] of a whole run of a scene."""
     session = Session(SCENES / f"{name}.py", backend="embedded", parameters=parameters)
-    summary, histories = run(session, step_count(session, None, None, session.duration))
+    summary = run(session, step_count(session, None, None, session.duration))
+    histories = summary.histories
     ((_, history),) = histories
     settled = history.time > 0.6  # the trunk's goal comes to its path within 0.5 s
     return summary, history, history["error"][settled, 0]
@@ -73,7 +74,7 @@ def test_efforts_do_not_depend_on_the_time_step():
         session = Session(
             SCENES / "finger.py", backend="embedded", parameters={"dt": dt, "period": 4.0}
         )
-        _, histories = run(session, round(2.0 / dt))  # half a period: the goal stands still
+        histories = run(session, round(2.0 / dt)).histories  # half a period: the goal stands still
         ((_, history),) = histories
         efforts.append(history["effort"][-1, 0])
     assert efforts[0] == pytest.approx(efforts[1], rel=0.02)

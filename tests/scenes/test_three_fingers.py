@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.scene.session.run import run
+from sofa_softctl.scene.session.run import Observer, run
 from sofa_softctl.scene.session.session import Session
 
 SCENE = Path(__file__).parents[2] / "scenes" / "three_fingers.py"
@@ -23,7 +23,12 @@ def test_the_beam_is_bent_turned_and_lifted_and_does_not_fall(contacts, toleranc
     session = Session(SCENE, parameters={"contacts": contacts})
     grasp, forces = session.root.inverse.grasps[0], []
     assert session.dof_count() == 3 * 450 + 9
-    summary, _ = run(session, 200, lambda done: forces.append(grasp.held or 0.0))
+
+    class Gauge(Observer):
+        def step(self, session, done):
+            forces.append(grasp.held or 0.0)
+
+    summary = run(session, 200, [Gauge()])
     inverse = summary.inverse[0]
     assert inverse.error_last < tolerance
     assert grasp.minimum > 100.0  # of 120 and 250 mN

@@ -34,7 +34,8 @@ from sofa_softctl.scene.session.run import run
 add = lambda root: root.addObject(HardwareBridge(name="bridge", root=root, config={config!r}))
 session = Session({scene!r}, parameters={{"bend": 10.0}}, add=add)
 with session.recording({record!r}):
-    summary, histories = run(session, 30, close=True)
+    summary = run(session, 30, close=True)
+    histories = summary.histories
 found = summary.controllers["/bridge"]
 bridge = session.root.getObject("bridge")
 result({{"state": found.state, "steps": found.steps, "measured": bridge.measured.value}})

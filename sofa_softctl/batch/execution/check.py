@@ -154,7 +154,7 @@ def _check_step(
         set_data(session, data)
         if data:
             texts |= dict.fromkeys(w.text for w in implausible(session.root, session.units))
-        summary, _ = run_steps(session, 1)
+        summary = run_steps(session, 1)
         check_measures(scenario.measures, summary)
         entries = [entry for node in session.nodes() for entry in node.objects]
         writers = tuple(e.getPathName() for e in entries if e.getClassName() in _WRITERS)

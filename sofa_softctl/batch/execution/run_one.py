@@ -6,13 +6,13 @@ import errno
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sofa_softctl.base.files_read import files_read
 from sofa_softctl.base.user_module import import_file
@@ -24,6 +24,9 @@ from sofa_softctl.batch.study.study import Run, Scenario
 from sofa_softctl.batch.table.folder import LOCK
 from sofa_softctl.errors import StudyError
 from sofa_softctl.status import Verdict
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.session.run import Observer
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,10 @@ class Task:
     `recording`. Empty: it sees it."""
 
 
-Watch = Callable[[Any], Callable[[int], None]]
-"""Called with the session before the first step; gives what is called after each step."""
 _beginnings = Beginnings()
 
 
-def run_one(task: Task, watch: Watch | None = None) -> Row:
+def run_one(task: Task, observers: Sequence[Observer] = ()) -> Row:
     """Columns of a run, whatever happens in it; only the process itself may end.
 
     `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
@@ -70,7 +71,7 @@ def run_one(task: Task, watch: Watch | None = None) -> Row:
     keep = _Keep(task, row)
     with isolated(), captured() as output, files_read() as sources:
         try:
-            row |= _done(task, keep, output, watch)
+            row |= _done(task, keep, output, observers)
         except Exception as error:
             _raise_full_disk(error)
             row |= failure(error)
@@ -89,7 +90,7 @@ def failed(row: Mapping[str, Any]) -> bool:
     return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
 
 
-def _done(task: Task, keep: _Keep, output: Output, watch: Watch | None) -> Row:
+def _done(task: Task, keep: _Keep, output: Output, observers: Sequence[Observer]) -> Row:
     if task.scenario.function:
         seed(task.run.id)
         found = _of_function(task)
@@ -111,7 +112,7 @@ def _done(task: Task, keep: _Keep, output: Output, watch: Watch | None) -> Row:
             recording = stack.enter_context(_recording(task, keep))
         seed(task.run.id)
         with session.recording(recording) if recording else ExitStack():
-            summary, _ = run(session, steps, watch(session) if watch else None)
+            summary = run(session, steps, observers)
         record = read_record(recording) if recording else None
         given = {"session": session, "summary": summary, "record": record}
         row: Row = {"measures": measured(scenario.measures, given)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base.processes import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
@@ -50,6 +52,8 @@ class RunSummary:
     """What did: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'; empty: nothing."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """What produced it: parameters, versions, computer, actuators; see `scene.provenance`."""
+    histories: list[tuple[Any, History]] = field(default_factory=list, repr=False, compare=False)
+    """Controllers with the history of their outputs; not in `to_dict`."""
 
     @property
     def inverse(self) -> list[Any]:
@@ -68,41 +72,86 @@ class RunSummary:
         return Verdict.worst(verdict for verdict in verdicts if verdict is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {
+        """Return a JSON-serialisable dict."""
+        values = asdict(replace(self, histories=[]))
+        del values["histories"]
+        return values | {
             "verdict": None if self.verdict is None else self.verdict.name,
             "inverse": [asdict(said) for said in self.inverse],
             "findings": [finding._asdict() for finding in self.findings],
         }
 
 
-class Watcher:
+class Observer:
+    """Looks on at a run: at its begin, after each step, and at its end."""
+
+    def begin(self, session: Session) -> None:
+        """Prepare for a run, before its first step."""
+
+    def step(self, session: Session, done: int) -> None:
+        """Look at a step of a run.
+
+        Args:
+            session: The session after the step.
+            done: Number of steps done.
+        """
+
+    def end(self) -> None:
+        """Clean up after the run, which may have ended by an error."""
+
+
+class Histories(Observer):
     """Keeps the outputs of a session's controllers, step by step."""
 
-    def __init__(self, session: Session) -> None:
-        self.controllers = [one for one in session.controllers if _shows(one)]
+    @override
+    def begin(self, session: Session) -> None:
+        self.controllers = [entry for entry in session.controllers if _has_outputs(entry)]
         self._units = session.units
         self._time: list[float] = []
         self._values: list[dict[str, list[np.ndarray]]] = [
-            {name: [] for name in one.outputs} for one in self.controllers
+            {name: [] for name in controller.outputs} for controller in self.controllers
         ]
 
-    def look(self, session: Session) -> None:
-        """Remember the step that was just done."""
+    @override
+    def step(self, session: Session, done: int) -> None:
         self._time.append(session.time)
         for controller, values in zip(self.controllers, self._values, strict=True):
             for name, data in controller.outputs.items():
                 values[name].append(np.array(data.value))
 
-    def histories(self) -> list[tuple[Any, History]]:
-        """The controllers, each with its history."""
+    def by_controller(self) -> list[tuple[Any, History]]:
+        """Return each controller with its history."""
         time = np.array(self._time)
-        found = [History(time, values, self._units) for values in self._values]
-        return list(zip(self.controllers, found, strict=True))
+        histories = [History(time, values, self._units) for values in self._values]
+        return list(zip(self.controllers, histories, strict=True))
 
 
-def _shows(controller: Any) -> bool:
-    """Whether it is a SceneController; asked so that SOFA need not be imported for it."""
+class StepTimes(Observer):
+    """Wall times of the steps, and of their phases."""
+
+    @override
+    def begin(self, session: Session) -> None:
+        self.seconds: list[float] = []
+        """Wall time of each step [s]."""
+        self._phases_of_first: dict[str, float] = {}
+
+    @override
+    def step(self, session: Session, done: int) -> None:
+        if done == 1:
+            self._phases_of_first = session.phases()
+
+    def phases(self, session: Session) -> dict[str, float]:
+        """Return the mean time of each phase [ms], without the first of several steps."""
+        first = self._phases_of_first if len(self.seconds) > 1 else {}
+        count = max(len(self.seconds) - 1, 1)
+        return {
+            name: 1e3 * (value - first.get(name, 0.0)) / count
+            for name, value in session.phases().items()
+        }
+
+
+def _has_outputs(controller: Any) -> bool:
+    """Return True for a SceneController, without the import of SOFA that its class needs."""
     outputs, summary = (getattr(controller, name, None) for name in ("outputs", "summary"))
     return isinstance(outputs, dict) and callable(summary)
 
@@ -131,91 +180,94 @@ def step_count(session: Session, steps: int | None, duration: float | None, defa
 
 
 def run(
-    session: Session,
-    steps: int,
-    on_step: Callable[[int], None] | None = None,
-    *,
-    close: bool = False,
-) -> tuple[RunSummary, list[tuple[Any, History]]]:
-    """Do some steps and sum them up; the controllers' histories are given too.
+    session: Session, steps: int, observers: Sequence[Observer] = (), *, close: bool = False
+) -> RunSummary:
+    """Do some steps and sum them up.
 
-    Ctrl-C, or a signal of `ended_by_signals`, ends it after the step that is going on, and the
-    session's recording with the status "interrupted"; so does one while the session is closed,
-    which goes on to its end.
+    Ctrl-C, or a signal of `ended_by_signals`, ends the run after the present step, and the
+    session's recording with the status "interrupted". If it comes while the session is closed, the
+    session is closed to its end.
 
     Args:
         session: The session.
-        steps: Steps to do.
-        on_step: Called after each step with the number of steps done.
-        close: Whether to close the session before the recording ends and the run is summed up:
-            both then have what controllers do in their clean-up, such as motors that go to rest.
+        steps: Number of steps.
+        observers: Called after each step in this order; they end in reverse.
+        close: Close the session before the recording ends and the run is summed up: both then have
+            what controllers do in their clean-up, such as motors that go to rest.
 
     Raises:
         KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
         DivergedError: The state became NaN or infinite, or a body exploded.
     """
-    watcher = Watcher(session)
-    seconds = []
-    first: dict[str, float] = {}
+    times, histories = StepTimes(), Histories()
+    with ExitStack() as stack:
+        everyone = (times, histories, *observers)
+        for observer in everyone:
+            observer.begin(session)
+            stack.callback(observer.end)
+        stopped = _do_steps(session, steps, everyone, times.seconds)
+        session.condition.check(session.time)
+        if close:
+            stopped_while_closed = _close(session)
+            stopped = stopped or stopped_while_closed
+    if stopped:
+        from sofa_softctl.record.file import INTERRUPTED
+
+        session.end_recording(INTERRUPTED)
+    return _summarise(session, times, histories, stopped)
+
+
+def _do_steps(
+    session: Session, steps: int, observers: Sequence[Observer], seconds: list[float]
+) -> str:
+    """Do steps, with the wall time of each in `seconds`; return what stopped them, or ""."""
     begin = session.step_count
-    stopped = ""
     try:
         for done in range(1, steps + 1):
             with interrupted_after():
                 start = perf_counter()
                 session.step()
                 seconds.append(perf_counter() - start)
-                watcher.look(session)
-                if on_step is not None:
-                    on_step(done)
-                if done == 1 and steps > 1:
-                    first = session.phases()
+                for observer in observers:
+                    observer.step(session, done)
     except KeyboardInterrupt as error:
         if not seconds or len(seconds) < session.step_count - begin:  # pressed twice
             raise
-        stopped = stopped_by(error)
-    session.condition.check(session.time)
-    if close:
-        closed = _closed(session)
-        stopped = stopped or closed
-    if stopped:
-        from sofa_softctl.record.file import INTERRUPTED
-
-        session.end_recording(INTERRUPTED)
-    steps = len(seconds)
-    histories = watcher.histories()
-    counted = max(steps - 1, 1)
-    median = float(np.median(seconds))
-    summary = RunSummary(
-        scene=session.name,
-        backend=session.backend.describe(),
-        steps=steps,
-        time=session.time,
-        ms_per_step=1e3 * median,
-        real_time_factor=session.dt / float(np.mean(seconds[1:] or seconds)),
-        phases={
-            name: 1e3 * (value - first.get(name, 0.0)) / counted
-            for name, value in session.phases().items()
-        },
-        controllers={
-            one.getPathName(): said
-            for one, history in histories
-            if (said := one.summary(history)) is not None
-        },
-        findings=session.condition.findings(),
-        units={name: symbol(session.units, name) for name in QUANTITIES},
-        interrupted=bool(stopped),
-        stopped_by=stopped,
-        provenance=provenance(session),
-    )
-    return summary, histories
+        return stopped_by(error)
+    return ""
 
 
-def _closed(session: Session) -> str:
-    """Close a session; what asked for the end meanwhile, 'Ctrl-C' or a signal; empty: nothing."""
+def _close(session: Session) -> str:
+    """Close a session; return what asked for the end meanwhile, 'Ctrl-C' or a signal, or ""."""
     try:
         session.close()
     except KeyboardInterrupt as error:
         session.close()  # where it came before that began
         return stopped_by(error)
     return ""
+
+
+def _summarise(
+    session: Session, times: StepTimes, histories: Histories, stopped: str
+) -> RunSummary:
+    by_controller, seconds = histories.by_controller(), times.seconds
+    return RunSummary(
+        scene=session.name,
+        backend=session.backend.describe(),
+        steps=len(seconds),
+        time=session.time,
+        ms_per_step=1e3 * float(np.median(seconds)),
+        real_time_factor=session.dt / float(np.mean(seconds[1:] or seconds)),
+        phases=times.phases(session),
+        controllers={
+            controller.getPathName(): summary
+            for controller, history in by_controller
+            if (summary := controller.summary(history)) is not None
+        },
+        findings=session.condition.findings(),
+        units={name: symbol(session.units, name) for name in QUANTITIES},
+        interrupted=bool(stopped),
+        stopped_by=stopped,
+        provenance=provenance(session),
+        histories=by_controller,
+    )

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from sofa_softctl.base.processes import interrupted_after, uninterrupted
 from sofa_softctl.base.source_line import describe
-from sofa_softctl.errors import RecordError, SceneError, SoftctlError
+from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.channels import DataChannel, channels_of
 from sofa_softctl.scene.control.steps import SofaSteps, controllers_of
 from sofa_softctl.scene.graph.nodes import nodes_of, own_state, path_of
 from sofa_softctl.scene.plausibility import implausible
@@ -33,12 +31,11 @@ from sofa_softctl.scene.session.loader import (
     load_scene,
     parameters_of,
 )
-from sofa_softctl.scene.session.provenance import as_texts, provenance
-from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile
-    from sofa_softctl.record.writer import RecordWriter
+    from sofa_softctl.scene.control.channels import DataChannel
+    from sofa_softctl.scene.session.recording import Recorder
 
 
 @dataclass(frozen=True)
@@ -104,13 +101,9 @@ class Session:
         self.condition = Condition(
             self.root, self.time, units=self.units, duration=self.duration or 0.0
         )
-        self._writer: RecordWriter | None = None
-        self._channels: list[DataChannel] = []
-        self._streaming: list[Any] = []
-        self._graph: Any = None  # of the channels
+        self._recorder: Recorder | None = None
         self._recorded: set[Path] = set()
-        self._failure = ""
-        self._recording_seconds = 0.0
+        self._recording_seconds = 0.0  # of recordings that have ended
 
     def _load(self, scene: str | Path | Callable[..., Any]) -> None:
         """Build the graph."""
@@ -177,10 +170,12 @@ class Session:
             self.condition.watched.explain(error)
             number, end = self.step_count + 1, start + self.dt
             error.add_note(f"This was in step {number}, from t = {start:.6g} to {end:.6g}.")
-            self._fail_recording(error)
+            if self._recorder is not None:
+                self._recorder.fail(error)
             raise
         self.step_count += 1
-        self._write()
+        if self._recorder is not None:
+            self._recorder.write()
 
     def reset(self) -> None:
         """Back to the state after the start, bit for bit on the embedded backend.
@@ -229,97 +224,45 @@ class Session:
             path: The file, or one that was reserved.
             overwrite: Whether it may replace a recording.
         """
-        from sofa_softctl.record.writer import RecordWriter
+        from sofa_softctl.scene.session.recording import Recorder
 
-        if self._failure:  # of a recording that an error ended
+        if self._recorder is not None and self._recorder.has_failed:
             self.end_recording()
-        if self._writer is not None:
-            raise RecordError(f"This session already records to '{self._writer.path}'.")
-        self._channels = channels_of(self.root)
-        if not self._channels:
-            raise RecordError(
-                "There is nothing to record: the scene has no MechanicalObject, no cable and no "
-                "controller with numbers or texts as Data."
-            )
-        self._writer = RecordWriter(path, as_texts(provenance(self)), overwrite=overwrite)
-        if self._writer.path in self._recorded:
+        if self._recorder is not None:
+            raise RecordError(f"This session already records to '{self._recorder.path}'.")
+        recorder = Recorder(self, path, overwrite=overwrite)
+        if recorder.path in self._recorded:
             self.backend.Sofa.msg_warning(
                 self.name,
-                f"'{self._writer.path}' was recorded by this session before: that recording is "
+                f"'{recorder.path}' was recorded by this session before: that recording is "
                 "replaced. Give each a name of its own.",
             )
-        self._recorded.add(self._writer.path)
-        self._streaming = [one for one in self.controllers if _streams(one)]
-        for controller in self._streaming:
-            list(controller.streams())  # rows from before it
-        self._graph = _mark_of(self.root)
-        self._add_channels(self._channels)
+        self._recorded.add(recorder.path)
+        self._recorder = recorder
         try:
-            yield self._channels
+            yield recorder.channels
         except BaseException as error:
             with uninterrupted():
-                self._fail_recording(error)
                 self._stop_recording(error)
             raise
         self.end_recording()
 
-    def _add_channels(self, channels: list[DataChannel]) -> None:
-        """Declare channels, and attach the meshes of their bodies."""
-        from sofa_softctl.scene.session.geometry import geometry_of
-
-        assert self._writer is not None
-        for channel in channels:
-            self._writer.add_channel(
-                channel.name,
-                unit=symbol(self.units, channel.unit),
-                shape=channel.shape,
-                description=channel.help,
-            )
-        for name, arrays in geometry_of(self.root).attachments():
-            if name not in self._writer.attached:
-                self._writer.attach(name, arrays)
-
-    def _find_new_channels(self) -> None:
-        """Channels of what was added to the graph, or removed, since the last step."""
-        if (mark := _mark_of(self.root)) == self._graph:
-            return
-        self._graph = mark
-        known = {channel.name: channel for channel in self._channels}
-        present = {channel.name: channel for channel in channels_of(self.root)}
-        self._channels = [
-            replace(channel, data=present[name].data if name in present else None)
-            for name, channel in known.items()
-        ]
-        new = [channel for name, channel in present.items() if name not in known]
-        if new:
-            self._add_channels(new)
-            self._channels += new
-
     def end_recording(self, status: str = "") -> None:
-        """Finish the recording, if there is one, with how the run ended.
+        """Complete the recording, if there is one.
 
         Args:
-            status: How, empty: complete; where an error ended a step, that is the status.
+            status: How the run ended, or "" for complete; an error that ended a step goes before.
         """
         with uninterrupted():
-            if self._writer is not None:
-                from sofa_softctl.record.file import COMPLETE
-
-                writer, self._writer = self._writer, None
-                failure, self._failure = self._failure, ""
-                writer.close(status=failure or status or COMPLETE)
-
-    def _fail_recording(self, error: BaseException) -> None:
-        """No further steps because of an error, which gets a note on what is kept."""
-        if self._writer is None or self._failure:
-            return
-        self._failure = _status_of(error)
-        if not self._writer.failed:  # its message says what is kept
-            steps, path = self._writer.step_count, self._writer.path
-            error.add_note(f"The recording of the {steps} steps before is kept: '{path}'.")
+            recorder, self._recorder = self._recorder, None
+            if recorder is not None:
+                self._recording_seconds += recorder.seconds
+                recorder.end(status)
 
     def _stop_recording(self, error: BaseException) -> None:
-        """Finish it after an error; it tells where that fails."""
+        """Complete it after an error, which gets a note if that fails."""
+        if self._recorder is not None:
+            self._recorder.fail(error)
         try:
             self.end_recording()
         except RecordError as other:
@@ -348,7 +291,8 @@ class Session:
                 self._closed = True
                 controllers = [*self.controllers, *self._built_in_controllers()]
                 error = clean_up(self.backend.Sofa, controllers)
-                self._write_streams()
+                if self._recorder is not None:
+                    self._recorder.write_streams()
         except (RecordError, KeyboardInterrupt) as other:
             error = error or other
         return error
@@ -363,26 +307,6 @@ class Session:
             other = self._clean_up()
             if is_interrupt(error) and other is not None and not is_interrupt(other):
                 raise other
-
-    def _write(self) -> None:
-        if self._writer is not None and not self._failure:
-            start = perf_counter()
-            self._find_new_channels()
-            values = {channel.name: channel.read() for channel in self._channels}
-            self._writer.write(self.time, values)
-            self._write_streams()
-            self._recording_seconds += perf_counter() - start
-
-    def _write_streams(self) -> None:
-        """What came in streams since the last step."""
-        writer = self._writer
-        if writer is None or writer.failed:
-            return
-        from sofa_softctl.scene.control.streams import write_rows
-
-        for controller in self._streaming:
-            path = path_of(controller)
-            write_rows(writer, path, controller.streams(), self.units)
 
     def all_parameters(self) -> dict[str, Any]:
         """Parameters of createScene with their values: those that were given, and defaults."""
@@ -416,8 +340,9 @@ class Session:
     def phases(self) -> dict[str, float]:
         """Seconds spent in each phase of all steps so far."""
         found = dict(self._sofa.seconds) if self._sofa is not None else self._clocked()
-        if found and self._recording_seconds:
-            found["recording"] = self._recording_seconds
+        current = 0.0 if self._recorder is None else self._recorder.seconds
+        if found and (current or self._recording_seconds):
+            found["recording"] = self._recording_seconds + current
         return found
 
     def _clocked(self) -> dict[str, float]:
@@ -434,36 +359,7 @@ class Session:
         }
 
 
-def _mark_of(root: Any) -> Any:
-    """Changes whenever something is added to the graph or removed."""
-    if (version := getattr(root, "version", None)) is not None:  # of the embedded runtime
-        return version
-    nodes = nodes_of(root)
-    return len(nodes), sum(len(node.objects) for node in nodes)
-
-
 def _snapshot_module() -> Any:
     from sofa_softctl.runtime.simulation import snapshot
 
     return snapshot
-
-
-def _streams(controller: Any) -> bool:
-    """Whether a controller may give rows of its own to recordings."""
-    from sofa_softctl.scene.control.controller import SceneController
-
-    return isinstance(controller, SceneController) and (
-        type(controller).streams is not SceneController.streams
-    )
-
-
-def _status_of(error: BaseException) -> str:
-    """Status of a recording that an error ends."""
-    if isinstance(error, KeyboardInterrupt):
-        from sofa_softctl.record.file import INTERRUPTED
-
-        return INTERRUPTED
-    text = str(error)
-    if not isinstance(error, SoftctlError):
-        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return f"stopped: {text}"

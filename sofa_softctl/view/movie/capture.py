@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.base import colors
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.graph.nodes import cable_components, elements_of, own_state
 from sofa_softctl.scene.session.geometry import body_states, is_obstacle, surface_of
+from sofa_softctl.scene.session.run import Observer
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import symbol
 from sofa_softctl.view.movie.animation import (
@@ -30,7 +32,7 @@ COLORS = (AnimatedSurface.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
 BALL_COLOR = "#8fa7b8"
 
 
-class Camera:
+class Camera(Observer):
     """Looks at a session after each step, and makes a movie of what it saw."""
 
     def __init__(
@@ -57,6 +59,10 @@ class Camera:
         self._colors = cable_colors(self._cables, session.controllers)
         self._time: list[float] = []
         self._frames: list[dict[Any, np.ndarray]] = []
+
+    @override
+    def step(self, session: Session, done: int) -> None:
+        self.look()
 
     def look(self) -> None:
         """Take the present state as a frame."""

@@ -1,10 +1,9 @@
-"""Run scenes with progress bars, tables, pictures."""
+"""Progress, tables and pictures of runs on a terminal."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,101 +11,45 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from typing_extensions import override
 
 from sofa_softctl.scene.control import report
-from sofa_softctl.scene.session.run import RunSummary, run, step_count
-from sofa_softctl.scene.session.session import Session
+from sofa_softctl.scene.session.run import Observer, RunSummary
 
 if TYPE_CHECKING:
-    from sofa_softctl.record.file import RecordFile
-
-DEFAULT_DURATION = 2.0
-"""Simulated time of a run when neither the user nor the scene says (DURATION in the scene)."""
-
+    from sofa_softctl.scene.session.session import Session
 
 COLORS_OF_LEVELS = {"good": "green", "doubt": "yellow"}
 """Of sentences that say how it went."""
 
 
 class Terminal:
-    """Runs sessions: a bar while it runs, a table at the end, pictures if asked."""
+    """Shows what a command does: bars while it runs, tables and files at its end."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
         self.console = Console(quiet=quiet)
 
-    def run(
-        self,
-        session: Session,
-        steps: int | None,
-        duration: float | None,
-        *,
-        record: RecordFile | None = None,
-        plot: Path | None = None,
-        movie: Path | None = None,
-        view: Any = None,
-    ) -> RunSummary:
-        """Run a session, close it, and show what came out, also of the steps before a Ctrl-C.
-
-        Args:
-            session: The session.
-            steps: Steps to do.
-            duration: Simulated time to run instead; the scene's own when neither is given.
-            record: File to record to.
-            plot: Plot to write.
-            movie: Movie to write.
-            view: Where its camera stands, a `view.movie.direction.View`; None: its own choice.
-        """
-        if plot is not None:
-            from sofa_softctl.view.plots.run import check_plot
-
-            check_plot(session.controllers)
-        camera = None
-        if movie is not None:
-            from sofa_softctl.view.movie.capture import Camera
-
-            camera = Camera(session, movie, view)
-        total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
-        with ExitStack() as stack:
-            if record is not None:  # it ends after the session, whose motors go to rest
-                stack.enter_context(session.recording(record))
-            stack.enter_context(session)  # motors stop before pictures are drawn
-            advance = stack.enter_context(self.bar("Simulating", total))
-
-            def on_step(done: int) -> None:
-                if camera is not None:
-                    camera.look()
-                advance(done)
-
-            summary, histories = run(session, total, on_step, close=True)
-        if summary.interrupted:
-            stopped = f"Stopped by {summary.stopped_by} after {summary.steps} of {total} steps."
-            if record is not None:
-                stopped += f" They are recorded in '{record.path}'."
-            print(stopped, file=sys.stderr)
-        self.show(summary)
-        self._show_file("Record", None if record is None else record.path)
-        with ExitStack() as pictures:  # if one of them fails, the other one is made all the same
-            if camera is not None:
-                pictures.callback(self._save_movie, camera)
-            if plot is not None:
-                pictures.callback(self._save_plot, plot, histories)
-        return summary
-
-    def _save_plot(self, path: Path, histories: list[tuple[Any, report.History]]) -> None:
+    def save_plot(self, path: Path, summary: RunSummary) -> None:
+        """Draw the plot of a run, and name its files."""
         from sofa_softctl.view.plots.run import save_run_plot
 
-        for written in save_run_plot(path, histories):
-            self._show_file("Plot", written)
+        for written in save_run_plot(path, summary.histories):
+            self.show_file("Plot", written)
 
-    def _save_movie(self, camera: Any) -> None:
+    def save_movie(self, camera: Any) -> None:
+        """Render the movie of a camera, and name its file."""
         with self.bar("Rendering", 1) as advance:
             camera.save(progress=advance)
-        self._show_file("Movie", camera.path)
+        self.show_file("Movie", camera.path)
 
-    def _show_file(self, kind: str, path: Path | None) -> None:
-        if path is not None:
-            self.console.print(f"{kind}: {escape(str(path))}")
+    def show_file(self, kind: str, path: Path) -> None:
+        """Name a file that was written."""
+        self.console.print(f"{kind}: {escape(str(path))}")
+
+    def progress(self, total: int) -> Observer:
+        """Return an observer that shows how far a run of so many steps is."""
+        return _RunProgress(self.bar("Simulating", total))
 
     def note(self, text: str, *, doubt: bool = False) -> None:
         """Print one line, marked where it casts doubt."""
@@ -168,6 +111,25 @@ class _Bar:
 
     def __exit__(self, *exception: object) -> None:
         self._progress.stop()
+
+
+class _RunProgress(Observer):
+    """Moves a bar while a run goes on."""
+
+    def __init__(self, bar: _Bar) -> None:
+        self._bar = bar
+
+    @override
+    def begin(self, session: Session) -> None:
+        self._advance = self._bar.__enter__()
+
+    @override
+    def step(self, session: Session, done: int) -> None:
+        self._advance(done)
+
+    @override
+    def end(self) -> None:
+        self._bar.__exit__()
 
 
 def _rich(table: report.Table) -> Table:

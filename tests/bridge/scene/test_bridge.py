@@ -20,7 +20,7 @@ from tests.bridge.scene.helpers import bridge_of, states_of, wave
 def recorded(session, path, steps=25):
     """The summary of a run, and its recording, with the way to the rest pose."""
     with session.recording(path):
-        summary, _ = run(session, steps, close=True)
+        summary = run(session, steps, close=True)
     return summary.controllers["/bridge"], read_record(path)
 
 

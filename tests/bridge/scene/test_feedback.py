@@ -163,7 +163,7 @@ def test_an_inverse_controller_does_not_run_ahead_of_the_robot(robot):
             root.addObject(HardwareBridge(name="bridge", root=root, config=slow, units="mm, kg, s"))
 
         with Session(createScene, backend="embedded") as session:
-            _, histories = run(session, 40)
+            histories = run(session, 40).histories
         found = {one.getName(): history for one, history in histories}
         model, real = found["inverse"]["displacement"], found["bridge"]["measured"]
         return np.nanmax(np.abs(model[1:] - real[:-1]))

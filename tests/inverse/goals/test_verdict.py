@@ -38,7 +38,7 @@ def outcome(beam, steps=40, cables=2, limits=None, points=(TIP,), **options):
         given = {"root": root, "actuators": actuators, "effectors": effectors} | options
         root.addObject(InverseController(name="inverse", **given))
 
-    summary, _ = run(Session(create), steps)
+    summary = run(Session(create), steps)
     return summary.inverse[0].goal, summary.verdict
 
 
@@ -247,5 +247,5 @@ def test_a_scene_in_which_no_constraint_counts_says_so(beam):
             )
         )
 
-    summary, _ = run(Session(create), 3)
+    summary = run(Session(create), 3)
     assert "no step was solved" in summary.inverse[0].goal.verdict

@@ -1,0 +1,157 @@
+"""Recording of a session: its channels in every step, and the rows of its controllers' streams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sofa_softctl.errors import RecordError, SoftctlError
+from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
+from sofa_softctl.record.writer import RecordWriter
+from sofa_softctl.scene.control.channels import DataChannel, channels_of
+from sofa_softctl.scene.control.controller import SceneController
+from sofa_softctl.scene.control.streams import write_rows
+from sofa_softctl.scene.graph.nodes import nodes_of, path_of
+from sofa_softctl.scene.session.geometry import geometry_of
+from sofa_softctl.scene.session.provenance import as_texts, provenance
+from sofa_softctl.units import symbol
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.session.session import Session
+
+
+class Recorder:
+    """Records a session to a file, from now to `end`.
+
+    Args:
+        session: The session.
+        path: The file, or one that was reserved.
+        overwrite: Replace a recording that is there.
+
+    Raises:
+        RecordError: The scene has nothing to record, or the file cannot be written.
+    """
+
+    def __init__(self, session: Session, path: str | Path | RecordFile, *, overwrite: bool) -> None:
+        self._session, self._root = session, session.root
+        self.channels = channels_of(self._root)
+        """What is recorded of each step."""
+        if not self.channels:
+            raise RecordError(
+                "There is nothing to record: the scene has no MechanicalObject, no cable and no "
+                "controller with numbers or texts as Data."
+            )
+        self._writer = RecordWriter(path, as_texts(provenance(session)), overwrite=overwrite)
+        self.path = self._writer.path
+        """The file."""
+        self.seconds = 0.0
+        """Time spent on recording steps [s]."""
+        self._status = ""  # of a recording that an error ended
+        self._streaming = [entry for entry in session.controllers if _has_streams(entry)]
+        self._graph = _graph_version(self._root)
+        try:
+            for controller in self._streaming:
+                list(controller.streams())  # rows from before it
+            self._add_channels(self.channels)
+        except BaseException as error:
+            self.fail(error)
+            self.end()
+            raise
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether an error ended the steps."""
+        return bool(self._status)
+
+    def write(self) -> None:
+        """Record the step that was just done, unless an error ended an earlier one."""
+        if self.has_failed:
+            return
+        start = perf_counter()
+        self._find_new_channels()
+        values = {channel.name: channel.read() for channel in self.channels}
+        self._writer.write(self._session.time, values)
+        self.write_streams()
+        self.seconds += perf_counter() - start
+
+    def write_streams(self) -> None:
+        """Record what came in streams since the last step."""
+        if not self._writer.failed:
+            for controller in self._streaming:
+                path, rows = path_of(controller), controller.streams()
+                write_rows(self._writer, path, rows, self._session.units)
+
+    def fail(self, error: BaseException) -> None:
+        """Take no further steps because of an error, which gets a note on what is kept."""
+        if self.has_failed:
+            return
+        self._status = _status_of(error)
+        if not self._writer.failed:  # its message says what is kept
+            steps = self._writer.step_count
+            error.add_note(f"The recording of the {steps} steps before is kept: '{self.path}'.")
+
+    def end(self, status: str = "") -> None:
+        """Complete the file, with the status of an error if one ended a step.
+
+        Args:
+            status: How the run ended, or "" for COMPLETE.
+        """
+        self._writer.close(status=self._status or status or COMPLETE)
+
+    def _add_channels(self, channels: list[DataChannel]) -> None:
+        """Declare channels, and attach the meshes of their bodies."""
+        for channel in channels:
+            self._writer.add_channel(
+                channel.name,
+                unit=symbol(self._session.units, channel.unit),
+                shape=channel.shape,
+                description=channel.help,
+            )
+        for name, arrays in geometry_of(self._root).attachments():
+            if name not in self._writer.attached:
+                self._writer.attach(name, arrays)
+
+    def _find_new_channels(self) -> None:
+        """Find the channels of what was added to the graph, or removed, since the last step."""
+        version = _graph_version(self._root)
+        if version == self._graph:
+            return
+        self._graph = version
+        recorded = {channel.name: channel for channel in self.channels}
+        present = {channel.name: channel for channel in channels_of(self._root)}
+        self.channels = [
+            replace(channel, data=present[name].data if name in present else None)
+            for name, channel in recorded.items()
+        ]
+        new = [channel for name, channel in present.items() if name not in recorded]
+        if new:
+            self._add_channels(new)
+            self.channels += new
+
+
+def _graph_version(root: Any) -> Any:
+    """Return a value that changes whenever something is added to the graph or removed."""
+    version = getattr(root, "version", None)
+    if version is not None:  # of the embedded runtime
+        return version
+    nodes = nodes_of(root)
+    return len(nodes), sum(len(node.objects) for node in nodes)
+
+
+def _has_streams(controller: Any) -> bool:
+    """Return True if a controller may give rows of its own to recordings."""
+    return isinstance(controller, SceneController) and (
+        type(controller).streams is not SceneController.streams
+    )
+
+
+def _status_of(error: BaseException) -> str:
+    """Return the status of a recording that an error ends."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    text = str(error)
+    if not isinstance(error, SoftctlError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"stopped: {text}"
