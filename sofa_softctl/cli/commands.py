@@ -22,7 +22,7 @@ _TABLE = {
     ),
     "plan": ("plan:plan", "Plan a motion of a scene's robot on a grid of its equilibria."),
     "identify": (
-        "identify:identify",
+        "identify.command:identify",
         "Find the parameters of a model that fit recordings best, and how far to trust them.",
     ),
     "train": ("train:train", "Train a policy by proximal policy optimisation, and score it."),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, redirect_stdout
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -37,6 +38,10 @@ from sofa_softctl.cli.options import (
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
+
+if TYPE_CHECKING:
+    from sofa_softctl.record.file import RecordFile
+    from sofa_softctl.scene.session.run import RunSummary
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run if neither the user nor the scene says (DURATION in the scene) [time]."""
@@ -98,10 +103,7 @@ def run(
     view = view_of(camera, movie)
     reads = [scene] if bridge is None else [scene, bridge]
     check_outputs(reads=reads, plot=plot, movie=movie, record=record)
-    if record is not None:
-        from sofa_softctl.record.file import RecordFile, check_suffix
-
-        check_name(check_suffix, record)
+    _check_record(record)
     load_plugins(plugin, backend)
     show = Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
@@ -110,13 +112,11 @@ def run(
         if as_json:  # what the scene prints would be in the JSON
             stack.enter_context(redirect_stdout(sys.stderr))
         if dry_run:
-            from sofa_softctl.bridge.dry_run import DRY_RUN, noted
-            from sofa_softctl.view.words import prefixed
-
-            stack.enter_context(prefixed(f"{DRY_RUN} | "))
-            stack.enter_context(noted(DRY_RUN))
+            stack.enter_context(_noted_dry_run())
         file = None
         if record is not None:  # before the work: another run may record there
+            from sofa_softctl.record.file import RecordFile
+
             file = stack.enter_context(RecordFile(record, overwrite=force))
         add = adding_keys(key)
         if bridge is not None or dry_run:
@@ -148,10 +148,7 @@ def run(
             running.enter_context(session)
             summary = run_steps(session, total, observers, close=True)
         if summary.interrupted:
-            stopped = f"Stopped by {summary.stopped_by} after {summary.steps} of {total} steps."
-            if file is not None:
-                stopped += f" They are recorded in '{file.path}'."
-            print(stopped, file=sys.stderr)
+            _tell_stop(summary, total, file)
         show.show(summary)
         if file is not None:
             show.show_file("Record", file.path)
@@ -166,3 +163,29 @@ def run(
         raise typer.Exit(ExitStatus.of_stop(summary.stopped_by))
     if summary.verdict is not None:
         raise typer.Exit(summary.verdict.exit_status)
+
+
+def _check_record(path: Path | None) -> None:
+    """Refuse a recording that has not the suffix of one."""
+    if path is not None:
+        from sofa_softctl.record.file import check_suffix
+
+        check_name(check_suffix, path)
+
+
+@contextmanager
+def _noted_dry_run() -> Iterator[None]:
+    """Mark lines and recordings as those of a run in which no motor moves."""
+    from sofa_softctl.bridge.dry_run import DRY_RUN, noted
+    from sofa_softctl.view.words import prefixed
+
+    with prefixed(f"{DRY_RUN} | "), noted(DRY_RUN):
+        yield
+
+
+def _tell_stop(summary: RunSummary, steps: int, file: RecordFile | None) -> None:
+    """Print what stopped a run before the end of its steps."""
+    text = f"Stopped by {summary.stopped_by} after {summary.steps} of {steps} steps."
+    if file is not None:
+        text += f" They are recorded in '{file.path}'."
+    print(text, file=sys.stderr)

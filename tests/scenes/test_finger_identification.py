@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import norm
 
-from sofa_softctl.cli.identify import _show_scene
+from sofa_softctl.cli.identify.outputs import show_scene
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.files import read_recording
 from sofa_softctl.identification.data.recording import Recording
@@ -205,7 +205,7 @@ def test_the_scene_takes_the_results(problem, capsys):
         parameters=(problem.parameters[0], rest, rayleigh_stiffness()),
         scene_parameters={"dt": 0.02},
     )
-    _show_scene(own, np.array([512.3456789, 640.0, 0.02]))
+    show_scene(own, np.array([512.3456789, 640.0, 0.02]))
     told = capsys.readouterr().out
     assert f"softctl run {SCENE} --set dt=0.02 --set base=512.346\n" in told
     assert "rest, rayleigh_stiffness: no parameter of the scene." in told

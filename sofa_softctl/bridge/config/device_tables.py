@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, Literal
 
 from sofa_softctl.base.suggestions import did_you_mean
@@ -122,24 +123,29 @@ def _converted(value: Any, expected: Any) -> Any:
     if kind in (int, str, bool):
         return value if type(value) is kind else _WRONG
     if kind in (list, tuple, Sequence):
-        if not isinstance(value, list):
-            return _WRONG
-        each = arguments[0] if arguments else Any
-        if kind is tuple and arguments and arguments[-1] is not Ellipsis:
-            if len(value) != len(arguments):
-                return _WRONG
-            found = [_converted(v, a) for v, a in zip(value, arguments, strict=True)]
-        else:
-            found = [_converted(v, each) for v in value]
-        if any(v is _WRONG for v in found):
-            return _WRONG
-        return tuple(found) if kind is tuple else found
+        return _converted_list(value, kind, arguments)
     if kind in (dict, Mapping):
         if not isinstance(value, dict):
             return _WRONG
         made = {k: _converted(v, arguments[1] if arguments else Any) for k, v in value.items()}
         return _WRONG if any(v is _WRONG for v in made.values()) else made
     return value
+
+
+def _converted_list(value: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return a list of TOML as a list or tuple of annotated types, or _WRONG."""
+    if not isinstance(value, list):
+        return _WRONG
+    if kind is tuple and arguments and arguments[-1] is not Ellipsis:
+        if len(value) != len(arguments):
+            return _WRONG
+        types_of_items: Iterable[Any] = arguments
+    else:
+        types_of_items = repeat(arguments[0] if arguments else Any)
+    items = [_converted(item, expected) for item, expected in zip(value, types_of_items)]  # noqa: B905
+    if any(item is _WRONG for item in items):
+        return _WRONG
+    return tuple(items) if kind is tuple else items
 
 
 def _finite(value: Any) -> bool:

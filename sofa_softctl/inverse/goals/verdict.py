@@ -344,19 +344,22 @@ def _sentences(controller: Any, parts: Shortfall, end: _End, unit: str) -> tuple
         what = f"goal_distance={distance:g}" if nearer else f"what is reached ({limits})"
         return [f"{_approaching(end, unit)}, or widen {what}"], False
     final = end.rests and not (rates or nearer)  # more steps change nothing
-    found = [f"goal_distance={distance:g} holds it back: widen it"] if nearer else []
+    causes = [f"goal_distance={distance:g} holds it back: widen it"] if nearer else []
     if limited:
         how = "out of reach with these limits" if final else "these limits hold it back"
-        found.append(f"{how} ({limits})")
+        causes.append(f"{how} ({limits})")
     if parts.actuators > large:
-        found.append(
-            "these actuators find nothing closer, step by step"
-            if final
-            else "these actuators come no closer in one step"
-        )
+        causes.append(_actuators_find_nothing(final))
     if parts.energy > large:
-        found.append(f"energy={energy:g} holds it back: lower it")
-    return found, final and limited and parts.energy <= large
+        causes.append(f"energy={energy:g} holds it back: lower it")
+    return causes, final and limited and parts.energy <= large
+
+
+def _actuators_find_nothing(final: bool) -> str:
+    """Return what is said of actuators that bring the effector no closer."""
+    if final:
+        return "these actuators find nothing closer, step by step"
+    return "these actuators come no closer in one step"
 
 
 def _approaching(end: _End, unit: str) -> str:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import numpy as np
 import typer
 
 from sofa_softctl.base.processes import Terminated
-from sofa_softctl.cli.files import check_outputs, load_plugins
+from sofa_softctl.cli.files import load_plugins
+from sofa_softctl.cli.identify.inputs import (
+    Recordings,
+    check_request,
+    choose_problem,
+    ranges_of,
+)
+from sofa_softctl.cli.identify.outputs import show_scene, write_results, write_template
 from sofa_softctl.cli.options import (
     Cluster,
     Json,
@@ -25,16 +30,14 @@ from sofa_softctl.cli.options import (
     stopping,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.errors import SoftctlError, UsageError
+from sofa_softctl.errors import SoftctlError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.fitting.estimate import Estimate
     from sofa_softctl.identification.fitting.searches import Make
     from sofa_softctl.identification.model.experiment import Experiment
-    from sofa_softctl.identification.model.problem import Problem
     from sofa_softctl.view.terminal.run import Terminal
 
 Files = list[Path] | None
@@ -180,55 +183,40 @@ def identify(
     from sofa_softctl.identification.effects.selection import (
         effects_of_problem,
         names_of,
-        with_effects,
     )
     from sofa_softctl.identification.effects.selection import uncertain as known_within
     from sofa_softctl.identification.fitting.estimate import estimate, start_at
-    from sofa_softctl.identification.model.effect import matches
-    from sofa_softctl.identification.model.problem import load_problem
     from sofa_softctl.identification.report.make import make_report
     from sofa_softctl.view.terminal import identification as view
     from sofa_softctl.view.terminal.run import Terminal
 
     check_workers(workers, cluster)
     load_plugins(plugin, "embedded")
-    file, _, entry = problem.partition(":")
-    with files_sent(cluster, file) as files:
-        wanted = load_problem(problem)
+    chosen = choose_problem(problem, with_=with_, uncertain=uncertain, cluster=cluster)
+    wanted = chosen.problem
     if list_effects:
-        typer.echo(names_of(effects_of_problem(wanted)) or "none")
+        typer.echo(names_of(effects_of_problem(chosen.loaded)) or "none")
         return
-    known = _pairs(uncertain, "--uncertain needs NAME=DEVIATION")
-    own = [one.name for one in wanted.parameters]
-    others = [name for name in known if not any(matches(one, name) for one in own)]
-    effects = [*(with_ or []), *others]
-    wanted = with_effects(wanted, effects)
     if template is not None:
-        _write_template(template, wanted, quiet=quiet or as_json)
+        write_template(template, wanted, quiet=quiet or as_json)
         return
-    if not data:
-        raise UsageError(
-            "There is nothing to identify from: give recordings, --data FILE, or --template "
-            "FILE.csv for one to be filled."
-        )
-    if (workers or cluster) and starts == 1 and not bootstrap:
-        option = "--cluster searches" if cluster else "--workers search"
-        raise UsageError(
-            f"{option} from several starts, or refit: give --starts N, too, or --bootstrap N."
-        )
-    reads = [*data, *(hold_out or []), *(next_ or [])]
-    ranges = _ranges(amplitude)
-    if design is None and (ranges or duration is not None):
-        raise UsageError("--duration and --amplitude are of a designed motion: give --design FILE.")
-    if design is not None:
-        _check_design(design, reads)
-    if report is not None:
-        _check_report(report, reads)
+    ranges = ranges_of(amplitude)
+    check_request(
+        data=data,
+        reads=[*(data or []), *(hold_out or []), *(next_ or [])],
+        several=bool(workers or cluster),
+        starts=starts,
+        bootstrap=bootstrap,
+        cluster=cluster,
+        design=design,
+        of_design=bool(ranges) or duration is not None,
+        report=report,
+    )
+    assert data  # `check_request` refuses none
     own_starts = start_at(wanted.parameters, named_numbers("--set-start", set_start))
-    parameters = known_within(own_starts, known)
+    parameters = known_within(own_starts, chosen.deviations)
     terminal = Terminal(quiet=quiet or as_json)
-    notes: dict[str, tuple[str, ...]] = {}
-    recordings: list[Recording] = []
+    recordings = Recordings(wanted, terminal.note)
     failed = None
 
     def warn(text: str) -> None:
@@ -240,13 +228,14 @@ def identify(
         terminal.status("reading recordings") as progress,
     ):
         with files_sent(cluster) as read:
-            experiments = _experiments(data, wanted, notes, terminal, recordings)
-        sent = {*files, *read, *map(str, data)}
+            experiments = recordings.experiments(data)
+        sent = {*chosen.files, *read, *map(str, data)}
         executor = stack.enter_context(processes(workers, cluster, sent))
-        held_out = _experiments(hold_out or [], wanted, notes, terminal, recordings)
-        check_different(recordings)
-        candidates = _experiments(next_ or [], wanted, notes, terminal, planned=True)
-        make = partial(read_experiments, file, entry, [str(path) for path in data], effects)
+        held_out = recordings.experiments(hold_out or [])
+        check_different(recordings.measured)
+        candidates = recordings.experiments(next_ or [], planned=True)
+        paths = [str(path) for path in data]
+        make = partial(read_experiments, chosen.file, chosen.entry, paths, chosen.effects)
         progress("first simulation")
         found = estimate(
             experiments,
@@ -265,7 +254,7 @@ def identify(
         designed = None
         if design is not None:
             designed = design_motion(
-                *(wanted, found, experiments, recordings),
+                *(wanted, found, experiments, recordings.measured),
                 name=str(design),
                 duration=duration,
                 amplitudes=ranges,
@@ -300,8 +289,8 @@ def identify(
             hold_out=held_out,
             candidates=candidates,
             design=designed,
-            notes=notes,
-            doubts={one.name: one.doubts for one in recordings[: len(data)]},
+            notes=recordings.notes,
+            doubts={one.name: one.doubts for one in recordings.measured[: len(data)]},
             progress=progress,
             **more,
         )
@@ -312,16 +301,12 @@ def identify(
             partial(summarise, causes=False),
         )
         try:
-            if designed is not None and design is not None:
-                view.write_motion(design, wanted, designed, parameters)
-            if report is not None:
-                progress("writing the report")
-                view.write(report, made)
+            write_results(made, designed, design, report, wanted, parameters, progress)
         except SoftctlError as error:  # what was found is shown all the same
             failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
     if wanted.scene is not None and not (quiet or as_json):
-        _show_scene(wanted, found.rho, doubted=bool(made.distrust))
+        show_scene(wanted, found.rho, doubted=bool(made.distrust))
     if failed is not None:
         raise failed
     raise typer.Exit(found.status.verdict.exit_status)
@@ -381,108 +366,3 @@ def _further(
             make=make,
         )
     return more
-
-
-def _check_report(folder: Path, reads: Sequence[Path]) -> None:
-    """SoftctlError when a report cannot be written there: before the work, not after it."""
-    from sofa_softctl.view.terminal.identification import NUMBERS, PAGE
-
-    if folder.exists() and not folder.is_dir():
-        raise SoftctlError(
-            f"Cannot write '{folder / PAGE}': '{folder}' is a file. Expected a folder for the "
-            "report: --report DIR."
-        )
-    for name in (PAGE, NUMBERS):
-        check_outputs(reads=reads, report=folder / name)
-
-
-def _experiments(
-    files: list[Path],
-    problem: Problem,
-    notes: dict[str, tuple[str, ...]],
-    terminal: Terminal,
-    recordings: list[Recording] | None = None,
-    *,
-    planned: bool = False,
-) -> list[Experiment]:
-    """Models of recordings, which are kept too; notes on each are kept and printed."""
-    from sofa_softctl.identification.data.files import read_recording
-    from sofa_softctl.identification.model.experiment import Experiment
-
-    found = []
-    for file in files:
-        recording = read_recording(file, problem, planned=planned)
-        experiment = Experiment.checked(problem.experiment(recording))
-        notes[recording.name] = (*recording.notes, *experiment.notes)
-        for note in notes[recording.name]:
-            terminal.note(f"{recording.name}: {note}")
-        found.append(experiment)
-        if recordings is not None:
-            recordings.append(recording)
-    return found
-
-
-def _show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
-    """The command that runs the scene with what was found, and what it leaves out."""
-    mark = " (\u2717 not to be trusted)" if doubted else ""
-    values, missing = problem.scene_values(rho), problem.not_in_scene
-    if not isinstance(problem.scene, str | Path):
-        return
-    if values:
-        given = " ".join(f"--set {name}={_text(value)}" for name, value in values.items())
-        typer.echo(f"The scene with what was found{mark}: softctl run {problem.scene} {given}")
-    if missing:
-        typer.echo(
-            f"{', '.join(missing)}: no parameter of the scene. Where it has one, "
-            "`scene_parameter` in the problem says which."
-        )
-
-
-def _text(value: Any) -> str:
-    """As --set takes it."""
-    if isinstance(value, list | tuple):
-        return ",".join(_text(one) for one in value)
-    return f"{value:.6g}" if isinstance(value, float) else shlex.quote(str(value))
-
-
-def _write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
-    from sofa_softctl.identification.data.table import template
-    from sofa_softctl.view.terminal.identification import write_text
-
-    if path.exists():
-        raise SoftctlError(f"'{path}' exists already: name another file for the template.")
-    dt = 1.0 / problem.rate if problem.rate else getattr(problem, "dt", None) or 0.01
-    write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
-    if not quiet:
-        typer.echo(f"Template: {path}")
-
-
-def _check_design(path: Path, reads: Sequence[Path]) -> None:
-    """SoftctlError when the designed motion cannot be written: before the work, not after it."""
-    if path.suffix.lower() != ".csv":
-        raise UsageError(f"--design writes a CSV file. Got: '{path}'. Expected FILE.csv.")
-    check_outputs(reads=reads, design=path)
-
-
-def _ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
-    """Names and ranges of --amplitude."""
-    found = {}
-    for text in texts or []:
-        name, _, value = text.partition("=")
-        try:
-            low, high = map(float, value.split(":"))
-        except ValueError:
-            raise UsageError(f"--amplitude needs INPUT=LOW:HIGH, got '{text}'.") from None
-        found[name.strip()] = (low, high)
-    return found
-
-
-def _pairs(texts: list[str] | None, needed: str) -> dict[str, str]:
-    """Names and values of an option NAME=VALUE."""
-    found = {}
-    for text in texts or []:
-        name, _, value = text.partition("=")
-        if not (name.strip() and value.strip()):
-            raise UsageError(f"{needed}, got '{text}'.")
-        found[name.strip()] = value.strip()
-    return found

@@ -1,0 +1,84 @@
+"""What `softctl identify` writes and shows beside its report: template, scene's command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from sofa_softctl.errors import SoftctlError
+
+if TYPE_CHECKING:
+    from sofa_softctl.identification.design.design import Design
+    from sofa_softctl.identification.model.parameter import Parameter
+    from sofa_softctl.identification.model.problem import Problem
+    from sofa_softctl.identification.report.report import Report
+
+
+def write_results(
+    made: Report,
+    designed: Design | None,
+    design: Path | None,
+    folder: Path | None,
+    problem: Problem,
+    parameters: Sequence[Parameter],
+    progress: Callable[[str], None],
+) -> None:
+    """Write the designed motion and the report, where they were asked for.
+
+    Args:
+        made: The report.
+        designed: Designed motion, or None.
+        design: File of the designed motion, or None.
+        folder: Folder of the report, or None.
+        problem: The problem.
+        parameters: Its parameters.
+        progress: Called with what is being written.
+    """
+    from sofa_softctl.view.terminal import identification as view
+
+    if designed is not None and design is not None:
+        view.write_motion(design, problem, designed, parameters)
+    if folder is not None:
+        progress("writing the report")
+        view.write(folder, made)
+
+
+def show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
+    """The command that runs the scene with what was found, and what it leaves out."""
+    mark = " (\u2717 not to be trusted)" if doubted else ""
+    values, missing = problem.scene_values(rho), problem.not_in_scene
+    if not isinstance(problem.scene, str | Path):
+        return
+    if values:
+        given = " ".join(f"--set {name}={_text(value)}" for name, value in values.items())
+        typer.echo(f"The scene with what was found{mark}: softctl run {problem.scene} {given}")
+    if missing:
+        typer.echo(
+            f"{', '.join(missing)}: no parameter of the scene. Where it has one, "
+            "`scene_parameter` in the problem says which."
+        )
+
+
+def _text(value: Any) -> str:
+    """As --set takes it."""
+    if isinstance(value, list | tuple):
+        return ",".join(_text(one) for one in value)
+    return f"{value:.6g}" if isinstance(value, float) else shlex.quote(str(value))
+
+
+def write_template(path: Path, problem: Problem, *, quiet: bool) -> None:
+    """Write a recording without rows, for the channels of a problem."""
+    from sofa_softctl.identification.data.table import template
+    from sofa_softctl.view.terminal.identification import write_text
+
+    if path.exists():
+        raise SoftctlError(f"'{path}' exists already: name another file for the template.")
+    dt = 1.0 / problem.rate if problem.rate else getattr(problem, "dt", None) or 0.01
+    write_text(path, template(problem.name, problem.inputs, problem.channels, dt))
+    if not quiet:
+        typer.echo(f"Template: {path}")
