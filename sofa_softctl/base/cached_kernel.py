@@ -111,7 +111,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
         return entry_point
 
     def _separate(self, arguments: tuple[Any, ...]) -> None:
-        """Let callers find the code of a separate kernel by its symbol, and not copy it."""
+        """Make callers link to the code of a separate kernel by its symbol, and not copy it."""
         result: Any = self.overloads.get(arguments)
         if self.is_separate and result is not None:
             self.targetctx.remove_user_function(result.entry_point)
@@ -141,7 +141,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
 
     def _load(self, name: str) -> bool:
         # Not targetctx.refresh(): its registries are for typing and lowering, 0.25 s; whatever
-        # compiles calls it. Machine code needs reference counts alone.
+        # compiles calls it. Machine code needs only reference counts.
         rtsys.initialize(self.targetctx)
         loaded = CACHE.load(name, self.targetctx, _make_links)
         if loaded is None:
@@ -180,7 +180,7 @@ class InnerKernel(CachedKernel):
     """A kernel that only kernels call."""
 
     def add_overload(self, result: Any) -> None:
-        """Note compiled code; the caller from Python does not learn of it."""
+        """Store compiled code, without an entry from Python."""
         overloads: Any = self.overloads
         overloads[tuple(result.signature.args)] = result
 
