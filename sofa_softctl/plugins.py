@@ -117,7 +117,7 @@ class Plugins:
         if not path.is_file():
             raise PluginError(f"There is no plugin file '{path}'.")
         if path.suffix != ".py":
-            raise PluginError(f"The plugin '{path}' is no Python file (.py).")
+            raise PluginError(f"The plugin '{path}' is not a Python file (.py).")
         find_backend()
         _make_importable(path.resolve())
         with _exit_is_an_error(str(path)):

@@ -63,8 +63,7 @@ def check_data(cls: type[Base]) -> None:
         if not declaration.help.endswith("."):
             raise AssertionError(
                 f"{cls.__name__}.{declaration.name}: expected a help text that ends with a full "
-                "stop, "
-                f"got {declaration.help!r}."
+                f"stop, got {declaration.help!r}."
             )
     for name in names:
         is_taken = name != "name" and name in vars(Component) and name not in cls.data_types
@@ -97,8 +96,7 @@ def _check_default(cls: type[Base], data_type: DataType) -> None:
     if not is_valid:
         raise AssertionError(
             f"{cls.__name__}.{data_type.name}: the default {data_type.default!r} is not a value of "
-            "its "
-            "type."
+            "its type."
         )
 
 
@@ -115,14 +113,12 @@ def _check_strange(cls: type[Component], data_type: DataType, value: Any) -> Non
             return
         raise AssertionError(
             f"{cls.__name__}.{data_type.name} = {value!r}: expected an error that names the Data, "
-            "got "
-            f"'{error}'."
+            f"got '{error}'."
         ) from error
     except Exception as error:
         raise AssertionError(
             f"{cls.__name__}.{data_type.name} = {value!r}: expected it to be taken, or a "
-            "SceneError; "
-            f"got {type(error).__name__}: {error}."
+            f"SceneError; got {type(error).__name__}: {error}."
         ) from error
 
 

@@ -148,8 +148,7 @@ class DeviceRun:
             raise AssertionError(
                 f"{self.kind}: expected that it acknowledges command {self.sent.stop - 1} within "
                 f"{SETTLE_TIMEOUT:g} s, as Capabilities.acknowledges is True; the newest of "
-                "Feedback is "
-                f"{self.check.acknowledged}."
+                f"Feedback is {self.check.acknowledged}."
             )
         if self.capabilities.acknowledges and not self._has_arrived(last):
             raise AssertionError(

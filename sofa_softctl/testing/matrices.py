@@ -90,8 +90,7 @@ def compare_arrays(
         coordinates = ", ".join(str(index) for index in position)
         raise AssertionError(
             f"{label}: expected {expected[position]:.9g} at [{coordinates}], got "
-            f"{actual[position]:.9g} (largest "
-            f"entry {largest:.3g})."
+            f"{actual[position]:.9g} (largest entry {largest:.3g})."
         )
 
 

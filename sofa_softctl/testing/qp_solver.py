@@ -138,8 +138,7 @@ def _check_inverse_problems(solve: NamedSolver, tolerance: float) -> None:
         if status is not example.status:
             raise AssertionError(
                 f"{example.name}: expected the status {example.status.name}, got "
-                f"{solution.status.name}. "
-                f"{solution.message}"
+                f"{solution.status.name}. {solution.message}"
             )
         _check_close(example.name, "the efforts", solution.effort, example.effort)
 

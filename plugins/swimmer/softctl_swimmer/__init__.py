@@ -14,7 +14,7 @@ from softctl_swimmer.motion.dynamics import (
     energy_of,
     euler_step,
     midpoint_step,
-    moving,
+    state_with_velocity,
     velocity_of,
 )
 from softctl_swimmer.motion.inertia import FlowInertia, Inertia, IsolatedInertia
@@ -42,7 +42,7 @@ __all__ = [
     "fish",
     "local_connection",
     "midpoint_step",
-    "moving",
+    "state_with_velocity",
     "prescribed_motion",
     "raw_added_mass",
     "velocity_of",

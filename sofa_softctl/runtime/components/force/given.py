@@ -121,8 +121,7 @@ class ConstantForceField(ForceWithoutStiffness):
     def _mismatch(self, force_count: int, node_count: int) -> SceneError:
         return self.fault(
             f"has {force_count} 'forces' for {node_count} nodes, so that none acts: give one for "
-            "each, or "
-            "one for all."
+            "each, or one for all."
         )
 
     @override

@@ -86,6 +86,5 @@ def overruled_fault(mass: Mass, data: Data, value: Any) -> SceneError:
     location = describe(data.where)
     return SceneError(
         f"{location}: '{data.getName()}' of {mass.describe()} was set to {value}, but is "
-        f"{data.get()} "
-        "again: the scene gave the mass by another Data. Set that one."
+        f"{data.get()} again: the scene gave the mass by another Data. Set that one."
     )
