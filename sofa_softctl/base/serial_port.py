@@ -12,6 +12,7 @@ import grp
 import os
 import termios
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
 
@@ -23,12 +24,21 @@ from sofa_softctl.errors import (
     DeviceUnavailableError,
 )
 
-_BACKLOG_TIME_MAX = 0.05
-"""Longest time that bytes may wait for the line [s]: older commands are worse than an error."""
-_BACKLOG_ALLOWED = 256
-"""Number of bytes that may always wait."""
-_DRAIN_TIMEOUT = 0.2
-"""Time for the last bytes to be sent when a port is closed [s]."""
+
+@dataclass(frozen=True)
+class SerialPortSettings:
+    """Limits of waiting bytes."""
+
+    backlog_time_max: float = 0.05
+    """Longest time that bytes may wait for the line [s]: older commands are worse than an error."""
+    backlog_always_allowed: int = 256
+    """Number of bytes that may always wait."""
+    drain_timeout: float = 0.2
+    """Time for the last bytes to be sent when a port is closed [s]."""
+
+
+_SETTINGS = SerialPortSettings()
+
 _GONE_ERRORS = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADF)
 _GONE = "is gone: it was unplugged, or lost power. Plug it in and start again."
 
@@ -70,7 +80,9 @@ class SerialPort:
         sent_count = 0
         try:
             waiting = self._count("out_waiting")
-            is_late = waiting > max(_BACKLOG_ALLOWED, _BACKLOG_TIME_MAX * self.baud_rate / 10.0)
+            is_late = waiting > max(
+                _SETTINGS.backlog_always_allowed, _SETTINGS.backlog_time_max * self.baud_rate / 10.0
+            )
             if not is_late:
                 sent_count = os.write(self._fd, data)
         except BlockingIOError as error:
@@ -108,7 +120,7 @@ class SerialPort:
     def close(self) -> None:
         """Release the port once all bytes are sent or a short time has passed; raise nothing."""
         try:
-            end = monotonic() + _DRAIN_TIMEOUT
+            end = monotonic() + _SETTINGS.drain_timeout
             while self._count("out_waiting") and monotonic() < end:
                 sleep(0.001)
             termios.tcflush(self._fd, termios.TCOFLUSH)  # else closing may wait for a dead line

@@ -42,8 +42,8 @@ __all__ = [
     "fish",
     "local_connection",
     "midpoint_step",
-    "state_with_velocity",
     "prescribed_motion",
     "raw_added_mass",
+    "state_with_velocity",
     "velocity_of",
 ]

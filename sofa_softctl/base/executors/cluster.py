@@ -17,6 +17,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from sofa_softctl.base.executors.carried import digests
@@ -31,12 +32,20 @@ from sofa_softctl.base.processes import first_calls, first_files
 from sofa_softctl.base.versions import blas_kernels
 from sofa_softctl.errors import ClusterError
 
-MEMBERS_INTERVAL = 1.0
-"""Time between two requests for the list of workers [s]; longer for many workers."""
-MEMBERS_PER_INTERVAL = 100
-"""Number of workers beyond which the interval grows; a list of these takes some 10 ms."""
-CLOSE_TIMEOUT = 5.0
-"""Longest time to wait for the end of the connection [s]."""
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """Intervals of a `ClusterExecutor`."""
+
+    members_interval: float = 1.0
+    """Time between two requests for the list of workers [s]; longer for many workers."""
+    members_per_interval: int = 100
+    """Number of workers beyond which the interval grows; a list of these takes some 10 ms."""
+    close_timeout: float = 5.0
+    """Longest time to wait for the end of the connection [s]."""
+
+
+SETTINGS = ClusterSettings()
 
 
 def print_error(text: str) -> None:
@@ -136,7 +145,7 @@ class ClusterExecutor(Executor):
     def _open(self, address: str) -> Any:
         client = connected(address)
         self._ends.enter_context(silence_dask())
-        self._ends.callback(client.close, timeout=CLOSE_TIMEOUT)
+        self._ends.callback(client.close, timeout=SETTINGS.close_timeout)
         return client
 
     def _setup(self, seconds: float | None, memory: float | None) -> WorkerSetup:
@@ -170,7 +179,7 @@ class ClusterExecutor(Executor):
             if not self.count and not is_announced:
                 self._note(f"The cluster at '{self._address}' has no workers yet: waiting.")
                 is_announced = True
-            self._stop.wait(0.0 if self.count else MEMBERS_INTERVAL / 5)
+            self._stop.wait(0.0 if self.count else SETTINGS.members_interval / 5)
         self._report_kernels()
 
     def _send(self, future: Future[Any], task: bytes) -> None:
@@ -260,7 +269,9 @@ class ClusterExecutor(Executor):
             )
 
     def _pause(self) -> float:
-        return MEMBERS_INTERVAL * max(1.0, self._members.worker_count / MEMBERS_PER_INTERVAL)
+        return SETTINGS.members_interval * max(
+            1.0, self._members.worker_count / SETTINGS.members_per_interval
+        )
 
     def _send_stuck(self) -> None:
         """Submit tasks that no worker has again.
@@ -284,7 +295,7 @@ class ClusterExecutor(Executor):
 
     def _wait_for_tasks(self) -> None:
         while futures := list(self._sent):
-            wait(futures, MEMBERS_INTERVAL)
+            wait(futures, SETTINGS.members_interval)
 
     def _close(self) -> None:
         """Cancel the remaining tasks, end the processes on the workers, and disconnect."""

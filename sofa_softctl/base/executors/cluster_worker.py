@@ -19,10 +19,18 @@ from sofa_softctl.base.executors.packing import packed_back, set_root, unpacked
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.executors.worker import answer_of, packed_answer
 
-IDLE_TIMEOUT = 60.0
-"""Time without a task after which a process ends [s]: its driver may have been killed."""
-WANTED_CHECK_INTERVAL = 0.5
-"""Interval of checks for cancelled tasks [s]."""
+
+@dataclass(frozen=True)
+class ClusterWorkerSettings:
+    """Intervals of the processes of a Dask worker."""
+
+    idle_timeout: float = 60.0
+    """Time without a task after which a process ends [s]: its driver may have been killed."""
+    check_interval: float = 0.5
+    """Interval of checks for cancelled tasks [s]."""
+
+
+SETTINGS = ClusterWorkerSettings()
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ async def prepare(
         dask_worker.state.nthreads,
         seconds=setup.seconds,
         memory=setup.memory,
-        idle=IDLE_TIMEOUT,
+        idle=SETTINGS.idle_timeout,
         first=[partial(_begin, root, setup.folder, setup.search, setup.first)],
     )
     await dask_worker.set_resources(**{setup.name: dask_worker.state.nthreads})
@@ -127,7 +135,7 @@ def run_task(name: str, task: bytes) -> bytes:
     worker = get_worker()
     executor, key = _executors[name, worker.id], worker.get_current_task()
     future = executor.submit(_call, task)
-    while not wait([future], WANTED_CHECK_INTERVAL).done:
+    while not wait([future], SETTINGS.check_interval).done:
         if not _is_wanted(worker, key):
             executor.drop(future)
     return _answer(future)

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -22,15 +23,22 @@ from sofa_softctl.base.executors.retry import LostTask, WorkerEndedError
 from sofa_softctl.base.executors.worker import WHERE, TailFile, result_of, start_worker
 from sofa_softctl.base.processes import first_calls
 
-MEMORY_CHECK_INTERVAL = 0.2
-"""Interval of checks of a worker's memory and time [s]."""
-STACK_TIMEOUT = 1.0
-"""Longest time to wait for the stack of a worker before it is killed [s]."""
-EXIT_TIMEOUT = 2.0
-"""Time after which an idle worker that does not end is killed [s]."""
 
-STARTS_MAX = 3
-"""Number of starts of a worker; it may die before it is ready."""
+@dataclass(frozen=True)
+class LocalSettings:
+    """Intervals and limits of a `LocalExecutor`."""
+
+    check_interval: float = 0.2
+    """Interval of checks of a worker's memory and time [s]."""
+    stack_timeout: float = 1.0
+    """Longest time to wait for the stack of a worker before it is killed [s]."""
+    exit_timeout: float = 2.0
+    """Time after which an idle worker that does not end is killed [s]."""
+    starts_max: int = 3
+    """Number of starts of a worker; it may die before it is ready."""
+
+
+SETTINGS = LocalSettings()
 
 Task = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -155,15 +163,15 @@ def _start(executor: LocalExecutor) -> _Worker:
     """Start a worker and wait until it is ready; if it dies before, start another one.
 
     Raises:
-        WorkerEndedError: `STARTS_MAX` workers have died.
+        WorkerEndedError: `LocalSettings.starts_max` workers have died.
     """
-    for start in range(STARTS_MAX):
+    for start in range(SETTINGS.starts_max):
         worker = _Worker(executor.first_calls())
         try:
             worker.begin(executor)
             return worker
         except WorkerEndedError:
-            if start == STARTS_MAX - 1 or executor.should_kill():
+            if start == SETTINGS.starts_max - 1 or executor.should_kill():
                 raise
     raise AssertionError("not reached")
 
@@ -174,16 +182,20 @@ def _assign(
     """Send a task to a worker; if it had died while idle, start another one.
 
     Raises:
-        WorkerEndedError: `STARTS_MAX` workers have died, or the task was abandoned.
+        WorkerEndedError: `LocalSettings.starts_max` workers have died, or the task was abandoned.
     """
-    for start in range(STARTS_MAX):
+    for start in range(SETTINGS.starts_max):
         if worker is None or not worker.process.is_alive():
             worker = _start(executor)
         try:
             worker.send(message, executor, future)
             return worker
         except WorkerEndedError as error:
-            if start == STARTS_MAX - 1 or error.kind != "died" or executor.should_kill(future):
+            if (
+                start == SETTINGS.starts_max - 1
+                or error.kind != "died"
+                or executor.should_kill(future)
+            ):
                 raise
             worker = None
     raise AssertionError("not reached")
@@ -250,7 +262,7 @@ class _Worker:
     ) -> Any:
         """Receive the next message, within a time if given."""
         start = monotonic()
-        while not wait([self.connection, self.process.sentinel], MEMORY_CHECK_INTERVAL):
+        while not wait([self.connection, self.process.sentinel], SETTINGS.check_interval):
             if seconds is not None and monotonic() - start > seconds:
                 self._kill("time", f"it took longer than {seconds:g} s")
             self._check(executor, future)
@@ -273,7 +285,7 @@ class _Worker:
 
     def _ask_where(self) -> None:
         """Make the process write its stack."""
-        end = monotonic() + STACK_TIMEOUT
+        end = monotonic() + SETTINGS.stack_timeout
         assert self.process.pid is not None
         with suppress(ProcessLookupError):
             os.kill(self.process.pid, WHERE)
@@ -304,7 +316,7 @@ class _Worker:
     def end(self) -> None:
         """End the idle process."""
         self.connection.close()
-        self.process.join(EXIT_TIMEOUT)
+        self.process.join(SETTINGS.exit_timeout)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()

@@ -219,7 +219,7 @@ def test_what_is_no_force_no_pose_and_no_ellipsoid_is_refused():
     with pytest.raises(UsageError, match=r"Damping is -1\.0"):
         midpoint_step(INERTIA, rest, TORQUES, 0.01, damping=-1.0)
     for rotation in (2.0 * np.eye(3), -np.eye(3)):
-        with pytest.raises(UsageError, match="no rotation"):
+        with pytest.raises(UsageError, match="not a rotation"):
             state_with_velocity(INERTIA, np.zeros(3), xi, rotation=rotation)
     with pytest.raises(UsageError, match="The velocity is"):
         state_with_velocity(INERTIA, np.zeros(3), xi * np.nan)

@@ -9,7 +9,7 @@ from sofa_softctl.surrogate import Jet
 from softctl_swimmer.planning.motion_map import MassMap
 
 POSE_TOLERANCE = 1e-4
-"""Largest distance of poses that count as one, such as those of finite differences [rad]."""
+"""Largest distance of poses that count as one, such as in finite differences [rad]."""
 
 
 class CountedMasses:

@@ -73,7 +73,7 @@ def _slopes(
     def later(count: int) -> Jet:
         return Jet(jet.value[start + count], jet.gradient[start + count])
 
-    a_now, a_next = (each.reshape(-1, d) for each in (a[:, :-1], a[:, 1:]))
+    a_now, a_next = (part.reshape(-1, d) for part in (a[:, :-1], a[:, 1:]))
     steps = Steps(a_next, a_now, np.tile(u, (M, 1)), later(2), later(1), later(0))
     at = dynamics.linearise(steps)
 

@@ -142,6 +142,6 @@ class Refinement:
             )
         except SceneError:
             return np.nan, np.full(angles.shape, np.nan)
-        own = self.goal.progress_of(self.dynamics.embedding, coarse.a)
+        coarse_progress = self.goal.progress_of(self.dynamics.embedding, coarse.a)
         slope = slope_by_angles(self.dynamics, coarse, self.goal)
-        return played.progress - own, played.slope() - slope
+        return played.progress - coarse_progress, played.slope() - slope

@@ -132,7 +132,7 @@ class ReducedSpace:
         if self.model is None:
             return False
         excess, depth = self.variables.excess(self.trial), self.model.depth
-        steered = self._steered(self.model, excess, depth)
+        steered = self._solve_steered(self.model, excess, depth)
         if steered is None:
             self.radius *= 0.25
             return False
@@ -153,7 +153,7 @@ class ReducedSpace:
         self._weigh(predicted)
         return is_accepted
 
-    def _steered(
+    def _solve_steered(
         self, model: ReducedModel, excess: np.ndarray, depth: np.ndarray
     ) -> _SolvedSubproblem | None:
         """Solve a QP, with a penalty large enough to respect limits as far as possible.

@@ -128,12 +128,12 @@ def best_sine(contest: Contest, goal: Goal, seconds: float, *, seed: int = 0) ->
     """
     n, best, motions, began = contest.dynamics.inputs, 0.0, 0, perf_counter()
 
-    def ended(*_: object, **__: object) -> bool:
+    def is_time_over(*_: object, **__: object) -> bool:
         return perf_counter() - began >= seconds
 
     def cost(x: np.ndarray) -> float:
         nonlocal best, motions
-        if ended():
+        if is_time_over():
             return FAILURE_COST
         motions += 1
         size, phase, middle, (frequency,) = np.split(x, [n, 2 * n, 3 * n])
@@ -157,6 +157,6 @@ def best_sine(contest: Contest, goal: Goal, seconds: float, *, seed: int = 0) ->
         seed=seed,
         tol=0.0,
         polish=False,
-        callback=ended,
+        callback=is_time_over,
     )
     return best, motions
