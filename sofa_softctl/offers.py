@@ -1,4 +1,4 @@
-"""Registrations of plugins by kind: checked at once, added when all of a plugin are valid.
+"""Registrations of plugins by kind, checked immediately and added if all of a plugin are valid.
 
 A new kind needs a line of `REGISTRIES`; a new hook needs a line of `HOOKS` and a method.
 """

@@ -54,7 +54,7 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
         if package:
             _check_same(import_module(package), path)
     name = f"{package}.{kind}_{path.stem}".removeprefix(".")
-    loader = _FromSource(name, str(path))  # whatever the suffix
+    loader = _FromSource(name, str(path))  # for any suffix
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

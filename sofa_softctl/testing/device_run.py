@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import monotonic, sleep
 
 import numpy as np
@@ -12,12 +13,20 @@ from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Devi
 from sofa_softctl.errors import DeviceFailedError
 from sofa_softctl.testing.device_answers import FeedbackCheck
 
-RATE_MAX = 100.0
-"""Rate of commands, lower if the line is slower [Hz]."""
-COMMAND_COUNT = 50
-"""Number of commands of the motion."""
-SETTLE_TIMEOUT = 3.0
-"""Longest time to acknowledge the last command and to reach it [s]."""
+
+@dataclass(frozen=True)
+class DeviceRunSettings:
+    """Rate, length and time limit of a `DeviceRun`."""
+
+    rate_max: float = 100.0
+    """Rate of commands, lower if the line is slower [Hz]."""
+    command_count: int = 50
+    """Number of commands of the motion."""
+    settle_timeout: float = 3.0
+    """Longest time to acknowledge the last command and to reach it [s]."""
+
+
+SETTINGS = DeviceRunSettings()
 
 
 class DeviceRun:
@@ -41,7 +50,7 @@ class DeviceRun:
     ) -> None:
         self.device, self.channels, self.capabilities = device, channels, capabilities
         self.kind = type(device).__name__
-        self.period = 1.0 / min(RATE_MAX, capabilities.rate_max)
+        self.period = 1.0 / min(SETTINGS.rate_max, capabilities.rate_max)
         self.sent = range(first, first)
         self.durations: list[float] = []
         self.began = began
@@ -53,7 +62,7 @@ class DeviceRun:
         room = np.where(high - self.rest > self.rest - low, high - self.rest, low - self.rest)
         # One swing out and back, 1 - cos: its largest speed, pi times the amplitude divided by its
         # time, is half the largest rate.
-        fastest = 0.5 * rate * COMMAND_COUNT * self.period / math.pi
+        fastest = 0.5 * rate * SETTINGS.command_count * self.period / math.pi
         self.amplitude = np.sign(room) * np.minimum(0.5 * np.abs(room), fastest)
 
     def stream(self) -> None:
@@ -64,12 +73,12 @@ class DeviceRun:
         """
         self._read()
         measured_before = set(self.check.positions)
-        for step in range(COMMAND_COUNT):
-            fraction = 0.5 - 0.5 * math.cos(2.0 * math.pi * step / COMMAND_COUNT)
+        for step in range(SETTINGS.command_count):
+            fraction = 0.5 - 0.5 * math.cos(2.0 * math.pi * step / SETTINGS.command_count)
             self._period(self.rest + fraction * self.amplitude)
         self._check_durations()
         last = self.rest + 0.01 * self.amplitude
-        deadline = monotonic() + SETTLE_TIMEOUT
+        deadline = monotonic() + SETTINGS.settle_timeout
         while not self._has_arrived(last) and monotonic() < deadline:
             self._period(last)
         self._check_arrived(last)
@@ -127,7 +136,7 @@ class DeviceRun:
         if not self.capabilities.acknowledges:
             return True
         newest = self.check.acknowledged
-        return newest is not None and newest >= self.sent.start + COMMAND_COUNT
+        return newest is not None and newest >= self.sent.start + SETTINGS.command_count
 
     def _tolerance(self, value: float) -> float:
         return max(self.capabilities.resolution, 1e-6 * abs(value), 1e-9)
@@ -147,13 +156,14 @@ class DeviceRun:
         if not self._is_acknowledged():
             raise AssertionError(
                 f"{self.kind}: expected that it acknowledges command {self.sent.stop - 1} within "
-                f"{SETTLE_TIMEOUT:g} s, as Capabilities.acknowledges is True; the newest of "
+                f"{SETTINGS.settle_timeout:g} s, as Capabilities.acknowledges is True; the newest "
+                "of "
                 f"Feedback is {self.check.acknowledged}."
             )
         if self.capabilities.acknowledges and not self._has_arrived(last):
             raise AssertionError(
                 f"{self.kind}: expected Feedback.positions to come to the last command, "
                 f"{[float(f'{v:.6g}') for v in last]}, within the resolution "
-                f"{self.capabilities.resolution:g} after {SETTLE_TIMEOUT:g} s, got "
+                f"{self.capabilities.resolution:g} after {SETTINGS.settle_timeout:g} s, got "
                 f"{self.check.positions}."
             )

@@ -55,7 +55,7 @@ class Members:
         return ready_before.keys() != ready.keys()
 
     def _prepare(self, names: list[str]) -> list[str]:
-        """Prepare workers; return those that are ready. Workers may leave meanwhile."""
+        """Prepare workers; return those that are ready. Workers may leave in between."""
         accepted = [
             name
             for name, versions in self._run(_worker_versions, names).items()

@@ -30,7 +30,7 @@ _TAIL_SIZE = 4 * (LONGEST + 1)
 
 
 class TailFile:
-    """A file without a name, to which processes append, and of which the end is read.
+    """A file without a name, to which processes append; only its end is read.
 
     It can be passed to a new process. It disappears with the last process that has it open.
     """

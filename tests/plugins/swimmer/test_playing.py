@@ -102,7 +102,9 @@ def test_steps_that_are_too_coarse_are_refined(dynamics, exact, monkeypatch):
 def test_a_gait_that_strains_between_its_instants_is_planned_gentler(dynamics, exact, monkeypatch):
     """It takes less torque there, and leads a little less far."""
     plain = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
-    monkeypatch.setattr(replays, "PLAYED_TORQUE_EXCESS_MAX", plain.played_torque - 1.0 - 0.02)
+    excess = plain.played_torque - 1.0 - 0.02
+    settings = replays.ReplaySettings(played_torque_excess_max=excess)
+    monkeypatch.setattr(replays, "SETTINGS", settings)
     gentle = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
     assert gentle.played_torque < plain.played_torque - 0.02
     assert 0.8 * plain.progress < gentle.progress < plain.progress
@@ -119,7 +121,8 @@ def test_one_that_did_not_converge_is_planned_gentler_as_well(dynamics, monkeypa
         return plan_gait(*given, **options)
 
     monkeypatch.setattr(replays, "plan_gait", recorded)
-    monkeypatch.setattr(replays, "PLAYED_TORQUE_EXCESS_MAX", -1.0)  # any torque strains
+    settings = replays.ReplaySettings(played_torque_excess_max=-1.0)  # any torque strains
+    monkeypatch.setattr(replays, "SETTINGS", settings)
     found = solve_gait(dynamics, instants=21, reach=1.0, settings=Settings(iterations=2))
     assert not found.plan.status.ok
     assert list(dict.fromkeys(charged))[-2:] == [3.0 * GENTLE, 9.0 * GENTLE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,16 +25,30 @@ from softctl_swimmer.planning.reduction import (
     restore_balance,
 )
 
-_IDLE_ITERATIONS_MAX = 20  # iterations with negligible gain before the end
-_EXCESS_TOLERANCE = 1e-6  # negligible excess over limits of variables, rates and rest [-]
-_GAIN_TOLERANCE = 1e-6  # predicted gain, relative to the cost, at an optimum [-]
-_PENALTY_MARGIN = 10.0  # largest ratio of the penalty to the multipliers [-]
-_PENALTY_GROWTH = 10.0  # factor of the penalty if limits are violated [-]
-_EXCESS_RATIO_MAX = (
-    0.9  # remaining fraction of the excess above which a larger penalty is useless [-]
-)
-_PENALTY_MIN = 1e-6  # penalty if no limit is reached
-_IDLE_GAIN = 1e-9  # negligible gain of the idle iterations, relative to the cost [-]
+
+@dataclass(frozen=True)
+class ReducedSpaceSettings:
+    """Tolerances and penalties of a `ReducedSpace`."""
+
+    idle_iterations_max: int = 20
+    """Number of iterations with negligible gain before the end."""
+    idle_gain: float = 1e-9
+    """Negligible gain of these iterations, relative to the cost [-]."""
+    excess_tolerance: float = 1e-6
+    """Negligible excess over limits of variables, rates and rest [-]."""
+    excess_ratio_max: float = 0.9
+    """Remaining fraction of the excess above which a larger penalty is useless [-]."""
+    gain_tolerance: float = 1e-6
+    """Predicted gain at an optimum, relative to the cost [-]."""
+    penalty_margin: float = 10.0
+    """Largest ratio of the penalty to the multipliers [-]."""
+    penalty_growth: float = 10.0
+    """Factor of the penalty if limits are violated [-]."""
+    penalty_min: float = 1e-6
+    """Penalty if no limit is reached [-]."""
+
+
+_SETTINGS = ReducedSpaceSettings()
 
 
 class _Subproblem(NamedTuple):
@@ -91,7 +106,7 @@ class ReducedSpace:
         self.problem, self.settings = problem, settings
         self.radius, self.penalty, self.scale = settings.radius, settings.penalty, 1.0
         self.variables = Variables(problem, independent)
-        self.costs: deque[float] = deque(maxlen=_IDLE_ITERATIONS_MAX + 1)
+        self.costs: deque[float] = deque(maxlen=_SETTINGS.idle_iterations_max + 1)
         self.stationarity, self.converged = np.inf, False
         self.answers = Answers(settings.solvers)
         start = restore_balance(problem, self.variables, trial, settings.defect)
@@ -115,15 +130,15 @@ class ReducedSpace:
     def balanced(self) -> bool:
         """True if the motion can be executed."""
         worst = float(self.variables.excess(self.trial).max(initial=0.0))
-        return worst <= _EXCESS_TOLERANCE and self.trial.defect <= self.settings.defect
+        return worst <= _SETTINGS.excess_tolerance and self.trial.defect <= self.settings.defect
 
     @property
     def stuck(self) -> bool:
         """True if further iterations would not help."""
         s = self.settings
         ended = self.radius < s.radius_min or self.penalty > s.penalty_max
-        idle = len(self.costs) > _IDLE_ITERATIONS_MAX and (
-            self.costs[0] - self.costs[-1] <= _IDLE_GAIN * abs(self.costs[-1])
+        idle = len(self.costs) > _SETTINGS.idle_iterations_max and (
+            self.costs[0] - self.costs[-1] <= _SETTINGS.idle_gain * abs(self.costs[-1])
         )
         return self.model is None or ended or idle
 
@@ -144,7 +159,7 @@ class ReducedSpace:
         self.stationarity = violation(qp, x, y, trusted)
         predicted = self._decrease(self.model, x)
         is_inside = np.abs(x).max() < self.radius
-        has_little_gain = is_inside and predicted <= _GAIN_TOLERANCE * abs(
+        has_little_gain = is_inside and predicted <= _SETTINGS.gain_tolerance * abs(
             self.scale * self.trial.cost
         )
         is_optimal = has_little_gain or self.stationarity <= self.settings.stationarity
@@ -168,16 +183,16 @@ class ReducedSpace:
         attainable: float | None = None
         while (
             solved
-            and solved.excess > _EXCESS_TOLERANCE
+            and solved.excess > _SETTINGS.excess_tolerance
             and self.penalty < self.settings.penalty_max
         ):
             penalty_before = self.penalty
-            self.penalty = min(_PENALTY_GROWTH * penalty_before, self.settings.penalty_max)
+            self.penalty = min(_SETTINGS.penalty_growth * penalty_before, self.settings.penalty_max)
             stronger = self._solve_subproblem(model, excess, depth)
-            if stronger and stronger.excess > _EXCESS_RATIO_MAX * solved.excess:
+            if stronger and stronger.excess > _SETTINGS.excess_ratio_max * solved.excess:
                 if attainable is None:
                     attainable = self._attainable(model, excess, depth)
-                if attainable > _EXCESS_RATIO_MAX * solved.excess:
+                if attainable > _SETTINGS.excess_ratio_max * solved.excess:
                     stronger = None
             if stronger is None:
                 self.penalty = penalty_before
@@ -327,7 +342,11 @@ class ReducedSpace:
         multiplier = float(self.multipliers[0].max(initial=0.0))
         if multiplier < 0.99 * self.penalty:
             self.penalty = float(
-                np.clip(self.penalty, 2.0 * multiplier, _PENALTY_MARGIN * multiplier + _PENALTY_MIN)
+                np.clip(
+                    self.penalty,
+                    2.0 * multiplier,
+                    _SETTINGS.penalty_margin * multiplier + _SETTINGS.penalty_min,
+                )
             )
         elif not self.balanced:
             self.penalty *= 4.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,32 +17,42 @@ from softctl_swimmer.planning.objectives import OBJECTIVES
 from softctl_swimmer.planning.playing import PlayedGait, play
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
-PROGRESS_TOLERANCE = 0.02
-"""Largest relative difference of progress on the exact model, and as played [-]."""
-TORQUE_EXCESS_MAX = 0.01
-"""Largest excess of a torque on the exact model, relative to its limit [-]."""
 SUBSTEP_COUNT = 16
 """Number of fine steps per step of the plan for torques between the instants; with a quarter of it,
 their means are up to 6 % too small."""
-PROGRESS_MIN = 1e-6
-"""Smallest progress of a useful gait, in sizes of its goal [-]."""
-CHARGE_GROWTH, CHARGE_MAX = 3.0, 9.0
-"""Factor of the charge on changes of torques each time a gait strains between its instants, and
-largest charge [-]."""
-REDUCED_CHARGES = (1.0 / 4.0, 1.0 / 16.0)
-"""Charges on torques and their changes that are tried if a gait leaves torque unused [-]."""
-IDLE_TORQUE = 0.9
-"""Largest torque between the instants, over the limit, of a gait that leaves torque unused [-]."""
-FIRST_ITERATION_COUNT = 40
-"""Number of iterations after which a plan's progress is compared with the played one."""
-PLAYED_TORQUE_EXCESS_MAX = 0.2
-"""Largest excess of a torque between the instants, as mean over a step of the plan [-]."""
-REPLANS_MAX = 3
-"""Largest number of new plans for a gait that strains or bends too far."""
-NARROWING = 0.97
-"""Factor of the range of angles in a new plan for a gait that bent too far [-]."""
-PLAYED_REACH_RATIO = 1.05
-"""Largest joint angle between the instants, over `reach` [-]; hinges' own ranges also hold."""
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """Tolerances of a replay, and charges of new plans."""
+
+    progress_tolerance: float = 0.02
+    """Largest relative difference of progress on the exact model, and as played [-]."""
+    progress_min: float = 1e-6
+    """Smallest progress of a useful gait, in sizes of its goal [-]."""
+    torque_excess_max: float = 0.01
+    """Largest excess of a torque on the exact model, relative to its limit [-]."""
+    played_torque_excess_max: float = 0.2
+    """Largest excess of a torque between the instants, as mean over a step of the plan [-]."""
+    played_reach_ratio: float = 1.05
+    """Largest joint angle between the instants, over `reach` [-]; hinges' own ranges also hold."""
+    idle_torque: float = 0.9
+    """Largest torque between the instants of a gait that idles, over the limit [-]."""
+    first_iteration_count: int = 40
+    """Number of iterations after which a plan's progress is compared with the played one."""
+    replans_max: int = 3
+    """Largest number of new plans for a gait that strains or bends too far."""
+    charge_growth: float = 3.0
+    """Factor of the charge on changes of torques each time a gait strains [-]."""
+    charge_max: float = 9.0
+    """Largest factor of this charge [-]."""
+    reduced_charges: tuple[float, ...] = (1.0 / 4.0, 1.0 / 16.0)
+    """Charges on torques and their changes that are tried if a gait leaves torque unused [-]."""
+    narrowing: float = 0.97
+    """Factor of the range of angles in a new plan for a gait that bent too far [-]."""
+
+
+SETTINGS = ReplaySettings()
 
 
 def solve_gait(
@@ -105,32 +115,34 @@ def solve_gait(
         except SceneError:  # `replay` says so
             return False
 
-    current_plan = plan_again(None, False, min(FIRST_ITERATION_COUNT, base_settings.iterations))
+    current_plan = plan_again(
+        None, False, min(SETTINGS.first_iteration_count, base_settings.iterations)
+    )
     refined = leads_elsewhere(current_plan)  # then its own steps have no use for more iterations
     if (
         not refined
         and not current_plan.plan.status.ok
-        and base_settings.iterations > FIRST_ITERATION_COUNT
+        and base_settings.iterations > SETTINGS.first_iteration_count
     ):
         current_plan = plan_again(
-            current_plan, False, base_settings.iterations - FIRST_ITERATION_COUNT
+            current_plan, False, base_settings.iterations - SETTINGS.first_iteration_count
         )
         refined = leads_elsewhere(current_plan)
     if refined:
         current_plan = plan_again(current_plan, True, base_settings.iterations)
     charge = narrow = 1.0
-    for _ in range(REPLANS_MAX):
+    for _ in range(SETTINGS.replans_max):
         before = charge, narrow
         is_elsewhere = leads_elsewhere(current_plan)
         refined = refined or is_elsewhere
         if is_elsewhere or _strains(current_plan, dynamics):
-            charge = min(CHARGE_GROWTH * charge, CHARGE_MAX)
+            charge = min(SETTINGS.charge_growth * charge, SETTINGS.charge_max)
         if (bend_ratio := _bend_ratio(current_plan, dynamics)) > 1.0:
-            narrow *= NARROWING / bend_ratio
+            narrow *= SETTINGS.narrowing / bend_ratio
         if (charge, narrow) == before:
             break
         current_plan = plan_again(current_plan, refined, base_settings.iterations, charge, narrow)
-    for charge in REDUCED_CHARGES:
+    for charge in SETTINGS.reduced_charges:
         if not (current_plan.plan.status.ok and _idles(current_plan, dynamics)):
             break
         light_plan = plan_again(current_plan, refined, base_settings.iterations, charge, narrow)
@@ -152,7 +164,7 @@ def _start(gait_plan: GaitPlan, dynamics: SwimmingDynamics, narrow: float) -> Ga
 def _strains(gait_plan: GaitPlan, dynamics: SwimmingDynamics) -> bool:
     """Return True if a gait takes too much torque between its instants, or leaves the map."""
     try:
-        return _play(gait_plan, dynamics).torque > 1.0 + PLAYED_TORQUE_EXCESS_MAX
+        return _play(gait_plan, dynamics).torque > 1.0 + SETTINGS.played_torque_excess_max
     except SceneError:
         return True
 
@@ -170,7 +182,7 @@ def _bend_ratio(gait_plan: GaitPlan, dynamics: SwimmingDynamics) -> float:
 def _idles(gait_plan: GaitPlan, dynamics: SwimmingDynamics) -> bool:
     """Return True if a gait leaves torque unused between its instants."""
     try:
-        return _play(gait_plan, dynamics).torque < IDLE_TORQUE
+        return _play(gait_plan, dynamics).torque < SETTINGS.idle_torque
     except SceneError:
         return False
 
@@ -196,7 +208,7 @@ def _bend_message(played: PlayedGait, gait_plan: GaitPlan, dynamics: SwimmingDyn
 def _angle_limits(gait_plan: GaitPlan, dynamics: SwimmingDynamics) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and largest angles between the instants [rad], shapes (n,)."""
     limits = np.array([hinge.limits for hinge in dynamics.embedding.swimmer.hinges])
-    reach_max = PLAYED_REACH_RATIO * gait_plan.reach
+    reach_max = SETTINGS.played_reach_ratio * gait_plan.reach
     return np.maximum(limits[:, 0], -reach_max), np.minimum(limits[:, 1], reach_max)
 
 
@@ -212,7 +224,7 @@ def replay(gait_plan: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> G
         The plan with the results of the replay; REJECTED if they differ from the plan.
     """
     goal, angles = OBJECTIVES[gait_plan.objective](dynamics.embedding), gait_plan.plan.a[:, HINGES]
-    is_useless = abs(gait_plan.progress) < PROGRESS_MIN * goal.size
+    is_useless = abs(gait_plan.progress) < SETTINGS.progress_min * goal.size
     if is_useless or gait_plan.progress < gait_plan.begun:
         than = "nearly nothing" if is_useless else f"less far than its start, {gait_plan.begun:.4g}"
         text = f"It leads {gait_plan.progress:.4g}, {than}: this body cannot, or too weak torques."
@@ -223,7 +235,7 @@ def replay(gait_plan: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> G
     torque = float(np.abs(gait.u).max())
     gait_plan = replace(gait_plan, exact=progress, torque=torque)
     problem = _difference_message(
-        "On the exact model", progress, torque, TORQUE_EXCESS_MAX, gait_plan
+        "On the exact model", progress, torque, SETTINGS.torque_excess_max, gait_plan
     )
     advice = "take a finer map of the mass matrix"
     try:
@@ -243,7 +255,7 @@ def replay(gait_plan: GaitPlan, dynamics: SwimmingDynamics, exact: MassMap) -> G
                 "Between its instants",
                 played.progress,
                 played.torque,
-                PLAYED_TORQUE_EXCESS_MAX,
+                SETTINGS.played_torque_excess_max,
                 gait_plan,
             )
             advice = "plan with a smaller time step, or weaker torques"
@@ -270,4 +282,4 @@ def _difference_message(
 
 
 def _agree(progress: float, planned: float) -> bool:
-    return abs(progress - planned) <= PROGRESS_TOLERANCE * abs(progress)
+    return abs(progress - planned) <= SETTINGS.progress_tolerance * abs(progress)

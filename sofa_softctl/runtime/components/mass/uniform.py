@@ -73,7 +73,7 @@ class UniformMass(LumpedMass):
         total, vertex = self.totalMass, self.vertexMass
         if not (total.isSet() or vertex.isSet()):
             raise self.fault("has no mass: give totalMass or vertexMass.")
-        with_inertia = isinstance(vertex.get(), str)  # which counts beside a totalMass
+        with_inertia = isinstance(vertex.get(), str)  # which counts in addition to totalMass
         names = ("totalMass",) if with_inertia and total.isSet() else ("totalMass", "vertexMass")
         self._by_total = given_by(self, *names) == "totalMass"
         self._distribute(nodes)
