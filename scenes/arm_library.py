@@ -5,11 +5,12 @@ Robot: a bar of silicone, 12 x 12 x 100 mm and 15.4 g, clamped at its foot. One 
 payload, 3 to 7 g, is a point mass on it. Mesh: meshes/beam.vtk (450 nodes), corotational elements.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: where the arm leans, weight pulls it further aside. It swings at 1.8 to 2.9 Hz,
-by payload and bending, hardly damped: by implicit Euler alone (dt = 0.005 s). Motions are planned
-with a chain of three links, two of which turn, identified from the arm itself: they end within 1 mm
-of the goal, where a ramp in the same time misses by up to 7 mm and a step by 26. With 20 % more
-mass, 10 % less stiffness and 1 g more on the tip than the library is asked with, they miss by up to
-21 mm; `correct` estimates payload and stiffness from the first 0.2 s and replans the rest: 7 mm.
+by payload and bending, with little damping, only of implicit Euler (dt = 0.005 s). Motions are
+planned with a chain of three links, two of which turn, identified from the arm itself: they end
+within 1 mm of the goal, where a ramp in the same time misses by up to 7 mm and a step by 26. With
+20 % more mass, 10 % less stiffness and 1 g more on the tip than the library is asked with, they
+miss by up to 21 mm; `correct` estimates payload and stiffness from the first 0.2 s and replans the
+rest: 7 mm.
 Paper: Marcucci, Garabini, Gasparri, Artoni, Gabiccini, Bicchi, "Parametric trajectory libraries for
 online motion planning with application to soft robots"; its robot is another one, an elastic arm.
 
@@ -47,13 +48,13 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 3.5
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 MESHES = os.path.join(FOLDER, "meshes")
 LIBRARY = os.path.join(FOLDER, "libraries", "arm.library")
-"""Its motions, built with `softctl library build`."""
+"""Library of its motions, built with `softctl library build`."""
 LENGTH, MASS, MODULUS, GRAVITY = 100.0, 0.0154, 400.0, 9810.0
 FRAME = Frame(base=(-50.0, 0.0, 0.0), along=(1.0, 0.0, 0.0), aside=(0.0, -1.0, 0.0))
 AT = (50.0, 80.0, 100.0)
@@ -71,12 +72,12 @@ MODEL = ChainModel(
     dt=DT,
     misfit=0.57,
 )
-"""What benchmarks/arm_library.py identifies."""
+"""Model identified by benchmarks/arm_library.py."""
 HORIZON = 0.35
-"""Of a motion."""
+"""Duration of a motion [s]."""
 PAYLOAD = 0.005
 PERIOD = 1.0
-"""From motion to motion."""
+"""Time from the start of a motion to the next [s]."""
 
 
 LIMITS = Limits(tension_max=2000.0, rate_max=30000.0)
@@ -89,7 +90,7 @@ CORRECTION = ChainCorrection(
 
 
 def motions():
-    """From rest under one tension to rest at another place, with a payload."""
+    """Return the problem: from rest under a tension to rest at another position, with a payload."""
     return chain_problem(
         MODEL,
         horizon=HORIZON,
@@ -106,7 +107,7 @@ def motions():
 
 
 PROBLEMS = {"motions": motions}
-"""What `softctl library build` can build a library of with this file."""
+"""Problems of `softctl library build` in this file."""
 
 
 class Ramp(Sofa.Core.Controller):
@@ -126,13 +127,13 @@ class Ramp(Sofa.Core.Controller):
 def numbers(name, text):
     """Numbers of a parameter of the scene."""
     try:
-        return [float(each) for each in text.split()]
+        return [float(word) for word in text.split()]
     except ValueError:
         raise SceneError(f"{name} must be numbers with spaces between; got '{text}'.") from None
 
 
 def settle(start):
-    """Time until the first motion: the tension is brought to that of its start slowly."""
+    """Return the time until the first motion, in which the tension slowly reaches its start."""
     return 2.5 if start else 0.25
 
 
@@ -151,7 +152,7 @@ def createScene(
     rise=HORIZON,
 ):
     """`start`: tension of the first rest; `asked`: the payload that the library is asked with."""
-    line = standing(root, payload, mass_error, modulus_error)
+    line = add_standing_arm(root, payload, mass_error, modulus_error)
     settled, share = settle(start), np.linspace(0.0, 1.0, 101)
     times = 0.8 * settled * share
     tensions = start * share**3 * (10.0 + share * (6.0 * share - 15.0))
@@ -197,8 +198,8 @@ def createScene(
     return root
 
 
-def standing(root, payload=PAYLOAD, mass_error=0.0, modulus_error=0.0):
-    """The arm upright; its cable."""
+def add_standing_arm(root, payload=PAYLOAD, mass_error=0.0, modulus_error=0.0):
+    """Add the upright arm and return its cable."""
     root.dt = DT
     root.gravity = [-GRAVITY, 0.0, 0.0]
     root.addObject("RequiredPlugin", pluginName=PLUGINS)

@@ -1,4 +1,4 @@
-"""Two flat soft fingers lift a smooth cylinder by friction alone, roll it, and set it down.
+"""Two flat soft fingers lift a smooth cylinder only by friction, roll it, and set it down.
 
 Robot: two flat pads of silicone on rigid slides, each driven along x, y and z by three motors.
 Object: a rigid upright cylinder on three feet, 24 mm across and 50 mm high. Its side is vertical
@@ -38,7 +38,7 @@ Sofa.Component.Mapping.NonLinear Sofa.Component.Mass Sofa.Component.ODESolver.Ba
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant Sofa.Component.Topology.Container.Dynamic SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 3.4
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -47,7 +47,7 @@ RADIUS, HEIGHT, CONTACT_DISTANCE = 12.0, 50.0, 0.3
 AROUND = 72
 """Facets of the cylinder's side, each upright."""
 TOUCHING = [[0.0, y, z] for z in np.linspace(-8.0, 8.0, 6) for y in (-5.0, 5.0)]
-"""Where a pad's front can touch, from the middle of it."""
+"""Possible contact points of a pad's front, relative to its middle."""
 CYLINDER = np.array([0.0, HEIGHT / 2.0 + CONTACT_DISTANCE, 0.0])
 """Centre of the cylinder on the table y = 0."""
 PAD_LENGTH, MOUNT = 12.0, 3.5
@@ -68,8 +68,8 @@ SIDES = {"left": -1.0, "right": 1.0}
 """Fingers, and on which side of the cylinder they are along x."""
 
 
-def eased(time, start, end):
-    """From 0 to 1 between two times, beginning and ending at rest."""
+def ease(time, start, end):
+    """Return a value from 0 to 1 between two times, with zero velocity at both."""
     share = min(max((time - start) / (end - start), 0.0), 1.0)
     return share * share * (3.0 - 2.0 * share)
 
@@ -81,13 +81,13 @@ class Plan:
         self.grasps, self.grip, self.lift, self.turn = grasps, grip, lift, np.radians(turn)
 
     def __call__(self, time):
-        share = eased(time, 0.5, 0.8) - eased(time, 2.7, 3.0)
+        share = ease(time, 0.5, 0.8) - ease(time, 2.7, 3.0)
         for grasp in self.grasps:
             grasp.minimum = 0.95 * share * self.grip
             grasp.let_go = not 0.7 < time < 2.7
-        closed = eased(time, 0.2, 0.5) - eased(time, 3.0, 3.3)
-        up = self.lift * (eased(time, 0.8, 1.4) - eased(time, 2.1, 2.7)) * np.array([0.0, 1.0, 0.0])
-        angle = self.turn * eased(time, 1.4, 2.1)
+        closed = ease(time, 0.2, 0.5) - ease(time, 3.0, 3.3)
+        up = self.lift * (ease(time, 0.8, 1.4) - ease(time, 2.1, 2.7)) * np.array([0.0, 1.0, 0.0])
+        angle = self.turn * ease(time, 1.4, 2.1)
         c, s = np.cos(angle), np.sin(angle)
         rotation = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
         slides = []
@@ -252,26 +252,26 @@ def add_finger(root, name, side, young_modulus):
     back = slide.addChild("back")
     back.addObject("MechanicalObject", name="dofs", position=points[held].tolist())
     back.addObject("RigidMapping", globalToLocalCoords=True)
-    whole = back.addChild("whole")
-    whole.addObject("MeshTopology", name="mesh", src="@../../../loader")
-    whole.addObject("MechanicalObject", name="dofs")
+    body = back.addChild("whole")
+    body.addObject("MeshTopology", name="mesh", src="@../../../loader")
+    body.addObject("MechanicalObject", name="dofs")
     pairs = np.stack([held, np.where(held, np.cumsum(held), np.cumsum(~held)) - 1], axis=-1)
-    whole.addObject(
+    body.addObject(
         "SubsetMultiMapping",
         template="Vec3,Vec3",
         input=[f"@/{name}/dofs", f"@/{name}/slide/back/dofs"],
         output="@./dofs",
         indexPairs=pairs.astype(int).ravel().tolist(),
     )
-    whole.addObject("UniformMass", totalMass=0.0041)
-    whole.addObject(
+    body.addObject("UniformMass", totalMass=0.0041)
+    body.addObject(
         "TetrahedronFEMForceField",
         name="fem",
         method="large",
         youngModulus=young_modulus,
         poissonRatio=0.45,
     )
-    touching = whole.addChild("touching")
+    touching = body.addChild("touching")
     touching.addObject("MechanicalObject", name="dofs", position=(front + TOUCHING).tolist())
     touching.addObject("PointCollisionModel")
     touching.addObject("BarycentricMapping")

@@ -1,7 +1,7 @@
 """An arm with springs between its motors and its links picks three objects up, and places them.
 
 Robot: two links of 0.22 m that turn in a level plane, moved by geared motors through springs of
-0.7 N m/rad, with a hand that takes 0.1 s to close. Masses, inertias and friction are those of the
+0.7 N m/rad, with a hand that takes 0.1 s to close. Masses, inertias and friction are from the
 paper's Table 1; bodies are drawn as simple blocks, the narrow ones on top point to where the
 springs would be relaxed.
 Units: m, kg, s, so forces in N and torques in N m.
@@ -37,19 +37,19 @@ Sofa.Component.AnimationLoop Sofa.Component.Collision.Geometry Sofa.Component.Ma
 Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant
 Sofa.Component.Topology.Container.Dynamic
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "m, kg, s"
 DURATION = 16.0
 OBJECTS = ((0.15, 0.40), (0.20, 0.30), (0.30, 0.25))
-"""Where the objects are picked up, without a seed."""
+"""Positions (x, y) of the objects, without a seed [m]."""
 TRAY = (-0.30, 0.30)
-"""Where each is put."""
+"""Position (x, y) where each object is placed [m]."""
 MASS, HORIZON = 0.1, 1.5
-"""Of an object; time of a motion."""
+"""Mass of an object [kg]; duration of a motion [s]."""
 ANGLES = (np.radians(90.0), np.radians(30.0))
-"""Of the links at the start: the paper has no numbers."""
+"""Angles of the links at the start, not given in the paper [rad]."""
 RADIUS, THICKNESS, GROUND = 0.02, 0.03, -0.10
-"""Of an object; height of the floor under the plane in which the arm moves."""
+"""Radius and thickness of an object; height of the floor relative to the plane of the arm [m]."""
 TASKS = Ground(near=0.34, far=0.435, middle=-0.7, width=0.32, masses=(0.05, 0.15))
 FRONT = np.radians(95.0)
 """Random tasks: objects on one side, a tray opposite; directions count from the front, which is the
@@ -60,7 +60,7 @@ APART = 0.08
 
 
 def experiment():
-    """Random tasks like those of this scene, for its library."""
+    """Return random tasks similar to this scene's, for its library."""
     return pick_and_place(
         "constant",
         stiffness=(0.7, 0.7),
@@ -72,11 +72,11 @@ def experiment():
 
 
 PROBLEMS = {"experiment": experiment}
-"""What `softctl library build` can build a library for with this scene."""
+"""Problems of `softctl library build` in this file."""
 
 
 def planner(plan, library, stiffness):
-    """What plans a motion from its parameters, and whether it needs the robot at rest."""
+    """Return a function that plans a motion, and whether it needs the robot at rest."""
     if plan == "nlp":
         return nlp_planner(stiffness, HORIZON), True
     if plan == "library":
@@ -90,7 +90,7 @@ def planner(plan, library, stiffness):
 
 
 def spots(seed=""):
-    """Where the objects are picked up (x, y): `OBJECTS`, or with a seed, at random."""
+    """Return the positions (x, y) of the objects: `OBJECTS`, or random ones with a seed."""
     if seed == "":
         return OBJECTS
     try:
@@ -99,9 +99,9 @@ def spots(seed=""):
         raise SceneError(f"seed must be a whole number from 0 on; got '{seed}'.") from None
     while True:
         drawn = [TASKS.draw(rng, picked=True) for _ in OBJECTS]
-        found = [(rho * np.cos(FRONT + at), rho * np.sin(FRONT + at)) for rho, at in drawn]
-        if min(np.hypot(*np.subtract(a, b)) for a, b in combinations(found, 2)) > APART:
-            return found
+        positions = [(rho * np.cos(FRONT + at), rho * np.sin(FRONT + at)) for rho, at in drawn]
+        if min(np.hypot(*np.subtract(a, b)) for a, b in combinations(positions, 2)) > APART:
+            return positions
 
 
 @parameters_from_argv
@@ -129,7 +129,7 @@ def createScene(
     root.addObject("RequiredPlugin", pluginName=PLUGINS)
     root.addObject("DefaultAnimationLoop")
     springs = (stiffness, stiffness)
-    believed = [(1.0 + stiffness_error) * each for each in springs]
+    believed = [(1.0 + stiffness_error) * k for k in springs]
     plans, settle = planner(plan, library, believed)
 
     places = spots(seed)
@@ -166,7 +166,7 @@ def createScene(
 
 
 def add_bodies(root, places):
-    """Everything that can be seen; returns the frames of the arm and those of the objects."""
+    """Add all visible bodies; return the frames of the arm and of the objects."""
     add_floor(root, places)
     still = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     things = root.addChild("things")

@@ -37,7 +37,7 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 2.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -60,7 +60,7 @@ def arc(y):
 
 
 SURROGATE = {"scale": 600.0, "points": ["/finger/tip"]}
-"""For planning: tension of a control of 1, and what tasks look at."""
+"""Options of planning: tension of a control of 1, and observed points."""
 
 
 def bend_and_back(layout, share, bend=15.0):
@@ -77,7 +77,7 @@ def bend_and_back(layout, share, bend=15.0):
 
 
 TASKS = {"bend": bend_and_back}
-"""What `softctl plan` can plan with this scene."""
+"""Tasks of `softctl plan` with this scene."""
 
 
 def bend_to(far=15.0):
@@ -108,7 +108,7 @@ def bend_to(far=15.0):
 
 
 LEARNING = {"bend": bend_to}
-"""What `softctl train` can train with this scene."""
+"""Tasks of `softctl train` with this scene."""
 
 
 @parameters_from_argv

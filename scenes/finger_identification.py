@@ -1,7 +1,7 @@
 """A silicone finger that is not the same everywhere: how stiff is each of its joints?
 
 Robot: the finger of scenes/finger.py, 100 mm long, that hangs down along -x, with one cable along
-its side -y. Here each of its three parts, of one joint each, has a Young's modulus of its own, as
+its side -y. Here each of its three parts, of one joint each, has its own Young's modulus, as
 after casting in three pours, and there is less damping. Mesh: meshes/finger.vtk (444 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: pulled twice, by 300 and 450 mN, the finger's end goes by 14 and 20 mm towards -y
@@ -33,7 +33,7 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 2.5
 WAIT = 0.5
@@ -57,7 +57,7 @@ MARKERS = {
     },
     "end": (-100.0, 0.0, 0.0),
 }
-"""Where markers are glued on, the first three on the clamp [mm]."""
+"""Positions of glued markers, the first three on the clamp [mm]."""
 CABLE = [0.0, -23.0, -37.0, -47.0, -61.0, -71.0, -85.0, -93.0]
 
 
@@ -82,10 +82,10 @@ class Pull(Sofa.Core.Controller):
 def moduli(loader, values):
     """Young's modulus of each tetrahedron."""
     centres = np.array(loader.position.value)[np.array(loader.tetrahedra.value)].mean(axis=1)
-    found = np.zeros(len(centres))
+    values_of_elements = np.zeros(len(centres))
     for name, box in REGIONS.items():
-        found[((centres >= box[:3]) & (centres <= box[3:])).all(axis=1)] = values[name]
-    return found.tolist()
+        values_of_elements[((centres >= box[:3]) & (centres <= box[3:])).all(axis=1)] = values[name]
+    return values_of_elements.tolist()
 
 
 @parameters_from_argv
@@ -178,4 +178,4 @@ def finger():
 
 
 PROBLEMS = {"finger": finger}
-"""What `softctl identify` can identify with this file."""
+"""Problems of `softctl identify` in this file."""

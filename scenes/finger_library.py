@@ -5,7 +5,7 @@ Rayleigh damping there, which is so large that nothing swings (0.1 s on its stif
 meshes/finger.vtk (444 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: after a change of force the finger swings at 5.2 Hz, and loses a third of that
-from swing to swing, by implicit Euler alone (dt = 0.005 s). Motions from the library take 0.12 s,
+from swing to swing, only by implicit Euler (dt = 0.005 s). Motions from the library take 0.12 s,
 less than two thirds of a swing, and leave 0.08 to 0.23 mm of swing; a ramp of the force to the same
 value in the same time leaves 1.8 to 4.4 mm, a step 3.0 to 7.6 mm. They are planned with a reduced
 model, a single swing, which is identified from the finger itself.
@@ -43,7 +43,7 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 4.5
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -55,17 +55,17 @@ REST = 1.463
 JOINTS = (-30.0, -54.0, -78.0)
 DT = 0.005
 MODEL = ReducedModel(compliance=0.04503, frequency=5.201, damping=0.0731, dt=DT, misfit=0.016)
-"""What `identified` gives: mm/mN, Hz."""
+"""Result of `identify_model` [mm/mN], [Hz]."""
 HORIZON = 0.12
-"""Of a motion."""
+"""Duration of a motion [s]."""
 TARGETS = (6.0, 18.0, 2.0, 12.0)
-"""How far aside the tip rests, from where it rests without force; first at SETTLE."""
+"""Lateral rest positions of the tip, relative to that without force [mm]; the first at SETTLE."""
 SETTLE, PERIOD = 1.5, 0.75
 """Time in which the finger comes to rest under gravity; from motion to motion."""
 
 
 def motions():
-    """From one resting place to another; the cable pulls 500 mN at most."""
+    """Return the problem: from one rest position to another, with at most 500 mN of tension."""
     return motion_problem(
         MODEL,
         horizon=HORIZON,
@@ -78,11 +78,11 @@ def motions():
 
 
 PROBLEMS = {"motions": motions}
-"""What `softctl library build` can build a library of with this file."""
+"""Problems of `softctl library build` in this file."""
 
 
-def identified():
-    """The reduced model, from how the finger swings when the force goes from 100 to 300 mN."""
+def identify_model():
+    """Return the reduced model, identified from the swing after a step of the force to 300 mN."""
     from sofa_softctl import Session
 
     session = Session(still)
@@ -100,7 +100,7 @@ def identified():
 
 
 class Ramp(Sofa.Core.Controller):
-    """Brings the force to that of each target in a time, at a constant rate."""
+    """Controller that ramps the force to each target's force in a given time."""
 
     def __init__(self, *args, root, line, rise, **kwargs):
         Sofa.Core.Controller.__init__(self, *args, **kwargs)
@@ -194,4 +194,4 @@ def still(root):
 
 
 if __name__ == "__main__":
-    print(identified())
+    print(identify_model())

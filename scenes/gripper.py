@@ -7,7 +7,7 @@ fingertip; the efforts of cables and motors are found through the contacts of fi
 Mesh: meshes/gripper.vtk (784 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: the fingers close until their normal forces sum up to the wanted grip, which is
-more than the box's weight over the friction; it leaves the table by friction alone, stays within
+more than the box's weight over the friction; only friction lifts it off the table; it stays within
 two millimetres of its path, and is let go when the table carries its weight again.
 Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
 simulation and quadratic programming", RoboSoft 2019, sections III-E and V, where a gripper that is
@@ -40,7 +40,7 @@ Sofa.Component.Mapping.NonLinear Sofa.Component.Mass Sofa.Component.ODESolver.Ba
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant Sofa.Component.Topology.Container.Dynamic SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 4.4
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -62,7 +62,7 @@ CABLE = [-12.5, -20.5, -34.0, -42.0, -55.5, -63.5, -77.0, -90.0]
 PALM = 103.0
 """Height of the palm when the fingers are around the box."""
 HOVER = 40.0
-"""How far above that it begins and ends."""
+"""Height above the grasp at which the palm begins and ends [mm]."""
 
 
 def on_finger(heights, depth, z=0.0):
@@ -71,14 +71,14 @@ def on_finger(heights, depth, z=0.0):
     return np.stack([24.5 + 11.5 / 73.0 * (-12.0 - y) + depth, y, z + 0.0 * y], axis=-1)
 
 
-def eased(time, start, end):
-    """From 0 to 1 between two times, beginning and ending at rest."""
+def ease(time, start, end):
+    """Return a value from 0 to 1 between two times, with zero velocity at both."""
     share = min(max((time - start) / (end - start), 0.0), 1.0)
     return share * share * (3.0 - 2.0 * share)
 
 
 class Plan:
-    """Where the box's points and the two fingertips shall be, and how hard the box is held.
+    """Goals of the box's points and of the two fingertips, and the grip force.
 
     The fingertips' goals move with the box's while they hold it, a little inside its faces.
     """
@@ -88,12 +88,12 @@ class Plan:
         self.carry = np.array([carry, 0.0, 0.0])
 
     def __call__(self, time):
-        closed = eased(time, 0.7, 1.1) - eased(time, 3.3, 3.5)
-        self.grasp.minimum = self.grip * (eased(time, 1.1, 1.5) - eased(time, 3.1, 3.3))
+        closed = ease(time, 0.7, 1.1) - ease(time, 3.3, 3.5)
+        self.grasp.minimum = self.grip * (ease(time, 1.1, 1.5) - ease(time, 3.1, 3.3))
         self.grasp.let_go = not 1.4 < time < 3.1
-        height = self.lift * (eased(time, 1.5, 2.1) - eased(time, 2.5, 3.1))
-        box = BOX + [0.0, height, 0.0] + eased(time, 1.7, 2.8) * self.carry
-        above = HOVER * (1.0 - eased(time, 0.1, 0.7) + eased(time, 3.7, 4.2))
+        height = self.lift * (ease(time, 1.5, 2.1) - ease(time, 2.5, 3.1))
+        box = BOX + [0.0, height, 0.0] + ease(time, 1.7, 2.8) * self.carry
+        above = HOVER * (1.0 - ease(time, 0.1, 0.7) + ease(time, 3.7, 4.2))
         palm = box + [0.0, PALM - BOX[1] + above, 0.0]
         open_gap = on_finger(TIP, 0.0)[0, 0]
         gap = open_gap + closed * (SIZE[0] / 2.0 - 1.0 - open_gap)
@@ -177,45 +177,45 @@ def add_gripper(root, young_modulus):
     palm = wrist.addChild("palm")
     palm.addObject("MechanicalObject", name="dofs", position=points[stiff].tolist())
     palm.addObject("RigidMapping", globalToLocalCoords=True)
-    whole = palm.addChild("whole")
-    whole.addObject("MeshTopology", name="mesh", src="@../../../loader")
-    whole.addObject("MechanicalObject", name="dofs")
+    body = palm.addChild("whole")
+    body.addObject("MeshTopology", name="mesh", src="@../../../loader")
+    body.addObject("MechanicalObject", name="dofs")
     pairs = np.stack([stiff, np.where(stiff, np.cumsum(stiff), np.cumsum(~stiff)) - 1], axis=-1)
-    whole.addObject(
+    body.addObject(
         "SubsetMultiMapping",
         template="Vec3,Vec3",
         input=["@/gripper/dofs", "@/gripper/wrist/palm/dofs"],
         output="@./dofs",
         indexPairs=pairs.astype(int).ravel().tolist(),
     )
-    whole.addObject("UniformMass", totalMass=0.0613)
-    whole.addObject(
+    body.addObject("UniformMass", totalMass=0.0613)
+    body.addObject(
         "TetrahedronFEMForceField",
         name="fem",
         method="large",
         youngModulus=young_modulus,
         poissonRatio=0.45,
     )
-    return whole, motors, effector, np.array(shift)
+    return body, motors, effector, np.array(shift)
 
 
-def add_fingers(whole, shift):
-    """What both fingers carry: contact points at the tips, cables, and an effector each."""
+def add_fingers(body, shift):
+    """Add contact points, cables and an effector to both fingers."""
     cables, effectors = [], []
     for side, name in ((-1.0, "left"), (1.0, "right")):
-        pads = whole.addChild(f"pads_{name}")
+        pads = body.addChild(f"pads_{name}")
         mirror = np.array([side, 1.0, 1.0])
         places = [on_finger([-91.0, -78.5], 0.0, z) for z in (-8.0, 8.0)]
         places = shift + mirror * np.concatenate(places)
         pads.addObject("MechanicalObject", name="dofs", position=places.tolist())
         pads.addObject("PointCollisionModel")
         pads.addObject("BarycentricMapping")
-        tip = whole.addChild(f"tip_{name}")
+        tip = body.addChild(f"tip_{name}")
         place = shift + mirror * on_finger(TIP, 0.0)
         tip.addObject("MechanicalObject", name="dofs", position=place.tolist())
         effectors.append(add_effector(tip))
         tip.addObject("BarycentricMapping")
-        node = whole.addChild(f"cable_{name}")
+        node = body.addChild(f"cable_{name}")
         path = shift + mirror * on_finger(CABLE, 2.5)
         node.addObject("MechanicalObject", name="dofs", position=path.tolist())
         cables.append(
@@ -287,7 +287,7 @@ def grip(lift=40.0):
 
 
 LEARNING = {"grip": grip}
-"""What `softctl train` can train with this scene."""
+"""Tasks of `softctl train` with this scene."""
 
 
 @parameters_from_argv
@@ -320,8 +320,8 @@ def createScene(
     )
     add_table(root)
     points = add_box(root, mass)
-    whole, motors, middle, shift = add_gripper(root, young_modulus)
-    cables, tips = add_fingers(whole, shift)
+    body, motors, middle, shift = add_gripper(root, young_modulus)
+    cables, tips = add_fingers(body, shift)
     if policy is None:  # an environment drives motors and cables
         return root
     if policy:

@@ -41,35 +41,35 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.HyperElastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant Sofa.Component.Topology.Container.Dynamic SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 2.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 LENGTH, EDGE = 100.0, 8.0
 CORNERS = ((1, 1), (-1, 1), (-1, -1), (1, -1))
-"""Where the lines run, by their sign of x and y."""
+"""Positions of the cables, as signs of x and y."""
 PLATE = -180.0
 """Height of the plate that the laser cuts."""
 BEAM = [[0.0, 0.0, -LENGTH], [0.0, 0.0, -LENGTH - 40.0]]
-"""Where the beam leaves the arm at rest, and a point ahead on it."""
+"""Exit of the beam from the arm at rest, and a second point on the beam."""
 
 
 SURROGATE = {"scale": 4000.0, "spacing": 0.5, "eta": 0.2, "points": ["/arm/beam"]}
-"""What planning has to know: tension of a control of 1, the grid, and what tasks look at."""
+"""Options of planning: tension of a control of 1, the grid, and observed points."""
 APPROACH = 0.2
-"""Share of the time in which the spot comes to the circle from the middle."""
+"""Fraction of the time in which the spot moves from the middle to the circle [-]."""
 
 
 def laser(layout):
     """The spot on the plate, as planning sees it."""
     from sofa_softctl.surrogate import Laser
 
-    tip, ahead = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
-    return Laser(base=tip, tip=ahead, normal=(0.0, 0.0, 1.0), offset=PLATE)
+    exit_point, beam_point = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
+    return Laser(base=exit_point, tip=beam_point, normal=(0.0, 0.0, 1.0), offset=PLATE)
 
 
 def smooth(share):
-    """From 0 to 1 with velocities and accelerations of 0 at both ends."""
+    """Return a value from 0 to 1 with zero velocity and acceleration at both ends."""
     s = np.clip(share, 0.0, 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
@@ -91,7 +91,7 @@ def circle(layout, share, radius=20.0, x=0.0, y=0.0):
 
 
 def obstacles(layout, share):
-    """From one side of the plate to the other, around two discs that must not be burnt."""
+    """Return the task: cross the plate around two discs that must not be burnt."""
     from sofa_softctl.surrogate import Effort, Following, Obstacle, Smoothness, Sphere, Task
 
     spot = laser(layout)
@@ -108,7 +108,7 @@ def obstacles(layout, share):
 
 
 TASKS = {"circle": circle, "obstacles": obstacles}
-"""What `softctl plan` can plan with this scene."""
+"""Tasks of `softctl plan` with this scene."""
 
 
 def spot(radius=25.0):
@@ -123,11 +123,11 @@ def spot(radius=25.0):
     def place(episode):
         return hit(*episode.read("/arm/beam/dofs.position"))[0][:2]
 
-    def off(episode):
+    def spot_error(episode):
         return episode.goal["spot"][0, :2] - place(episode)
 
     def distance(episode):
-        return float(np.linalg.norm(off(episode)))
+        return float(np.linalg.norm(spot_error(episode)))
 
     def reward(episode):
         """Near, and calm: pulls that change shake the arm in ways that its map leaves out."""
@@ -139,7 +139,7 @@ def spot(radius=25.0):
     return Task(
         observation=[
             Observation("goal", lambda e: e.goal["spot"][0, :2], -radius, radius, "length"),
-            Observation("off", off, -2.0 * radius, 2.0 * radius, "length"),
+            Observation("spot_error", spot_error, -2.0 * radius, 2.0 * radius, "length"),
             Observation("speed", spot_speed, -1000.0, 1000.0, "mm/s"),
             Observation("pulls", lambda e: e.action, 0.0, 1500.0, "force"),
         ],
@@ -156,37 +156,37 @@ def spot(radius=25.0):
 
 def spot_speed(episode):
     """Velocity of the spot along x and y."""
-    (tip, ahead), velocity = (
+    (tip, beam_point), velocity = (
         episode.read(f"/arm/beam/dofs.{name}") for name in ("position", "velocity")
     )
-    now = hit(tip, ahead)[0]
-    soon = hit(*(np.array([tip, ahead]) + 1e-6 * velocity))[0]
+    now = hit(tip, beam_point)[0]
+    soon = hit(*(np.array([tip, beam_point]) + 1e-6 * velocity))[0]
     return (soon - now)[:2] / 1e-6
 
 
 LEARNING = {"spot": spot}
-"""What `softctl train` can train with this scene."""
+"""Tasks of `softctl train` with this scene."""
 
 
-def hit(tip, ahead):
-    """Where the ray from the tip through the point ahead meets the plate, and how far that is.
+def hit(tip, beam_point):
+    """Return the point of the plate on the ray from the tip through a point, and its distance.
 
-    The distance is in units of that between both points: the spot moves so much more.
+    The distance is relative to that of the two points: the spot moves faster by this factor.
     """
-    far = (PLATE - tip[2]) / (ahead[2] - tip[2])
-    return tip + far * (ahead - tip), far
+    distance = (PLATE - tip[2]) / (beam_point[2] - tip[2])
+    return tip + distance * (beam_point - tip), distance
 
 
 class Aim:
-    """The goal of the point ahead of the tip, moved by what the spot lacks of the planned one."""
+    """Goal of the second beam point, corrected by the error of the spot."""
 
     def __init__(self, beam, plan):
         self.beam, self.plan = beam, plan
 
     def __call__(self, time):
-        tip, ahead = self.beam.position.value
-        spot, far = hit(tip, ahead)
-        return ahead + (self.plan.spot(time) - spot) / far
+        tip, beam_point = self.beam.position.value
+        spot, distance = hit(tip, beam_point)
+        return beam_point + (self.plan.spot(time) - spot) / distance
 
 
 @parameters_from_argv

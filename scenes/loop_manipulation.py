@@ -37,16 +37,16 @@ Sofa.Component.AnimationLoop Sofa.Component.Collision.Geometry Sofa.Component.Ma
 Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant
 Sofa.Component.Topology.Container.Dynamic
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "m, kg, s"
 DURATION = 20.0
 FLOOR = -0.95
-"""Its height; the arm begins at 0."""
+"""Height of the floor; the arm begins at 0 [m]."""
 THICKNESS = (0.07, 0.062, 0.055, 0.052, 0.047, 0.042, 0.036)
 """Radii of the arm's links where they are drawn to begin."""
 HAND = baxter.JOINTS[-1]
 PROBLEMS = {"loop": LoopProblem}
-"""What `softctl identify` can identify from a record of this scene."""
+"""Problems of `softctl identify` with a recording of this scene."""
 
 
 @parameters_from_argv
@@ -67,8 +67,8 @@ def createScene(
     """Build the scene.
 
     theta, psi: the loop's stiffnesses [N m/rad]. links, model_links: of the loop and of its model.
-    memory: time after which what left the window counts half [s]; 0: it does not. background: a
-    process of its own refines while the robot goes on. seed: of the noise.
+    memory: time after which data outside of the window count half [s]; 0 to drop them. background:
+    refine in a separate process while the robot moves. seed: seed of the noise.
     """
     root.dt = dt
     root.gravity = [0.0, 0.0, -9.81]
@@ -92,8 +92,8 @@ def createScene(
     )
     root.addObject(plant)
     signals = {
-        f"{what}_{joint}": (plant.findData(what), k)
-        for what in ("torque", "angle")
+        f"{quantity}_{joint}": (plant.findData(quantity), k)
+        for quantity in ("torque", "angle")
         for k, joint in enumerate(baxter.JOINTS)
     }
     root.addObject(
@@ -147,14 +147,14 @@ def loop(places, shown, links):
     tetrahedra = [
         tetrahedron
         for k in range(len(rings))
-        for tetrahedron in between(count, count * k, count * ((k + 1) % len(rings)))
+        for tetrahedron in tetrahedra_between(count, count * k, count * ((k + 1) % len(rings)))
     ]
     frames = [shown.index(name) for name, _ in stations for _ in range(count)]
     return np.concatenate(rings).tolist(), tetrahedra, frames
 
 
 def arm_parts():
-    """Of each joint: a drum about its axis, and a bar to the next one; then a hand."""
+    """Return the parts of the arm: per joint a drum and a bar to the next one; then a hand."""
     ends = [joint.moved for joint in baxter.joints()[1:]] + [(0.0, 0.0, 0.07)]
     for name, end, radius, after in zip(
         baxter.JOINTS, ends, THICKNESS, (*THICKNESS[1:], THICKNESS[-1]), strict=True
@@ -209,7 +209,7 @@ def rod(start, end, radius, last=None):
     across = np.eye(3)[np.argmin(np.abs(along))]
     radii = (radius, radius if last is None else last)
     rings = [ring(at, along, across, r) for at, r in zip((start, end), radii, strict=True)]
-    return np.concatenate(rings).tolist(), between(len(rings[0]), 0, len(rings[0]))
+    return np.concatenate(rings).tolist(), tetrahedra_between(len(rings[0]), 0, len(rings[0]))
 
 
 def ring(centre, along, across, radius, count=14):
@@ -222,17 +222,17 @@ def ring(centre, along, across, radius, count=14):
     return np.asarray(centre) + radius * around
 
 
-def between(count, low, high):
-    """Tetrahedra between two rings of points: three for each triangle of a fan."""
-    found = []
+def tetrahedra_between(count, low, high):
+    """Return tetrahedra between two rings of points, three per triangle of a fan."""
+    tetrahedra = []
     for b in range(1, count - 1):
         bottom, top = (low, low + b, low + b + 1), (high, high + b, high + b + 1)
-        found += [
+        tetrahedra += [
             [*bottom, top[2]],
             [*bottom[:2], top[2], top[1]],
             [bottom[0], top[1], top[2], top[0]],
         ]
-    return found
+    return tetrahedra
 
 
 def box(centre, half, low, high):

@@ -4,7 +4,7 @@ Robot: the bar of silicone of laser_arm.py, 100 mm long, with a laser at its tip
 run to the tip and half end in the middle of the arm, in turn around it; up to four all run to the
 tip. Mesh: meshes/arm.vtk (525 nodes), or another of the same bar that meshes/arm.py writes.
 Units: mm, kg, s, so forces in mN and stresses in kPa.
-Physics to expect: short lines bend the upper half alone, so that six or eight lines shape the arm
+Physics to expect: short lines bend only the upper half, so that six or eight lines shape the arm
 to an S; a circle of the spot needs two coordinates, and the effort term shares the load.
 Paper: Jia, Pan, Manocha, "Fast motion planning for high-DOF robot systems using hierarchical
 system identification", whose grids have 2^d corners a cell.
@@ -29,7 +29,7 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.HyperElastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant Sofa.Component.Topology.Container.Dynamic SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 2.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -37,15 +37,15 @@ LENGTH, EDGE = 100.0, 8.0
 PLATE = -180.0
 """Height of the plate."""
 BEAM = [[0.0, 0.0, -LENGTH], [0.0, 0.0, -LENGTH - 40.0]]
-"""Where the beam leaves the arm at rest, and a point ahead on it."""
+"""Exit of the beam from the arm at rest, and a second point on the beam."""
 SURROGATE = {"scale": 4000.0, "spacing": 0.5, "eta": 0.2, "points": ["/arm/beam"]}
-"""What planning has to know: tension of a control of 1, the grid, and what tasks look at."""
+"""Options of planning: tension of a control of 1, the grid, and observed points."""
 RADIUS, APPROACH = 30.0, 0.2
-"""Of the circle, and the share of the time in which the spot comes to it from the middle."""
+"""Radius of the circle [mm], and fraction of the time in which the spot moves to it [-]."""
 
 
 def smooth(share):
-    """From 0 to 1 with velocities and accelerations of 0 at both ends."""
+    """Return a value from 0 to 1 with zero velocity and acceleration at both ends."""
     s = np.clip(share, 0.0, 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
@@ -54,8 +54,8 @@ def laser(layout):
     """The spot on the plate, as planning sees it."""
     from sofa_softctl.surrogate import Laser
 
-    tip, ahead = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
-    return Laser(base=tip, tip=ahead, normal=(0.0, 0.0, 1.0), offset=PLATE)
+    exit_point, beam_point = (layout.point(f"/arm/beam.{k}") for k in (0, 1))
+    return Laser(base=exit_point, tip=beam_point, normal=(0.0, 0.0, 1.0), offset=PLATE)
 
 
 def circle(layout, share, *, size=RADIUS, center=(0.0, 0.0)):
@@ -97,7 +97,7 @@ def wander(layout, share, *, seed=0, size=50.0):
 
 
 TASKS = {"circle": circle, "wander": wander}
-"""What `softctl plan` can plan with this scene."""
+"""Tasks of `softctl plan` with this scene."""
 
 
 def line_ends(lines):

@@ -31,28 +31,28 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.HyperElastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant Sofa.Component.Topology.Container.Dynamic SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 1.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 LENGTH, EDGE = 65.0, 20.0
-"""Of the arm, and from its middle to a line."""
+"""Length of the arm, and distance of its cables from the middle [mm]."""
 PLATE, JOINT = 5.0, 10.0
 """Lengths of a plate and of a joint; plates are at both ends."""
 TIP = [0.0, 0.0, -LENGTH]
 
 SURROGATE = {"scale": 600.0, "spacing": 0.5, "eta": 0.2, "reach": 0.05, "points": ["/arm/tip"]}
-"""What planning has to know: tension of a control of 1, the grid, and what tasks look at."""
+"""Options of planning: tension of a control of 1, the grid, and observed points."""
 
 
 def smooth(share):
-    """From 0 to 1 with velocities and accelerations of 0 at both ends."""
+    """Return a value from 0 to 1 with zero velocity and acceleration at both ends."""
     s = np.clip(share, 0.0, 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
 def reach(layout, share, aside=16.0, up=4.0):
-    """The tip comes to a point aside and rests, higher than one line alone would lift it.
+    """Return the task: the tip moves to a point aside, higher than a single cable can lift it.
 
     So both have to pull. `share`: of the time at each instant, shape (K,).
     """
@@ -71,7 +71,7 @@ def reach(layout, share, aside=16.0, up=4.0):
 
 
 TASKS = {"reach": reach}
-"""What `softctl plan` can plan with this scene."""
+"""Tasks of `softctl plan` with this scene."""
 
 
 @parameters_from_argv

@@ -33,13 +33,13 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 4.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 TIP = np.array([0.0, 0.0, -87.0])
 SAG = 4.0
-"""A little more than its weight alone bends it, since gaps are on one side [mm]."""
+"""Sag, slightly more than from weight only, since gaps are on one side [mm]."""
 
 
 @parameters_from_argv

@@ -35,7 +35,7 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.SolidMechanics.FEM.HyperElastic
 Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 2.5
 WAIT = 0.5
@@ -57,7 +57,7 @@ MARKERS = {
     },
     "end": (0.0, 0.0, -87.0),
 }
-"""Where markers are glued on, the first three on the clamp [mm]."""
+"""Positions of glued markers, the first three on the clamp [mm]."""
 POISSON = 0.45
 
 
@@ -82,10 +82,10 @@ class Blow(Sofa.Core.Controller):
 def moduli(loader, values):
     """Young's modulus of each tetrahedron."""
     centres = np.array(loader.position.value)[np.array(loader.tetrahedra.value)].mean(axis=1)
-    found = np.zeros(len(centres))
+    values_of_elements = np.zeros(len(centres))
     for name, box in REGIONS.items():
-        found[((centres >= box[:3]) & (centres <= box[3:])).all(axis=1)] = values[name]
-    return found
+        values_of_elements[((centres >= box[:3]) & (centres <= box[3:])).all(axis=1)] = values[name]
+    return values_of_elements
 
 
 def add_elasticity(finger, material, young):
@@ -193,4 +193,4 @@ def neo_hookean():
 
 
 PROBLEMS = {"finger": finger, "neo_hookean": neo_hookean}
-"""What `softctl identify` can identify with this file."""
+"""Problems of `softctl identify` in this file."""

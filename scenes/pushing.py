@@ -40,7 +40,7 @@ Sofa.Component.Mapping.NonLinear Sofa.Component.Mass Sofa.Component.ODESolver.Ba
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant Sofa.Component.Topology.Container.Dynamic SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 3.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -60,7 +60,7 @@ FEET = [
 POINTS = np.array([[20.0, 0.0, 0.0], [-10.0, 0.0, 17.0], [-10.0, 0.0, -17.0]])
 """The controlled points of the box, from its centre."""
 HEIGHT, APART = 6.0, 24.0
-"""How high above the floor the fingers push, and how far from each other."""
+"""Height of the fingers above the floor, and distance between them [mm]."""
 LENGTH, MOUNT = 24.0, 9.0
 """Length of a fingertip, and how much of its back the rigid slide holds."""
 CLEARANCE = 3.0
@@ -69,8 +69,8 @@ TOUCH, PUSH, LEAVE = 0.3, 2.0, 0.4
 """Time to come to the box, to push it, and to draw back from it [s]."""
 
 
-def eased(time, start, duration):
-    """From 0 to 1 within some time, beginning and ending at rest."""
+def ease(time, start, duration):
+    """Return a value from 0 to 1 within some time, with zero velocity at both ends."""
     share = min(max((time - start) / duration, 0.0), 1.0)
     return share * share * (3.0 - 2.0 * share)
 
@@ -98,8 +98,8 @@ class Plan:
         self.distance, self.turn = distance, np.radians(turn)
 
     def __call__(self, time):
-        rotation, centre = pose(eased(time, TOUCH, PUSH), self.distance, self.turn)
-        away = CLEARANCE * (1.0 - eased(time, 0.0, TOUCH) + eased(time, TOUCH + PUSH, LEAVE))
+        rotation, centre = pose(ease(time, TOUCH, PUSH), self.distance, self.turn)
+        away = CLEARANCE * (1.0 - ease(time, 0.0, TOUCH) + ease(time, TOUCH + PUSH, LEAVE))
         slides = [
             centre + rotation @ (place - BOX - [away, 0.0, 0.0]) - [LENGTH, 0.0, 0.0]
             for place in touching_places()
@@ -108,7 +108,7 @@ class Plan:
 
 
 def touching_places():
-    """Where the fingers' fronts are when they just touch the box at its start."""
+    """Return the positions of the fingers' fronts in first contact with the box at its start."""
     x = -SIZE[0] / 2.0 - CONTACT_DISTANCE
     return [np.array([x, HEIGHT, z]) for z in (-APART / 2.0, APART / 2.0)]
 
@@ -256,26 +256,26 @@ def add_finger(root, name, front, young_modulus):
     back = slide.addChild("back")
     back.addObject("MechanicalObject", name="dofs", position=points[held].tolist())
     back.addObject("RigidMapping", globalToLocalCoords=True)
-    whole = back.addChild("whole")
-    whole.addObject("MeshTopology", name="mesh", src="@../../../loader")
-    whole.addObject("MechanicalObject", name="dofs")
+    body = back.addChild("whole")
+    body.addObject("MeshTopology", name="mesh", src="@../../../loader")
+    body.addObject("MechanicalObject", name="dofs")
     pairs = np.stack([held, np.where(held, np.cumsum(held), np.cumsum(~held)) - 1], axis=-1)
-    whole.addObject(
+    body.addObject(
         "SubsetMultiMapping",
         template="Vec3,Vec3",
         input=[f"@/{name}/dofs", f"@/{name}/slide/back/dofs"],
         output="@./dofs",
         indexPairs=pairs.astype(int).ravel().tolist(),
     )
-    whole.addObject("UniformMass", totalMass=0.0026)
-    whole.addObject(
+    body.addObject("UniformMass", totalMass=0.0026)
+    body.addObject(
         "TetrahedronFEMForceField",
         name="fem",
         method="large",
         youngModulus=young_modulus,
         poissonRatio=0.45,
     )
-    tip = whole.addChild("tip")
+    tip = body.addChild("tip")
     tip.addObject("MechanicalObject", name="dofs", position=[front.tolist()])
     tip.addObject("PointCollisionModel")
     tip.addObject("BarycentricMapping")

@@ -2,8 +2,8 @@
 
 Robot: a hollow ball of silicone, 80 mm across, its wall cut into twenty cells as the faces of an
 icosahedron; jamming makes each cell stiffer or softer, and a pressure inflates the cavity.
-Controlled are its centre, and two points of its surface: their goals are where they would be if
-the ball rolled on from where it is, as a rigid one, towards the goal of its centre.
+Controlled are its centre, and two points of its surface: their goals are their positions on a rigid
+ball that rolls from the present pose towards the goal of its centre.
 Mesh: meshes/ball.vtk (1008 nodes) with the cell of each tetrahedron in meshes/ball_cells.txt; the
 skin is finer (meshes/ball_skin.obj, 642 points), so that it rolls over small facets.
 Parameters: the ball rolls by `target` in the direction `heading` [degrees], 0 along x, 90 along z.
@@ -45,12 +45,12 @@ RAMP = 1.0
 """Time in which the goal's speed rises at the start and falls at the end [s]. A ball whose goal
 stops at once rolls on over the next facet, and topples."""
 SINK = 0.7
-"""How far the goal of the centre is below the centre of the round ball [mm]: no more than the ball
-sinks in under its weight. A higher goal makes it stretch until it topples."""
+"""Distance of the centre's goal below the centre of the round ball [mm]: at most the sag under its
+weight. A higher goal makes it stretch until it topples."""
 
 
-def led(time, distance, speed):
-    """How far a goal has gone that reaches a speed, and rest at a distance, in `RAMP` each."""
+def goal_travel(time, distance, speed):
+    """Return the travel of a goal with ramps of `RAMP` to its speed and to rest at a distance."""
     if distance == 0.0:
         return 0.0
     ramp = min(RAMP, distance / speed)
@@ -60,16 +60,16 @@ def led(time, distance, speed):
     return speed * (time - slow[0] + (slow[0] ** 2 - slow[1] ** 2) / (2.0 * ramp))
 
 
-def rolled(point, travel, ahead):
-    """Where a point of a rigid ball is that rolled by some length along the unit vector `ahead`.
+def roll_point(point, travel, direction):
+    """Return the position of a point after a rigid ball rolls by a length along a unit vector.
 
-    Its part along the axis, which is level and square to `ahead`, stays; the rest turns from
-    `UP` to `ahead`. The point is given from the ball's centre as it was.
+    Its part along the axis, which is level and square to `direction`, stays; the rest turns from
+    `UP` to `direction`. The point is given from the ball's centre as it was.
     """
     cos, sin = np.cos(travel / RADIUS), np.sin(travel / RADIUS)
-    high, far = point @ UP, point @ ahead
-    turned = (high * cos - far * sin) * UP + (far * cos + high * sin) * ahead
-    return point - high * UP - far * ahead + turned + travel * ahead
+    high, along = point @ UP, point @ direction
+    rotated = (high * cos - along * sin) * UP + (along * cos + high * sin) * direction
+    return point - high * UP - along * direction + rotated + travel * direction
 
 
 @parameters_from_argv
@@ -110,9 +110,9 @@ def createScene(
     ball, loader = add_ball(root, young_modulus)
     actuators = add_actuators(ball, softest, stiffest)
 
-    ahead = np.array([np.cos(np.radians(heading)), 0.0, np.sin(np.radians(heading))])
+    direction = np.array([np.cos(np.radians(heading)), 0.0, np.sin(np.radians(heading))])
     effectors, points = [add_center_effector(ball, np.array(loader.position.value))], []
-    for k, point in enumerate(RADIUS * np.array([UP, ahead])):
+    for k, point in enumerate(RADIUS * np.array([UP, direction])):
         node = ball.addChild(f"point_{k}")
         points.append(node.addObject("MechanicalObject", name="dofs", position=[point.tolist()]))
         effectors.append(add_effector(node))
@@ -120,15 +120,15 @@ def createScene(
 
     def goal(time):
         """The centre's, led in time; the points', from where the ball is now."""
-        wanted = led(time - SETTLE, target, speed) * ahead
+        goal_offset = goal_travel(time - SETTLE, target, speed) * direction
         centre = ball.dofs.position.value.mean(axis=0)
-        way = wanted - centre
+        way = goal_offset - centre
         way -= (way @ UP) * UP
-        far = np.linalg.norm(way)
-        travel, towards = min(far, 0.5 * lead), way / max(far, 1e-9)
+        distance = np.linalg.norm(way)
+        travel, towards = min(distance, 0.5 * lead), way / max(distance, 1e-9)
         return [
-            wanted - SINK * UP,
-            *(centre + rolled(p.position.value[0] - centre, travel, towards) for p in points),
+            goal_offset - SINK * UP,
+            *(centre + roll_point(p.position.value[0] - centre, travel, towards) for p in points),
         ]
 
     root.addObject(

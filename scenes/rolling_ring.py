@@ -44,7 +44,7 @@ Sofa.Component.LinearSolver.Direct Sofa.Component.Mapping.Linear Sofa.Component.
 Sofa.Component.ODESolver.Backward Sofa.Component.SolidMechanics.FEM.Elastic
 Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 3.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -62,7 +62,7 @@ def direction(angle):
 
 
 def profile(ground, slope):
-    """Corners of the ground in the plane of motion, shape (n, 3): where it bends.
+    """Return the corners of the ground in the plane of motion, shape (n, 3).
 
     'slope': a plane of that slope. 'hill': flat, up, flat, and down again. 'tilting': flat, and
     turned while the ring rolls.
@@ -110,7 +110,7 @@ class Tilt(Sofa.Core.Controller):
 
 
 def point(x):
-    """Where the ring's centre is over a place of flat ground, shape (1, 3)."""
+    """Return the position of the ring's centre above a point of flat ground, shape (1, 3)."""
     return np.array([[x, RADIUS + CONTACT_DISTANCE, WIDTH / 2.0]])
 
 
@@ -123,28 +123,28 @@ def roll(near=20.0, far=50.0):
     def begin(episode):
         side = episode.random.choice([-1.0, 1.0])
         episode.goal["centre"] = point(side * episode.random.uniform(near, far))
-        episode.memory["ahead"] = ahead(episode)
+        episode.memory["ahead"] = signed_distance(episode)
 
-    def ahead(episode):
+    def signed_distance(episode):
         return float((episode.goal["centre"] - episode.read(f"{centre}.position"))[0, 0])
 
-    def turned(episode):
+    def cable_direction(episode):
         """Twice the angle of the first cable, which looks the same after half a turn."""
         first, last = episode.read(f"{spoke}.position")
         x, y, _ = first - last
         return np.array([x * x - y * y, 2.0 * x * y]) / (x * x + y * y)
 
-    def leaning(episode):
-        """`turned` towards the side where the goal is."""
-        return np.clip(0.2 * ahead(episode), -1.0, 1.0) * turned(episode)
+    def lean(episode):
+        """`cable_direction`, with the sign of the goal's side."""
+        return np.clip(0.2 * signed_distance(episode), -1.0, 1.0) * cable_direction(episode)
 
-    def there(episode):
-        return abs(ahead(episode)) < 3.0
+    def is_at_goal(episode):
+        return abs(signed_distance(episode)) < 3.0
 
     def reward(episode):
-        """What it came nearer, and something for each decision at the goal: it should stay."""
-        before, episode.memory["ahead"] = episode.memory["ahead"], ahead(episode)
-        return 0.1 * (abs(before) - abs(episode.memory["ahead"])) + 0.05 * there(episode)
+        """Return the decrease of the distance, plus a bonus for each decision at the goal."""
+        before, episode.memory["ahead"] = episode.memory["ahead"], signed_distance(episode)
+        return 0.1 * (abs(before) - abs(episode.memory["ahead"])) + 0.05 * is_at_goal(episode)
 
     def baseline(episode):
         """Inverse control that leads the centre to the goal."""
@@ -153,13 +153,13 @@ def roll(near=20.0, far=50.0):
 
     return Task(
         observation=[
-            Observation("ahead", ahead, -60.0, 60.0, "length"),
+            Observation("ahead", signed_distance, -60.0, 60.0, "length"),
             Observation(
                 "height", lambda e: e.read(f"{centre}.position")[0, 1], 5.0, 25.0, "length"
             ),
             Observation("speed", lambda e: e.read(f"{centre}.velocity")[0, :2], -150, 150, "mm/s"),
-            Observation("turned", turned, -1.0, 1.0),
-            Observation("leaning", leaning, -1.0, 1.0),
+            Observation("turned", cable_direction, -1.0, 1.0),
+            Observation("leaning", lean, -1.0, 1.0),
             Observation("pulls", lambda e: e.action, 0.0, 14.0, "length"),
         ],
         action=[
@@ -168,7 +168,7 @@ def roll(near=20.0, far=50.0):
         ],
         reward=reward,
         begin=begin,
-        success=there,
+        success=is_at_goal,
         limits=Limits(decisions=60, hold=4, settle=round(SETTLE / 0.01)),
         parameters={"policy": None},
         randomize={"start": (0.0, 180.0)},
@@ -177,7 +177,7 @@ def roll(near=20.0, far=50.0):
 
 
 LEARNING = {"roll": roll}
-"""What `softctl train` can train with this scene."""
+"""Tasks of `softctl train` with this scene."""
 
 
 @parameters_from_argv

@@ -2,7 +2,7 @@
 
 Robot: three balls of 12 mm, each driven along x, y and z (nine translations), two under the beam
 and one on top. Only the beam is controlled, at three points of its surface: the controller finds
-forces on the fingertips, and the beam feels them through contacts with friction alone.
+forces on the fingertips, which act on the beam only through contacts with friction.
 Mesh: meshes/beam.vtk (450 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
 Physics to expect: the contacts below carry the beam's weight and what the finger on top presses
@@ -36,14 +36,14 @@ Sofa.Component.LinearSolver.Direct Sofa.Component.Mapping.Linear Sofa.Component.
 Sofa.Component.ODESolver.Backward Sofa.Component.SolidMechanics.FEM.Elastic
 Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 3.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
 RADIUS, HALF_SIDE = 6.0, 6.0
 CONTACT_DISTANCE = 0.5
 REACH = HALF_SIDE + RADIUS + CONTACT_DISTANCE
-"""Distance of a fingertip's centre from the beam's axis where it just touches."""
+"""Distance of a fingertip's centre from the beam's axis in first contact [mm]."""
 FINGERTIPS = {
     "left": np.array([-32.0, -REACH, 2.6]),
     "right": np.array([33.0, -REACH, 2.6]),

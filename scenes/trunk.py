@@ -3,8 +3,8 @@
 Robot: a tapered trunk of ten rings, 195 mm long, clamped at its foot and held out level; four
 cables run through all rings, four end at the fifth. Mesh: meshes/trunk.vtk (730 nodes).
 Units: mm, kg, s, so forces in mN and stresses in kPa.
-Physics to expect: pulling one long cable bends the trunk to that side; its weight alone lets the
-tip sag; eight cables for three coordinates of the tip: the energy term shares the load.
+Physics to expect: pulling one long cable bends the trunk to that side; without tension, its weight
+lets the tip sag; eight cables for three coordinates of the tip: the energy term shares the load.
 Paper: Coevoet, Escande, Duriez, "Soft robots locomotion and manipulation control using FEM
 simulation and quadratic programming", RoboSoft 2019, without its contacts.
 
@@ -38,7 +38,7 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 4.5
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -69,13 +69,13 @@ def goal_on(path, radius, period, lower):
 
 
 SURROGATE = {"scale": 6000.0, "tolerance": 0.05, "points": ["/trunk/tip"]}
-"""For planning: tension of a control of 1, allowed error of the map, and what tasks look at."""
+"""Options of planning: tension of a control of 1, error of the map, and observed points."""
 DROP = 0.0065
-"""How far the tip comes back where it is pulled aside, over the square of the way [1 / mm]."""
+"""Axial retreat of the tip divided by the square of its lateral displacement [1 / mm]."""
 
 
 def smooth(share):
-    """From 0 to 1 with velocities and accelerations of 0 at both ends."""
+    """Return a value from 0 to 1 with zero velocity and acceleration at both ends."""
     s = np.clip(share, 0.0, 1.0)
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
@@ -98,14 +98,16 @@ def round_a_ball(layout, share, start, aside=30.0, lift=6.0, radius=6.0, over=Tr
     tip = Point(layout.point("/trunk/tip.0"))
     begin = start[list(tip.rows)]
 
-    def along(way):
-        """Points at shares of the way, which falls back as the trunk bends; shape (..., 3)."""
-        way = np.asarray(way)
-        return begin + np.stack([aside * way, lift * way, -DROP * (aside * way) ** 2], axis=-1)
+    def points_along(fraction):
+        """Return points at fractions of the path, which retreats as the trunk bends, (..., 3)."""
+        fraction = np.asarray(fraction)
+        return begin + np.stack(
+            [aside * fraction, lift * fraction, -DROP * (aside * fraction) ** 2], axis=-1
+        )
 
-    path = along(smooth(share / 0.8))
+    path = points_along(smooth(share / 0.8))
     up = np.array([-np.sign(aside) * lift, abs(aside), 0.0]) / np.hypot(aside, lift)
-    centre = along(0.5) + (-0.5 if over else 0.5) * radius * up
+    centre = points_along(0.5) + (-0.5 if over else 0.5) * radius * up
     ball = Sphere(tuple(centre), radius)
     return Task(
         probe=tip,
@@ -117,7 +119,7 @@ def round_a_ball(layout, share, start, aside=30.0, lift=6.0, radius=6.0, over=Tr
 
 
 TASKS = {"round": round_a_ball}
-"""What `softctl plan` can plan with this scene."""
+"""Tasks of `softctl plan` with this scene."""
 
 
 def reach(radius=30.0, lower=6.0):
@@ -126,24 +128,35 @@ def reach(radius=30.0, lower=6.0):
 
     def begin(episode):
         angle = episode.random.uniform(0.0, 2.0 * np.pi)
-        far = radius * np.sqrt(episode.random.uniform())
-        aside = far * np.array([np.cos(angle), np.sin(angle)])
-        episode.goal["tip"] = (TIP + [*aside, -DROP * far**2] - [0.0, lower, 0.0])[None]
+        distance_aside = radius * np.sqrt(episode.random.uniform())
+        aside = distance_aside * np.array([np.cos(angle), np.sin(angle)])
+        episode.goal["tip"] = (TIP + [*aside, -DROP * distance_aside**2] - [0.0, lower, 0.0])[None]
 
     def distance(episode):
         return float(np.linalg.norm(episode.read("/trunk/tip/dofs.position") - episode.goal["tip"]))
 
-    far = np.array([80.0, 80.0, 40.0])
+    range_of_tip = np.array([80.0, 80.0, 40.0])
     return Task(
         observation=[
-            Observation("tip", "/trunk/tip/dofs.position", TIP - far, TIP + far, "length"),
+            Observation(
+                "tip", "/trunk/tip/dofs.position", TIP - range_of_tip, TIP + range_of_tip, "length"
+            ),
             Observation("speed", "/trunk/tip/dofs.velocity", -500.0, 500.0, "mm/s"),
-            Observation("goal", lambda e: e.goal["tip"], TIP - far, TIP + far, "length"),
+            Observation(
+                "goal", lambda e: e.goal["tip"], TIP - range_of_tip, TIP + range_of_tip, "length"
+            ),
             Observation("pulls", lambda e: e.action, 0.0, 8.0, "length"),
         ],
         action=[
-            Action(f"/trunk/{kind}_{side}/cable", 0.0, most, 60.0, idle=0.0, drive="displacement")
-            for kind, most in (("long", 8.0), ("short", 4.0))
+            Action(
+                f"/trunk/{kind}_{side}/cable",
+                0.0,
+                displacement_max,
+                60.0,
+                idle=0.0,
+                drive="displacement",
+            )
+            for kind, displacement_max in (("long", 8.0), ("short", 4.0))
             for side in ("up", "left", "down", "right")
         ],
         reward=lambda episode: -0.1 * distance(episode),
@@ -155,7 +168,7 @@ def reach(radius=30.0, lower=6.0):
 
 
 LEARNING = {"reach": reach}
-"""What `softctl train` can train with this scene."""
+"""Tasks of `softctl train` with this scene."""
 
 
 @parameters_from_argv
@@ -228,11 +241,11 @@ def createScene(
 
     if policy is None:  # an environment drives the cables
         return root
-    wanted = goal_on(path, radius, period, lower)
+    tip_goal = goal_on(path, radius, period, lower)
     if policy:
         from sofa_softctl.learning import PolicyController
 
-        reached = {"tip": lambda time: wanted(time).reshape(1, 3)}
+        reached = {"tip": lambda time: tip_goal(time).reshape(1, 3)}
         root.addObject(PolicyController(root=root, policy=policy, task=reach(), goal=reached))
         return root
 
@@ -242,7 +255,7 @@ def createScene(
             root=root,
             actuators=cables,
             effectors=[effector],
-            goal=wanted,
+            goal=tip_goal,
             energy=energy,
             solver=solver,
         )

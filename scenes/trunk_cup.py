@@ -49,7 +49,7 @@ Sofa.Component.LinearSolver.Direct Sofa.Component.Mapping.Linear Sofa.Component.
 Sofa.Component.ODESolver.Backward Sofa.Component.SolidMechanics.FEM.Elastic
 Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 5.0
 MESHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "meshes")
@@ -63,7 +63,7 @@ ENERGY = {"coulomb": 0.005, "sticking": 0.2}
 """Weight of the actuators' energy. Without the friction cone nothing else keeps the trunk from
 using friction that the next trunk does not have."""
 HANGING, SETTLE, CALIBRATE = 0.5, 0.9, (0.7, 0.9)
-"""When the cup hangs in the hook, when it begins to move, and when its hold is measured [s]."""
+"""Times at which the cup hangs in the hook, begins to move, and its hold is measured [s]."""
 
 
 def along_trunk(share, inward=0.0, up=0.0):
@@ -81,13 +81,13 @@ def along_trunk(share, inward=0.0, up=0.0):
     return np.stack([x, up * width, z], axis=-1)
 
 
-def bending(angle, length, shortening):
-    """How what an arm holds at its end moves when the arm bends upwards to an arc.
+def bend_to_arc(angle, length, shortening):
+    """Return the motion of an object at the end of an arm that bends upwards to an arc.
 
     Args:
         angle: Angle of the arc [rad].
         length: Length of the part of the arm that bends, from its end.
-        shortening: How much of it the cables that bend it press together, for each radian.
+        shortening: Compression by the bending cables per radian.
 
     Returns:
         Rotation (3, 3) about z, and the end's position.
@@ -101,8 +101,8 @@ def bending(angle, length, shortening):
 class Path:
     """Goals of the cup's points: where the hook came to hold them, then as if the arm bent.
 
-    At first they are the places in the mesh; the cup sags in the soft hook, and where it hangs at
-    the time HANGING is what the path starts from, so that it stays in the robot's workspace.
+    At first they are the positions in the mesh. The cup sags in the soft hook, and the path starts
+    from its position at the time HANGING, so that it stays in the robot's workspace.
     """
 
     def __init__(self, states, tilt, period, flexible, shortening, shift):
@@ -119,7 +119,7 @@ class Path:
             self.start = np.array([state.position.value[0] for state in self.states])
         phase = 2.0 * np.pi * max(time - SETTLE, 0.0) / self.period
         share = 0.5 * (1.0 - np.cos(phase))
-        turn, end = bending(self.tilt * share, *self.arm)
+        turn, end = bend_to_arc(self.tilt * share, *self.arm)
         return (self.start - [ARM, 0.0, 0.0]) @ turn.T + end + share * self.shift
 
     def snapshot(self):

@@ -32,7 +32,7 @@ Sofa.Component.Mapping.Linear Sofa.Component.Mass Sofa.Component.ODESolver.Backw
 Sofa.Component.SolidMechanics.FEM.Elastic Sofa.Component.StateContainer
 Sofa.Component.Topology.Container.Constant SoftRobots
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 DURATION = 2.6
 WAIT = 1.0
@@ -56,7 +56,7 @@ MARKERS = {
     },
     "end": (0.0, 0.0, LENGTH),
 }
-"""Where markers are glued on, the first three on the clamp [mm]."""
+"""Positions of glued markers, the first three on the clamp [mm]."""
 SIDES = {"up": (0, 1), "left": (-1, 0), "down": (0, -1), "right": (1, 0)}
 CABLES = tuple(f"{kind}_{side}" for kind in ("long", "short") for side in SIDES)
 PULL, TURN = 2500.0, 0.4
@@ -73,8 +73,8 @@ def cable_points(side, rings):
 
 
 def tensions(time):
-    """Of all cables, from time 0 on [mN]: the long ones, one after the other, and of the short ones
-    those opposite half as much, shape (8,)."""
+    """Return the tensions of all cables [mN], shape (8,): the long ones in turn, and half as much
+    for the opposite short ones."""
     share = time / TURN - np.arange(4)
     long = PULL * np.where((share > 0.0) & (share < 1.0), np.sin(np.pi * share) ** 2, 0.0)
     return np.concatenate([long, 0.5 * long[[2, 3, 0, 1]]])
@@ -99,10 +99,10 @@ class Pull(Sofa.Core.Controller):
 def moduli(loader, values):
     """Young's modulus of each tetrahedron."""
     centres = np.array(loader.position.value)[np.array(loader.tetrahedra.value)].mean(axis=1)
-    found = np.zeros(len(centres))
+    values_of_elements = np.zeros(len(centres))
     for name, box in REGIONS.items():
-        found[((centres >= box[:3]) & (centres <= box[3:])).all(axis=1)] = values[name]
-    return found.tolist()
+        values_of_elements[((centres >= box[:3]) & (centres <= box[3:])).all(axis=1)] = values[name]
+    return values_of_elements.tolist()
 
 
 @parameters_from_argv
@@ -205,4 +205,4 @@ def trunk():
 
 
 PROBLEMS = {"trunk": trunk}
-"""What `softctl identify` can identify with this file."""
+"""Problems of `softctl identify` in this file."""

@@ -64,7 +64,7 @@ _ON_BACKEND = (
     "SurrogateController",
     "add_line_stiffness",
 )
-"""What imports Sofa: the backend is chosen first, since SOFA need not be on the path."""
+"""Names that import Sofa: the backend is chosen first, since SOFA need not be on the path."""
 
 __all__ = [  # noqa: F822  (loaded by __getattr__)
     "FrictionWithoutCreep",

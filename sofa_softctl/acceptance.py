@@ -1,7 +1,7 @@
-"""Acceptance test of a motion: what was measured when it was simulated, against what is allowed.
+"""Acceptance test of a motion: numbers measured in a simulation, compared with their limits.
 
-Plans and libraries call an answer solved only when it has passed one: on a simulation that is not
-the one it was computed with.
+Plans and libraries call a result solved only if it has passed such a test, on a simulation other
+than the one it was computed with.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Criterion:
-    """One measured number, and the largest that is accepted."""
+    """A measured number and its limit."""
 
     name: str
-    """What was measured, such as 'distance from the planned path'."""
+    """Measured quantity, such as 'distance from the planned path'."""
     value: float
-    """The measured number; NaN: it could not be measured, which is not accepted."""
+    """Measured number; NaN if it could not be measured, which is not accepted."""
     limit: float
-    """The largest accepted number."""
+    """Largest accepted number."""
     quantity: str = "length"
-    """Its physical quantity, such as 'length'; empty: a number without unit."""
+    """Physical quantity, such as 'length', or "" for a number without unit."""
 
     @property
     def passed(self) -> bool:
-        """Whether it is accepted."""
+        """True if the number is within its limit."""
         return self.value <= self.limit
 
     def text(self, unit: str = "") -> str:
-        """As text; `unit`: word for its unit."""
+        """Return a line for reports, with a word for the unit."""
         unit = f" {unit}" if unit else ""
         measured = "could not be measured" if math.isnan(self.value) else f"{self.value:.3g}{unit}"
         return f"{self.name}: {measured}, {self.limit:.3g}{unit} allowed"
@@ -42,83 +42,83 @@ class AcceptanceReport:
     """Result of an acceptance test."""
 
     simulator: str
-    """What simulated the motion."""
+    """Name of the simulator."""
     criteria: tuple[Criterion, ...]
-    """What was measured."""
+    """Measured numbers with their limits."""
     failure: str = ""
-    """Why the simulation did not reach the end; empty: it did."""
+    """Reason for a simulation that ended early, or ""."""
     seconds: float = 0.0
     """Computing time [s]."""
 
     @property
     def passed(self) -> bool:
-        """Whether the motion is accepted: it was simulated to its end, within all limits."""
-        return not self.failure and all(each.passed for each in self.criteria)
+        """True if the motion was simulated to its end, within all limits."""
+        return not self.failure and all(criterion.passed for criterion in self.criteria)
 
     @property
     def worst(self) -> float:
-        """Largest share of a limit that was used [-]; infinite where one was not measured."""
+        """Largest ratio of a number to its limit [-]; infinite if a number was not measured."""
         if self.failure:
             return math.inf
-        return max((_share(each) for each in self.criteria), default=0.0)
+        return max((_limit_ratio(criterion) for criterion in self.criteria), default=0.0)
 
     @property
     def reason(self) -> str:
-        """What is not accepted, in a sentence; empty if all is."""
+        """Sentence on the exceeded limits, or "" if the motion is accepted."""
         if self.failure:
             return f"The simulation did not reach its end: {self.failure}"
-        failed = [each.text() for each in self.criteria if not each.passed]
+        failed = [criterion.text() for criterion in self.criteria if not criterion.passed]
         return f"Not accepted: {'; '.join(failed)}." if failed else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; numbers that are not finite are None."""
+        """Return a JSON-serialisable dict; non-finite numbers become None."""
         return {
             "passed": self.passed,
             "simulator": self.simulator,
             "criteria": [
                 {
-                    "name": each.name,
-                    "value": _finite(each.value),
-                    "limit": _finite(each.limit),
-                    "quantity": each.quantity,
+                    "name": criterion.name,
+                    "value": _finite(criterion.value),
+                    "limit": _finite(criterion.limit),
+                    "quantity": criterion.quantity,
                 }
-                for each in self.criteria
+                for criterion in self.criteria
             ],
             "failure": self.failure,
             "seconds": self.seconds,
         }
 
     def to_json(self) -> str:
-        """As JSON, for `from_json`."""
+        """Return the report as JSON, for `from_json`."""
         return json.dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> AcceptanceReport:
-        """Report from `to_json`.
+        """Read a report from the text of `to_json`.
 
         Raises:
-            ValueError: the text is none.
+            ValueError: The text is not a report.
         """
         try:
             data = json.loads(text)
             criteria = tuple(
                 Criterion(
-                    str(each["name"]),
-                    _number(each["value"], math.nan),
-                    _number(each["limit"], math.inf),
-                    str(each["quantity"]),
+                    str(entry["name"]),
+                    _number(entry["value"], math.nan),
+                    _number(entry["limit"], math.inf),
+                    str(entry["quantity"]),
                 )
-                for each in data["criteria"]
+                for entry in data["criteria"]
             )
-            found = cls(
+            report = cls(
                 str(data["simulator"]), criteria, str(data["failure"]), float(data["seconds"])
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"this is no report of an acceptance test ({error!r})") from error
-        return found
+            raise ValueError(f"this is not a report of an acceptance test ({error!r})") from error
+        return report
 
 
-def _share(criterion: Criterion) -> float:
+def _limit_ratio(criterion: Criterion) -> float:
     if math.isnan(criterion.value):
         return math.inf
     if criterion.limit > 0.0:

@@ -1,19 +1,19 @@
 """Exceptions of the package.
 
-SoftctlError                what every error of this package is
+SoftctlError                base class of all errors of this package
 ├── SceneError              a scene asks for something that cannot be (ValueError)
 │   ├── UnknownComponentError   no component of that name
 │   ├── UnknownDataError        a component has no Data of that name (AttributeError, TypeError)
 │   ├── UnreadableValueError    a value does not fit its Data (IndexError)
-│   ├── ArgumentError           a function of SofaPython3's takes no such argument (TypeError)
+│   ├── ArgumentError           a function of SofaPython3 takes no such argument (TypeError)
 │   ├── ParameterError          createScene takes no such parameter, or not that value
-│   └── LinkError               a link leads nowhere
+│   └── LinkError               the target of a link does not exist
 ├── MeshError               a mesh file is missing, unreadable or degenerate (ValueError)
 ├── DivergedError           the state became NaN or infinite during a step (ArithmeticError)
-├── BackendError            the asked backend cannot be had (ImportError)
+├── BackendError            the requested backend is not available (ImportError)
 ├── IdentificationError     data or parameters of an identification are wrong (ValueError)
 ├── PluginError             a plugin cannot be loaded or collides with another
-├── MapError                the exact map has no answer at a point (ArithmeticError)
+├── MapError                the exact map cannot be evaluated at a point (ArithmeticError)
 ├── ProblemError            an optimisation problem is malformed (ValueError)
 ├── RecordError             a recording cannot be written or read (ValueError)
 ├── LibraryError            a library of motions cannot be used, written or read (ValueError)
@@ -23,10 +23,10 @@ SoftctlError                what every error of this package is
 ├── UsageError              a command line is wrong
 ├── ConfigError             the configuration file of a robot is wrong (ValueError)
 ├── StudyError              a study of many runs is wrong, or its folder cannot be used (ValueError)
-├── DeviceError             a motor, pump or sensor, or the line to it
+├── DeviceError             a motor, pump or sensor, or the line to it, failed
 │   ├── DeviceUnavailableError  not supported here: a library or the kernel lacks it (ImportError)
 │   ├── DeviceOpenError         it could not be opened: missing, busy, no permission, wrong firmware
-│   ├── DeviceFailedError       it failed while it was running: unplugged, a fault of its own
+│   ├── DeviceFailedError       it failed while it was running: unplugged, an internal fault
 │   └── DeviceTimeoutError      it did not answer in time (TimeoutError)
 ├── ClusterError            a Dask cluster is not reached, or has other versions (RuntimeError)
 └── WorkerError             a process that evaluated the exact map ended (RuntimeError)
@@ -49,7 +49,7 @@ class UnknownComponentError(SceneError):
     """A scene names a component that does not exist."""
 
     component: str = ""
-    """Its name."""
+    """Name of the component."""
 
 
 class UnknownDataError(SceneError, AttributeError, TypeError):
@@ -58,7 +58,7 @@ class UnknownDataError(SceneError, AttributeError, TypeError):
     component: str = ""
     """Class of the component."""
     data: str = ""
-    """The name."""
+    """Name of the unknown Data."""
 
 
 class UnreadableValueError(SceneError, IndexError):
@@ -71,7 +71,7 @@ class UnreadableValueError(SceneError, IndexError):
 
 
 class ArgumentError(SceneError, TypeError):
-    """A function of SofaPython3's takes no argument of that type, or lacks one."""
+    """A function of SofaPython3 got an argument of a wrong type, or one is missing."""
 
 
 class ParameterError(SceneError):
@@ -79,7 +79,7 @@ class ParameterError(SceneError):
 
 
 class LinkError(SceneError):
-    """A link such as '@../loader.position' leads nowhere."""
+    """The target of a link such as '@../loader.position' does not exist."""
 
 
 class MeshError(SoftctlError, ValueError):
@@ -91,7 +91,7 @@ class DivergedError(SoftctlError, ArithmeticError):
 
     @classmethod
     def of(cls, state: str, time: float, dt: float, bad: Sequence[bool]) -> DivergedError:
-        """The error for a state in the step from `time` on; `bad`: whether each node is."""
+        """Return the error for a state in the step that begins at `time`; `bad` marks nodes."""
         nodes = [node for node, is_bad in enumerate(bad) if is_bad]
         return cls(
             f"{state} diverged in the step from t = {time:.6g} to {time + dt:.6g}: {len(nodes)} "
@@ -101,11 +101,11 @@ class DivergedError(SoftctlError, ArithmeticError):
 
 
 class MapError(SoftctlError, ArithmeticError):
-    """The exact map has no answer at some controls."""
+    """The exact map cannot be evaluated at some controls."""
 
 
 class BackendError(SoftctlError, ImportError):
-    """The backend that was asked for cannot be had here."""
+    """The requested backend is not available here."""
 
 
 class IdentificationError(SoftctlError, ValueError):
@@ -133,7 +133,7 @@ class PolicyError(SoftctlError, ValueError):
 
 
 class SimulationError(SoftctlError, ArithmeticError):
-    """A model cannot be simulated with some parameters; a search goes on with others."""
+    """A model cannot be simulated with some parameters; a search continues with others."""
 
 
 class StoreError(SoftctlError, ValueError):
@@ -165,7 +165,7 @@ class DeviceOpenError(DeviceError):
 
 
 class DeviceFailedError(DeviceError):
-    """A device failed while it was running: unplugged, a fault of its own, an emergency stop."""
+    """A device failed while it was running: unplugged, an internal fault, an emergency stop."""
 
 
 class DeviceTimeoutError(DeviceError, TimeoutError):
@@ -177,4 +177,4 @@ class ClusterError(SoftctlError, RuntimeError):
 
 
 class WorkerError(SoftctlError, RuntimeError):
-    """A process that evaluated the exact map ended before it had answered."""
+    """A process that evaluated the exact map ended before it returned a result."""

@@ -26,9 +26,9 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def softctl_register_controllers(register: Callable[[str, Callable[..., Any]], None]) -> None:
-    """Make controllers known by name, for `sofa_softctl.controller(name)` and `softctl plugins`.
+    """Register controllers by name, for `sofa_softctl.controller(name)` and `softctl plugins`.
 
-    Called once, when a controller is first asked for. Call `register(name, controller)` for each:
+    Called once, when a controller is first requested. Call `register(name, controller)` for each:
     a subclass of `Sofa.Core.Controller`, or a function that returns one when it is called without
     arguments (so that nothing heavy is imported before it is needed). A name that another plugin
     took is an error that names both.
@@ -37,31 +37,31 @@ def softctl_register_controllers(register: Callable[[str, Callable[..., Any]], N
 
 @hookspec
 def softctl_register_qp_solvers(register: Callable[..., None]) -> None:
-    """Make QP solvers known by name, for the option `solver` of inverse control.
+    """Register QP solvers by name, for the option `solver` of inverse control.
 
-    Called once, when a solver is first asked for that is not built in. Call `register(name,
+    Called once, when a solver is first requested that is not built in. Call `register(name,
     solve)`: `solve(qp, warm)` takes a `sofa_softctl.qp.QP` and the last result or None, and
-    returns a `QPResult`; anything else is an error. Every answer is checked by the caller, so a
-    solver need not check its own: one that fails the check is replaced, with the status FALLBACK.
+    returns a `QPResult`; anything else is an error. The caller checks every solution, so a
+    solver need not do so: a solution that fails the check is replaced, with the status FALLBACK.
     With `register(name, solve, sparse=True)` it takes a `SparseQP`: for planning.
     """
 
 
 @hookspec
 def softctl_register_components(register: Callable[[type[Any]], None]) -> None:
-    """Make components known to scenes in the embedded runtime.
+    """Register components for scenes in the embedded runtime.
 
     Called once, before a scene is loaded. Call `register(component)` for each subclass of
-    `sofa_softctl.runtime.Component`; scenes name it by its class name. In SOFA
-    itself such a component does not exist: a scene that uses it says so.
+    `sofa_softctl.runtime.Component`; scenes name it by its class name. SOFA
+    itself does not have such a component: a scene that uses it raises an error there.
     """
 
 
 @hookspec
 def softctl_register_devices(register: Callable[[str, type[Any]], None]) -> None:
-    """Make devices known to the hardware bridge, for `type` in a robot's configuration file.
+    """Register devices of the hardware bridge, for `type` in a robot's configuration file.
 
-    Called once, when a device is first asked for that is not built in. Call `register(name,
+    Called once, when a device is first requested that is not built in. Call `register(name,
     device)` with a subclass of `sofa_softctl.bridge.Device`. The device process imports its module
     again, without a scene: keep the module free of Sofa. See `sofa_softctl.testing.check_device`.
     """

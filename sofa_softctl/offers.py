@@ -1,6 +1,6 @@
-"""What plugins bring, by kind: checked when it is registered, added when all of it is valid.
+"""Registrations of plugins by kind, checked immediately and added if all of a plugin are valid.
 
-A further kind of thing is one line of `REGISTRIES`; a further hook, one of `HOOKS` and a method.
+A new kind needs a line of `REGISTRIES`; a new hook needs a line of `HOOKS` and a method.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sofa_softctl.base.registry import Registry
 from sofa_softctl.errors import PluginError, SceneError
 
 BUILT_IN = "built-in"
-"""Name that stands for this package among plugins."""
+"""Name of this package among plugins."""
 
 
 def _checked_controller(name: str, controller: Any) -> type[Any]:
-    """The class of a controller, which a function may return."""
+    """Return the class of a controller, given directly or by a function that returns it."""
     return _as_controller(name, controller, CONTROLLERS.plugin_of(name))
 
 
@@ -35,7 +35,7 @@ CONTROLLERS: Registry[type[Any]] = Registry(
     },
     check=_checked_controller,
 )
-"""Classes of controllers, or functions that return one; loaded when they are asked for."""
+"""Classes of controllers, or functions that return one; loaded at their first use."""
 
 REGISTRIES = {
     "controller": "offers:CONTROLLERS",
@@ -44,31 +44,31 @@ REGISTRIES = {
     "component": "runtime.core:COMPONENTS",
     "device": "bridge.registry:DEVICES",
 }
-"""What plugins bring: kind, and the registry of it."""
+"""Registry of each kind that plugins can extend."""
 
 
 def registry_of(kind: str) -> Registry[Any]:
-    """Return the registry of a kind of thing."""
+    """Return the registry of a kind."""
     registry: Registry[Any] = resolve_name(f"sofa_softctl.{REGISTRIES[kind]}")
     return registry
 
 
 def brought_by(plugin: str) -> dict[str, list[str]]:
-    """Return the names of what a plugin brought, by kind; kinds without any are left out.
+    """Return the names that a plugin registered, by kind; kinds without names are left out.
 
-    What no plugin brought is built in.
+    Names without plugin are built in.
     """
-    found = {}
+    names_by_kind = {}
     for kind in REGISTRIES:
         registry = registry_of(kind)
         names = [n for n in registry.names() if (registry.plugin_of(n) or BUILT_IN) == plugin]
         if names:
-            found[kind] = sorted(names)
-    return found
+            names_by_kind[kind] = sorted(names)
+    return names_by_kind
 
 
 def owners_of(name: str) -> list[tuple[str, str]]:
-    """Return kind and plugin of everything of that name."""
+    """Return kind and plugin of all entries of that name."""
     registries = {kind: registry_of(kind) for kind in REGISTRIES}
     return [
         (kind, registry.plugin_of(name) or BUILT_IN)
@@ -77,16 +77,16 @@ def owners_of(name: str) -> list[tuple[str, str]]:
     ]
 
 
-class Offers:
+class PluginRegistrations:
     """Registrations of one plugin."""
 
     def __init__(self, plugin: str) -> None:
         self.plugin = plugin
         self.things: dict[tuple[str, str], Any] = {}
-        """By kind and name."""
+        """Registered entries by kind and name."""
 
     def register(self, hook: str) -> Callable[..., None]:
-        """The function that a plugin is given for a hook."""
+        """Return the function `register` that a hook of the plugin receives."""
         method = HOOKS[hook].__get__(self)
         signature = inspect.signature(method)
 
@@ -102,12 +102,12 @@ class Offers:
 
         return register
 
-    def take(self) -> None:
-        """Add everything."""
-        for (kind, name), thing in self.things.items():
-            registry_of(kind).add(name, thing, self.plugin)
+    def commit(self) -> None:
+        """Add all entries to their registries."""
+        for (kind, name), entry in self.things.items():
+            registry_of(kind).add(name, entry, self.plugin)
 
-    def _claim(self, kind: str, name: str, thing: Any) -> None:
+    def _claim(self, kind: str, name: str, entry: Any) -> None:
         if not isinstance(name, str) or not name:
             raise PluginError(
                 f"Plugin '{self.plugin}': the name of a {kind} must be a text, got {name!r}."
@@ -120,10 +120,10 @@ class Offers:
                 f"Plugins '{registry.plugin_of(name) or BUILT_IN}' and '{self.plugin}' both "
                 f"register a {kind} '{name}'. Rename one of them."
             )
-        self.things[kind, name] = thing
+        self.things[kind, name] = entry
 
     def controller(self, name: str, controller: Callable[..., Any]) -> None:
-        """See `hooks.softctl_register_controllers`."""
+        """Register a controller class, or a function that returns one."""
         if not callable(controller):
             raise PluginError(
                 f"Plugin '{self.plugin}': controller '{name}' must be a class or a function that "
@@ -134,7 +134,7 @@ class Offers:
         self._claim("controller", name, controller)
 
     def qp_solver(self, name: str, solve: Callable[..., Any], *, sparse: bool = False) -> None:
-        """See `hooks.softctl_register_qp_solvers`."""
+        """Register a QP solver."""
         kind = "sparse QP solver" if sparse else "QP solver"
         if not callable(solve):
             raise PluginError(
@@ -144,7 +144,7 @@ class Offers:
         self._claim(kind, name, solve)
 
     def component(self, component: type[Any]) -> None:
-        """See `hooks.softctl_register_components`."""
+        """Register a component under its class name and aliases."""
         from sofa_softctl.runtime.core import factory
 
         try:
@@ -161,7 +161,7 @@ class Offers:
             self._claim("component", name, component)
 
     def device(self, name: str, device: type[Any]) -> None:
-        """See `hooks.softctl_register_devices`."""
+        """Register a device class."""
         from sofa_softctl.bridge.device import Device
 
         if not (isinstance(device, type) and issubclass(device, Device)):
@@ -177,34 +177,42 @@ class Offers:
 
 
 HOOKS: dict[str, Callable[..., None]] = {
-    "softctl_register_controllers": Offers.controller,
-    "softctl_register_qp_solvers": Offers.qp_solver,
-    "softctl_register_components": Offers.component,
-    "softctl_register_devices": Offers.device,
+    "softctl_register_controllers": PluginRegistrations.controller,
+    "softctl_register_qp_solvers": PluginRegistrations.qp_solver,
+    "softctl_register_components": PluginRegistrations.component,
+    "softctl_register_devices": PluginRegistrations.device,
 }
-"""Hooks, and what their `register` does."""
+"""Method that each hook's `register` calls."""
 
 
 def _as_controller(name: str, controller: Any, plugin: str) -> type[Any]:
-    """Return the class of a controller; without Sofa there can be none.
+    """Return the class of a controller; Sofa must be imported.
 
     Raises:
-        PluginError: it is none.
+        PluginError: It is not a controller.
     """
-    found = controller if isinstance(controller, type) else controller()
+    controller_class = controller if isinstance(controller, type) else controller()
     core: Any = sys.modules.get("Sofa.Core")
-    if isinstance(found, type) and core is not None and issubclass(found, core.Controller):
-        return found
-    shown = f"the class {found.__name__}, which is none" if isinstance(found, type) else repr(found)
+    if (
+        isinstance(controller_class, type)
+        and core is not None
+        and issubclass(controller_class, core.Controller)
+    ):
+        return controller_class
+    description = (
+        f"the class {controller_class.__name__}, which is not"
+        if isinstance(controller_class, type)
+        else repr(controller_class)
+    )
     raise PluginError(
         f"Plugin '{plugin or BUILT_IN}': controller '{name}' must be a subclass of "
-        f"Sofa.Core.Controller, or of sofa_softctl.SceneController; got {shown}."
+        f"Sofa.Core.Controller, or of sofa_softctl.SceneController; got {description}."
     )
 
 
 def _usage(signature: inspect.Signature) -> list[str]:
-    """Arguments as a call writes them."""
+    """Return the arguments in the notation of a call."""
     return [
-        name if entry.default is entry.empty else f"{name}={entry.default}"
-        for name, entry in signature.parameters.items()
+        name if parameter.default is parameter.empty else f"{name}={parameter.default}"
+        for name, parameter in signature.parameters.items()
     ]

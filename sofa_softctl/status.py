@@ -1,4 +1,4 @@
-"""How things end: the status of a solve, the verdict of a run or plan, the exit status."""
+"""Status of a solve, verdict of a run or plan, and exit status of a command."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from enum import Enum, IntEnum
 
 
 class Status(Enum):
-    """How a solve ended, from best to worst; every solver of this package ends with one of these.
+    """Status of every solver of this package, from best to worst.
 
-    The value is a sentence that holds for all of them; compare by member. The result's `message`
-    says what it means there, and what to do.
+    The value is a general sentence; compare by member. The result's `message` says what it means
+    for the solver, and what to do.
     """
 
     SOLVED = "Solved to the requested accuracy."
@@ -29,12 +29,12 @@ class Status(Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether every limit is respected and the optimum was reached."""
+        """True if every limit is respected and the optimum was reached."""
         return self is Status.SOLVED
 
     @property
     def executable(self) -> bool:
-        """Whether a motion with it may be executed: it obeys all limits, reached or not."""
+        """True if a motion may be executed: it obeys all limits, at the goal or not."""
         return self in (Status.SOLVED, Status.CLOSEST_FEASIBLE)
 
     @property
@@ -44,12 +44,12 @@ class Status(Enum):
 
     @staticmethod
     def worst(statuses: Iterable[Status]) -> Status:
-        """The last of them in the order above; SOLVED where there are none."""
+        """Return the worst status, or SOLVED if there is none."""
         return max(statuses, key=list(Status).index, default=Status.SOLVED)
 
 
 class Verdict(Enum):
-    """Whether a run or a plan does what it was asked for, from best to worst; a sentence each."""
+    """Verdict on the goals of a run or a plan, from best to worst; the value is a sentence."""
 
     REACHED = "The goals are reached."
     CLOSEST = "The goals are out of reach: this comes as near to them as the limits allow."
@@ -59,12 +59,12 @@ class Verdict(Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the goals are reached."""
+        """True if the goals are reached."""
         return self is Verdict.REACHED
 
     @staticmethod
     def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
-        """The last of them in the order above; None where there are none."""
+        """Return the worst verdict, or None if there is none."""
         return max(verdicts, key=list(Verdict).index, default=None)
 
     @property
@@ -77,13 +77,13 @@ class ExitStatus(IntEnum):
     """Exit status of a command."""
 
     DONE = 0
-    """It did what it was asked for."""
+    """The command succeeded."""
     FAILED = 1
     """Bad input, a scene that failed, or a check that did not pass; the message says which."""
     USAGE = 2
-    """The command line is wrong: an unknown command or option, or a value that it does not take."""
+    """The command line is wrong: an unknown command or option, or an invalid value."""
     NOT_REACHED = 3
-    """It ran to its end, but the goals were not reached, or the motion must not be executed."""
+    """The goals were not reached, or the motion must not be executed; no error occurred."""
     INTERRUPTED = 130
     """Stopped by Ctrl-C."""
     TERMINATED = 143
@@ -93,7 +93,7 @@ class ExitStatus(IntEnum):
 
     @staticmethod
     def of_stop(by: str) -> ExitStatus:
-        """Exit status of a command that 'Ctrl-C', 'SIGTERM' or 'SIGHUP' stopped."""
+        """Return the exit status of a command that 'Ctrl-C', 'SIGTERM' or 'SIGHUP' stopped."""
         return {"SIGTERM": ExitStatus.TERMINATED, "SIGHUP": ExitStatus.HUNG_UP}.get(
             by, ExitStatus.INTERRUPTED
         )

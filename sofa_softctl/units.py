@@ -21,30 +21,30 @@ DIMENSIONS = {
     "energy": ("J", 2, 1, -2),
     "torque": ("N m", 2, 1, -2),
 }
-"""SI unit, and its exponents of length, mass and time."""
+"""SI unit of each quantity, and its exponents of length, mass and time."""
 QUANTITIES = ("length", "mass", "time", "angle", "volume", *DIMENSIONS)
-"""Quantities whose unit follows from a scene's."""
+"""Quantities whose unit follows from a scene's units."""
 SEPARATOR = ", "
-"""Stands between the quantities, or units, of a channel's columns where they differ."""
+"""Separator between the quantities, or units, of a channel's columns if they differ."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """Units of length, mass and time, and what follows from them."""
+    """Units of length, mass and time, and units derived from them."""
 
     length: str
-    """Such as 'mm'."""
+    """Unit of length, such as 'mm'."""
     mass: str
-    """Such as 'kg'."""
+    """Unit of mass, such as 'kg'."""
     time: str
-    """Such as 's'."""
+    """Unit of time, such as 's'."""
 
     @staticmethod
     def parse(text: str) -> Units:
-        """The units of a declaration such as 'mm, kg, s'.
+        """Return the units of a declaration such as 'mm, kg, s'.
 
         Raises:
-            SceneError: not one unit each of length, mass and time.
+            SceneError: The text is not a unit of length, one of mass and one of time.
         """
         names = [name.strip() for name in text.split(",")]
         tables = (LENGTHS, MASSES, TIMES)
@@ -59,16 +59,16 @@ class Units:
         return f"{self.length}, {self.mass}, {self.time}"
 
     def symbol(self, quantity: str) -> str:
-        """The unit of a quantity: of `QUANTITIES`, or several as `together` joins them.
+        """Return the unit of a quantity of `QUANTITIES`, or of several that `together` has joined.
 
-        Anything else comes back as it is, so that a quantity without a unit names itself.
+        Any other text is returned unchanged, so that a quantity without a unit names itself.
         """
         if SEPARATOR in quantity:
             return SEPARATOR.join(map(self.symbol, quantity.split(SEPARATOR)))
-        own = {"length": self.length, "mass": self.mass, "time": self.time, "angle": "rad"}
-        own["volume"] = f"{self.length}^3"
-        if quantity in own:
-            return own[quantity]
+        base_units = {"length": self.length, "mass": self.mass, "time": self.time, "angle": "rad"}
+        base_units["volume"] = f"{self.length}^3"
+        if quantity in base_units:
+            return base_units[quantity]
         if quantity not in DIMENSIONS:
             return quantity
         unit, *_ = DIMENSIONS[quantity]
@@ -78,7 +78,7 @@ class Units:
         return f"1e{exponent} {unit}"
 
     def in_si(self, quantity: str) -> float:
-        """One unit of a quantity in SI units."""
+        """Return one unit of a quantity in SI units."""
         base = {
             "length": LENGTHS[self.length],
             "mass": MASSES[self.mass],
@@ -93,16 +93,16 @@ class Units:
 
 
 def symbol(units: Units | None, quantity: str) -> str:
-    """The unit of a quantity; the quantity itself where a scene declares no units."""
+    """Return the unit of a quantity, or the quantity itself if a scene declares no units."""
     return quantity if units is None else units.symbol(quantity)
 
 
 def together(quantities: Sequence[str]) -> str:
-    """Quantities, or units, of columns in one text: a single one where all are alike."""
+    """Join the quantities, or units, of columns in one text; a single one if all are equal."""
     return SEPARATOR.join(quantities if len(set(quantities)) > 1 else quantities[:1])
 
 
 def of_columns(unit: str, count: int) -> list[str]:
-    """The units of `count` columns that `together` has joined."""
+    """Return the units of `count` columns that `together` has joined."""
     units = unit.split(SEPARATOR)
     return units if len(units) == count else [unit] * count

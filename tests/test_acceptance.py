@@ -38,5 +38,5 @@ def test_a_report_is_the_same_after_it_was_written_and_read():
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"criteria": 3}', "x"])
 def test_what_is_no_report_is_refused(text):
-    with pytest.raises(ValueError, match="no report"):
+    with pytest.raises(ValueError, match="not a report"):
         AcceptanceReport.from_json(text)

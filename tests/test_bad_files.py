@@ -81,8 +81,8 @@ MESSAGES = {
         "expected a mesh, got an empty file",
         "expected a mesh, but this is",
     ),
-    "scene": ("has no function createScene(root)", "is no Python file: expected text", "hello"),
-    "plugin": ("is no Python file: expected text", "hello", "source.py"),
+    "scene": ("has no function createScene(root)", "is not a Python file: expected text", "hello"),
+    "plugin": ("is not a Python file: expected text", "hello", "source.py"),
 }
 """What each command says of at least one kind of file; texts with alternatives."""
 FINE = {("plugin", "empty")}

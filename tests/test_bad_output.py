@@ -119,15 +119,15 @@ NOT_WRITABLE = [
     (
         RUN,
         "--plot /dev/null/plot.png",
-        "'/dev/null/plot.png': '/dev/null' is no folder",
+        "'/dev/null/plot.png': '/dev/null' is not a folder",
     ),
     (RUN, "--plot /proc/plot.png", FOLDER),
     (RUN, "--plot scene.py/plot.png", "Cannot write 'scene.py/plot.png': "),
-    (RUN, "--plot pipe.png", "Cannot write 'pipe.png': it is no file that can be replaced"),
+    (RUN, "--plot pipe.png", "Cannot write 'pipe.png': it is not a file that can be replaced"),
     (
         RUN,
         "--movie /dev/null/movie.gif",
-        "'/dev/null/movie.gif': '/dev/null' is no folder",
+        "'/dev/null/movie.gif': '/dev/null' is not a folder",
     ),
     (RUN, "--movie folder.gif", "Cannot write 'folder.gif': it is a folder"),
     (RUN, "--plot plot.png", "There is nothing to plot: no controller of the scene has a plot"),

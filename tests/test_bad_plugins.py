@@ -42,7 +42,7 @@ def softctl(monkeypatch, capsys):
     """softctl(*arguments) -> (status, out, err), in this process; plugins are forgotten again."""
     monkeypatch.setattr(plugins_module, "_plugins", [])
     monkeypatch.setattr(plugins_module, "_files", [])
-    monkeypatch.setattr(plugins_module, "_places", set())
+    monkeypatch.setattr(plugins_module, "_paths", set())
     monkeypatch.setattr(processes, "_first", {})
 
     def call(*arguments):
@@ -120,7 +120,7 @@ REGISTERED = {
     "a controller that is no Controller": (
         hook("controllers", "register('follower', dict)"),
         "controller 'follower' must be a subclass of Sofa.Core.Controller, or of "
-        "sofa_softctl.SceneController; got the class dict, which is none.",
+        "sofa_softctl.SceneController; got the class dict, which is not.",
     ),
     "a name that is no text": (
         hook("controllers", "register(3, Follower)"),
@@ -233,7 +233,7 @@ def test_every_command_refuses_a_plugin_that_is_not_there(softctl, command):
     ("name", "message"),
     [
         ("scenes", "There is no plugin file 'scenes'"),
-        ("README.md", "The plugin 'README.md' is no Python file (.py)"),
+        ("README.md", "The plugin 'README.md' is not a Python file (.py)"),
     ],
 )
 def test_a_plugin_that_is_no_python_file_is_refused(softctl, name, message):
@@ -270,7 +270,7 @@ def test_the_same_file_twice_is_an_error(softctl, plugin):
     ("code", "message"),
     [
         ("lambda: 3", "Plugin '{path}': controller 'late' must be a subclass of Sofa.Core.Con"),
-        ("lambda: Whistle", "got the class Whistle, which is none."),
+        ("lambda: Whistle", "got the class Whistle, which is not."),
         ("lambda: None", "; got None."),
     ],
 )

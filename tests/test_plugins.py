@@ -289,7 +289,7 @@ def test_a_file_that_is_missing_or_no_python_is_told(fresh, tmp_path):
     with pytest.raises(PluginError, match=r"There is no plugin file '.*none\.py'"):
         fresh.add_file(tmp_path / "none.py")
     (tmp_path / "plugin.txt").write_text(PLUGIN)
-    with pytest.raises(PluginError, match=r"plugin\.txt' is no Python file \(\.py\)"):
+    with pytest.raises(PluginError, match=r"plugin\.txt' is not a Python file \(\.py\)"):
         fresh.add_file(tmp_path / "plugin.txt")
 
 

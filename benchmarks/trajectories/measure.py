@@ -263,7 +263,7 @@ def solve_chain(
     for k, goal in enumerate(wanted):
         start = start if starts is None else starts[k]
         stood.append(start)
-        optimum = program.solve(start.to(goal))
+        optimum = program.solve(start.parameters_to(goal))
         seconds[k] = optimum.seconds
         if not optimum.status.ok:
             continue
@@ -272,5 +272,5 @@ def solve_chain(
         speed[k] = np.abs(motion.x[:, -2:]).max()  # dq of the rigid arm, dtheta with springs
         if k < SHOWN:
             first.append(Placed(start.q[0], goal, motion))
-        start = start.after(motion.x[-1])
+        start = start.posture_after(motion.x[-1])
     return Chain(cost, used, speed, seconds, stood, first)

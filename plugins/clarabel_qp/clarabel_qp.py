@@ -20,11 +20,11 @@ SETTINGS = {
     "tol_gap_rel": 0.0,
     "tol_ktratio": 1e-9,
 }
-"""Answers must have KKT residuals of at most 1e-8; the defaults leave up to 1e-4."""
+"""Solutions must have KKT residuals of at most 1e-8; the defaults leave up to 1e-4."""
 
 
 def solve_clarabel(qp, warm=None):
-    """Solve as a cone program; see `sofa_softctl.qp.QPSolver`.
+    """Solve a QP as a cone program; a `sofa_softctl.qp.QPSolver`.
 
     Minimise 1/2 x^T H x + g^T x with rows x + s = limit: s is zero for equalities, which come
     first, and at least zero for upper limits and, with the opposite sign, lower ones.
@@ -46,26 +46,26 @@ def solve_clarabel(qp, warm=None):
         setattr(settings, name, value)
     cones = [clarabel.ZeroConeT(len(equal)), clarabel.NonnegativeConeT(len(above) + len(below))]
     H = scipy.sparse.csc_matrix(np.triu(0.5 * (qp.H + qp.H.T)))
-    found = clarabel.DefaultSolver(
+    solution = clarabel.DefaultSolver(
         H, np.array(qp.g), scipy.sparse.csc_matrix(A), b, cones, settings
     ).solve()
-    status = str(found.status)
+    status = str(solution.status)
     if status in ("PrimalInfeasible", "AlmostPrimalInfeasible"):
-        return no_answer(qp, "infeasible", found.iterations, "the limits contradict each other")
+        return no_answer(qp, "infeasible", solution.iterations, "the limits contradict each other")
     y = np.zeros_like(qp.lower)
     at_equal, at_above, at_below = np.split(
-        np.array(found.z), [len(equal), len(equal) + len(above)]
+        np.array(solution.z), [len(equal), len(equal) + len(above)]
     )
     y[equal] = at_equal
     y[above] += at_above
     y[below] -= at_below
-    solved = status == "Solved"
-    message = "" if solved else f"it ended with {status}"
-    outcome = "solved" if solved else "failed"
-    return QPResult(np.array(found.x), y, outcome, found.iterations, message)
+    is_solved = status == "Solved"
+    message = "" if is_solved else f"it ended with {status}"
+    outcome = "solved" if is_solved else "failed"
+    return QPResult(np.array(solution.x), y, outcome, solution.iterations, message)
 
 
 @hookimpl
 def softctl_register_qp_solvers(register):
-    """See sofa_softctl.hooks."""
+    """Register the solver "clarabel"."""
     register("clarabel", solve_clarabel)

@@ -17,7 +17,7 @@ from sofa_softctl import hookimpl
 
 
 class GentlePull(Sofa.Core.Controller):
-    """Raises the force of a CableConstraint (valueType='force') to `force` within `ramp`.
+    """A controller that raises the force of a CableConstraint (valueType='force') to `force`.
 
     Args:
         root: Root of the scene, for its time.
@@ -31,13 +31,13 @@ class GentlePull(Sofa.Core.Controller):
         self.root, self.cable, self.force, self.ramp = root, cable, force, ramp
 
     def onAnimateBeginEvent(self, event):
-        """Set the value of this step: dt times the force, as SOFA's cables want it."""
+        """Set the value of this step: dt times the force, as SOFA's cables expect."""
         dt = self.root.dt.value
-        share = min((self.root.time.value + dt) / self.ramp, 1.0)
-        self.cable.value.value = [share * self.force * dt]
+        fraction = min((self.root.time.value + dt) / self.ramp, 1.0)
+        self.cable.value.value = [fraction * self.force * dt]
 
 
 @hookimpl
 def softctl_register_controllers(register):
-    """See sofa_softctl.hooks."""
+    """Register the controller "gentle_pull"."""
     register("gentle_pull", GentlePull)

@@ -4,7 +4,7 @@ Install it with `pip install plugins/plane_roi`, or load it for one run:
 
     softctl run scene.py --plugin plugins/plane_roi/plane_roi.py
 
-Scenes that shall run in SOFA, too, write PlaneROI, which the runtime has itself.
+Scenes that should also run in SOFA use PlaneROI, which the runtime has itself.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ from sofa_softctl.runtime import RegionOfInterest, Vectors
 
 
 class SlabROI(RegionOfInterest):
-    """Inside at least one plane with a depth; its borders belong to it.
+    """Region of all points inside at least one plane with a depth, including its borders.
 
-    A plane is the parallelogram p0, p1, p2, p0 + p2 - p1, and reaches by half its depth to both
-    sides; with a depth of 0 it has no borders, as in SOFA. An element is inside where one plane
-    holds all its nodes, or its centre if it is not `strict`.
+    A plane is the parallelogram p0, p1, p2, p0 + p2 - p1, extended by half its depth to both sides;
+    with a depth of 0 it has no borders, as in SOFA. An element is inside if one plane contains all
+    its nodes, or its centre if the region is not `strict`.
 
-    Departure from SOFA: three corners on a line, which hold every node there, are an error.
+    Departure from SOFA: three corners on a line, which contain every node there, are an error.
     """
 
     inputs = ("plane",)
@@ -46,28 +46,30 @@ class SlabROI(RegionOfInterest):
 
     @override
     def contains(self, points):
-        return np.any([_inside(plane, points) for plane in self.plane.get()], axis=0)
+        return np.any([_is_between_borders(plane, points) for plane in self.plane.get()], axis=0)
 
     def contains_elements(self, points, elements):
-        """See RegionOfInterest; the nodes of an element must be in one plane."""
+        """Return a mask of the elements inside; the nodes of an element must be in one plane."""
         if not self.strict.get():
             return super().contains_elements(points, elements)
         planes = self.plane.get()
-        return np.any([_inside(plane, points)[elements].all(axis=1) for plane in planes], axis=0)
+        return np.any(
+            [_is_between_borders(plane, points)[elements].all(axis=1) for plane in planes], axis=0
+        )
 
 
-def _inside(plane, points):
-    """Which points one plane holds, bool (n,)."""
+def _is_between_borders(plane, points):
+    """Return a mask of the points that one plane contains, bool (n,)."""
     p0, p1, p2 = plane[:9].reshape(3, 3)
     depth = plane[9]
     normal = _unit(np.cross(p1 - p0, p2 - p0))
-    inside = np.abs((points - p0) @ normal) <= abs(depth / 2.0)
+    is_inside = np.abs((points - p0) @ normal) <= abs(depth / 2.0)
     for border in (p1 - p0, p2 - p1):
-        across = _unit(np.cross(border, normal)) if depth else np.zeros(3)
-        width = abs((p2 - p0) @ across)
-        inside &= np.abs((points - p0) @ across) <= width
-        inside &= np.abs((points - p2) @ across) <= width
-    return inside
+        border_normal = _unit(np.cross(border, normal)) if depth else np.zeros(3)
+        width = abs((p2 - p0) @ border_normal)
+        is_inside &= np.abs((points - p0) @ border_normal) <= width
+        is_inside &= np.abs((points - p2) @ border_normal) <= width
+    return is_inside
 
 
 def _unit(vector):
@@ -76,5 +78,5 @@ def _unit(vector):
 
 @hookimpl
 def softctl_register_components(register):
-    """See sofa_softctl.hooks."""
+    """Register the component SlabROI."""
     register(SlabROI)

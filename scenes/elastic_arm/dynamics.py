@@ -24,8 +24,8 @@ Command = Callable[[float, State], Sequence[float]]
 """(time, state) -> torques of both motors for a substep [N m]."""
 
 
-def advanced(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: float) -> State:
-    """The state after a time h.
+def advance_state(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: float) -> State:
+    """Return the state after a time h.
 
     Args:
         x: State.
@@ -34,13 +34,13 @@ def advanced(x: State, tau: Sequence[float], K: Sequence[float], m: float, h: fl
         m: Mass of the object in the hand [kg].
         h: Time [s].
 
-    Source: Marcucci et al., (1), and section 2 for the method, which is that of the plans.
+    Source: Marcucci et al., (1), and section 2 for the method, the same as in plans.
     """
     return rk4(lambda at, share: soft_dynamics(at, tau, K, m), x, h)
 
 
 def energy(x: State, K: Sequence[float], m: float) -> float:
-    """Kinetic energy of links, object and motors, and that of the springs [J]."""
+    """Return the kinetic energy of links, object and motors plus the energy of the springs [J]."""
     a, b, d = inertia(x[0:2], m)
     u, v = x[2:4]
     links = a * u * u + 2.0 * b * u * v + d * v * v
@@ -49,8 +49,9 @@ def energy(x: State, K: Sequence[float], m: float) -> float:
     return 0.5 * (links + motors + springs)
 
 
-def caught(x: State, before: float, after: float) -> State:
-    """The state after the hand, with a mass `before` in it, caught a resting one: `after` in total.
+def catch_object(x: State, before: float, after: float) -> State:
+    """Return the state after the hand, holding a mass `before`, catches a resting one: `after` in
+    total.
 
     Inelastic: both then have one velocity. Springs transmit no impulse, so the motors keep theirs,
     and the links' momentum is conserved: M(q, after) dq+ = M(q, before) dq-.
@@ -74,15 +75,17 @@ class Reference:
     start: float
     """Start of the motion [s]."""
     horizon: float
-    """Its duration [s]."""
+    """Duration [s]."""
     theta: np.ndarray
     """Angles [rad], shape (N + 1, 2)."""
     dtheta: np.ndarray
     """Speeds [rad/s], shape (N + 1, 2)."""
 
     @classmethod
-    def of(cls, motion: Motion, start: float, horizon: float, turn: float = 0.0) -> Reference:
-        """Reference of a planned motion, whose q_1 = 0 is the robot's angle `turn` [rad]."""
+    def from_motion(
+        cls, motion: Motion, start: float, horizon: float, turn: float = 0.0
+    ) -> Reference:
+        """Return the reference of a planned motion; its q_1 = 0 is the robot's angle `turn`."""
         return cls(start, horizon, motion.x[:, 4:6] + [turn, 0.0], motion.x[:, 6:8])
 
     @property
@@ -91,7 +94,7 @@ class Reference:
         return self.start + self.horizon
 
     def at(self, time: float) -> tuple[list[float], list[float]]:
-        """Angles [rad] and speeds [rad/s]."""
+        """Return angles [rad] and speeds [rad/s]."""
         N = len(self.theta) - 1
         share = (time - self.start) / self.horizon * N
         if share >= N:
@@ -113,7 +116,7 @@ class Reference:
 class AngleControl:
     """A PID controller of each motor's angle, with the gains that put three poles at -bandwidth.
 
-    For the motor alone: the spring is a disturbance, which the integral compensates. I s^3 + (F +
+    Designed for the motor without spring, a disturbance that the integral compensates. I s^3 + (F +
     k_d) s^2 + k_p s + k_i = I (s + w)^3. Integration stops while a torque is at its limit.
     """
 
@@ -138,10 +141,10 @@ class AngleControl:
         for j in range(2):
             error = angles[j] - x[4 + j]
             total = self.integral[j] + self.step * error
-            wanted = k_p * error + k_i * total + k_d * (speeds[j] - x[6 + j])
-            if abs(wanted) <= self.limit:
+            command = k_p * error + k_i * total + k_d * (speeds[j] - x[6 + j])
+            if abs(command) <= self.limit:
                 self.integral[j] = total
-            tau.append(min(max(wanted, -self.limit), self.limit))
+            tau.append(min(max(command, -self.limit), self.limit))
         return tau
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from .problem import CLOSING
 
 
-def is_time(distance: float, rate: float, closing: float) -> bool:
-    """Whether the hand starts to close or to open: t_g / 2 |d/dt |xi - xi_f|| > |xi - xi_f|.
+def is_time_to_act(distance: float, rate: float, closing: float) -> bool:
+    """Return True if the hand starts to close or open: t_g / 2 |d/dt |xi - xi_f|| > |xi - xi_f|.
 
     At constant speed it is half closed at the goal. A plan that ends at rest approaches its goal as
     (T - t)^n, and the hand starts n t_g / 2 before the end: with n = 2, where the acceleration
@@ -18,7 +18,7 @@ def is_time(distance: float, rate: float, closing: float) -> bool:
 
     Args:
         distance: |xi - xi_f| between tip and goal [m].
-        rate: Its derivative [m/s].
+        rate: Derivative of the distance [m/s].
         closing: t_g, the time that closing takes [s].
 
     Source: section 6, where the norm's derivative is d_r ||xi(q) - xi_f||_t_g; by units the
@@ -52,7 +52,7 @@ class Hand:
     share: float = 0.0
     """Closing, 0 to 1 [-]."""
     goal: np.ndarray | None = None
-    """Goal at which to close or open, shape (2,) [m]; None: none."""
+    """Goal at which to close or open, shape (2,) [m], or None."""
     close: bool = False
     """Whether to close there."""
     moving: bool = False
@@ -63,18 +63,18 @@ class Hand:
     """Completed actions."""
 
     @property
-    def done(self) -> bool:
-        """Whether it has no goal."""
+    def is_done(self) -> bool:
+        """True if the hand has no goal."""
         return self.goal is None
 
-    def ask(self, goal: np.ndarray, *, close: bool) -> None:
+    def set_goal(self, goal: np.ndarray, *, close: bool) -> None:
         """Set a goal (x, y) for closing or opening [m]."""
         self.goal, self.close = np.asarray(goal, float), close
         self.moving, self.largest = False, 0.0
 
     @property
-    def remaining(self) -> float:
-        """Time that it takes from now on, where it has begun or begins now [s]."""
+    def remaining_time(self) -> float:
+        """Remaining time of the present action, or of one that begins now [s]."""
         return self.closing * (1.0 - self.share if self.close else self.share)
 
     def cancel(self) -> None:
@@ -85,17 +85,17 @@ class Hand:
         """Advance by a time h, with the tip at its end; True when it has just closed or opened."""
         if self.goal is None:
             return False
-        apart = at - self.goal
-        distance = float(np.linalg.norm(apart))
+        offset = at - self.goal
+        distance = float(np.linalg.norm(offset))
         if self.moving:
             self.share += h / self.closing if self.close else -h / self.closing
         else:
-            rate = float(apart @ velocity) / distance if distance > 0.0 else 0.0
-            self.moving = is_time(distance, rate, self.closing)
+            rate = float(offset @ velocity) / distance if distance > 0.0 else 0.0
+            self.moving = is_time_to_act(distance, rate, self.closing)
         if self.moving:
             self.largest = max(self.largest, distance)
-        whole = 1e-9  # of sums of h
-        if self.share < 1.0 - whole if self.close else self.share > whole:
+        tolerance = 1e-9  # for sums of h
+        if self.share < 1.0 - tolerance if self.close else self.share > tolerance:
             return False
         self.share = float(self.close)
         return True

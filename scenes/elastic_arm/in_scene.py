@@ -20,8 +20,8 @@ from .dynamics import (
     Reference,
     State,
     Torques,
-    advanced,
-    caught,
+    advance_state,
+    catch_object,
     energy,
 )
 from .hand import Hand
@@ -54,7 +54,7 @@ class ArmState:
     held: int = -1
     """Object in the hand; -1: none."""
     grip: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    """Its position and angle in the hand's axes [m], [rad]."""
+    """Position and angle of the object in the hand's axes [m], [rad]."""
 
 
 FRAMES = ("base", "link 1", "link 2", "motor 1", "motor 2", "hand", "left finger", "right finger")
@@ -74,21 +74,21 @@ class ElasticArm(SceneController):
 
     The hand takes `closing` to close and to open, and begins by the rule of section 6. When it has
     closed, a resting object within `reach` of the tip is caught: it moves with the hand
-    (`arm_dynamics.caught`) and keeps its pose in the hand's axes; its mass is at the tip, as in
+    (`dynamics.catch_object`) and keeps its pose in the hand's axes; its mass is at the tip, as in
     (1). When the hand has opened, the links keep their speed, and the object stops and falls to the
     `ground` or onto those that lie there.
 
     Args:
         root: Root of the scene.
         frames: MechanicalObject of template Rigid3 with a body for each of `FRAMES`.
-        objects: MechanicalObject with a body for each object; None: there are none.
-        masses: Of the objects [kg].
+        objects: MechanicalObject with a body for each object, or None.
+        masses: Masses of the objects [kg].
         thickness: Height of an object above the one that it lies on [m].
-        ground: Height that released objects fall to [m]; None: they do not fall.
+        ground: Height that released objects fall to [m], or None if they do not fall.
         angles: Initial q, at rest with relaxed springs [rad].
-        stiffness: Of both springs [N m / rad].
-        bandwidth: Of the motors' position control [1/s].
-        torque_limit: Of the motors, at the link's side [N m].
+        stiffness: Stiffness of both springs [N m / rad].
+        bandwidth: Bandwidth of the motors' position control [1/s].
+        torque_limit: Torque limit of the motors, at the link's side [N m].
         closing: Time in which the hand closes [s].
         reach: Distance at which the hand catches an object [m].
         substeps: Number of substeps a step.
@@ -98,7 +98,7 @@ class ElasticArm(SceneController):
         q: Angles of the links [rad].
         theta: Angles of the motors, at the link's side [rad].
         reference: Reference of the motors [rad].
-        torque: Of the motors [N m].
+        torque: Torques of the motors [N m].
         tip: Position of the hand [m].
         hand: Closing of the hand, 0 to 1.
         held: Number of the object in the hand; -1: none.
@@ -147,9 +147,9 @@ class ElasticArm(SceneController):
             "closing": closing,
             "substeps": substeps,
         }
-        for what, value in positive.items():
+        for label, value in positive.items():
             if not value > 0:
-                raise SceneError(f"{self.made_at}: '{what}' must be positive, got {value:g}.")
+                raise SceneError(f"{self.made_at}: '{label}' must be positive, got {value:g}.")
         count = 0 if objects is None else len(objects.position.value)
         if len(frames.position.value) != len(FRAMES) or count != len(masses):
             raise SceneError(
@@ -169,11 +169,11 @@ class ElasticArm(SceneController):
         self.start: State = [*map(float, angles), 0.0, 0.0, *map(float, angles), 0.0, 0.0]
         laid = np.empty((0, 7)) if objects is None else np.array(objects.position.value, float)
         self.laid = laid
-        two = np.zeros(2)
-        self.add_output("q", two, "Angles of the links [rad].")
-        self.add_output("theta", two, "Angles of the motors [rad].")
-        self.add_output("reference", two, "Where the motors are to be [rad].")
-        self.add_output("torque", two, "Torques of the motors [N m].")
+        zeros = np.zeros(2)
+        self.add_output("q", zeros, "Angles of the links [rad].")
+        self.add_output("theta", zeros, "Angles of the motors [rad].")
+        self.add_output("reference", zeros, "Where the motors are to be [rad].")
+        self.add_output("torque", zeros, "Torques of the motors [N m].")
         self.add_output("tip", np.zeros((1, 3)), "Where the hand is [length].")
         self.add_output("hand", [0.0], "How far the hand is closed, 0 to 1.")
         self.add_output("held", [-1.0], "Number of the object in the hand, -1 for none.")
@@ -206,20 +206,20 @@ class ElasticArm(SceneController):
         return self.masses[self.state.held] if self.state.held >= 0 else 0.0
 
     @property
-    def stored(self) -> float:
-        """Kinetic energy and that of the springs [J]."""
+    def stored_energy(self) -> float:
+        """Kinetic energy plus the energy of the springs [J]."""
         return energy(self.state.x, self.stiffness, self.mass)
 
-    def follow(self, motion: Motion, start: float, horizon: float, turn: float = 0.0) -> None:
+    def start_motion(self, motion: Motion, start: float, horizon: float, turn: float = 0.0) -> None:
         """Make the motors follow a planned motion, under PID control.
 
         Args:
             motion: The plan, states as in (1).
-            start: Its start [s].
-            horizon: Its duration [s].
+            start: Start of the motion [s].
+            horizon: Duration of the motion [s].
             turn: The robot's angle that is q_1 = 0 in the plan [rad].
         """
-        self.state.motors.reference = Reference.of(motion, start, horizon, turn)
+        self.state.motors.reference = Reference.from_motion(motion, start, horizon, turn)
         self.state.command = self.state.motors
 
     def push(self, torques: np.ndarray, start: float, horizon: float) -> None:
@@ -234,7 +234,7 @@ class ElasticArm(SceneController):
         h = state.motors.step = dt / self.substeps
         for k in range(self.substeps):
             state.torque = list(state.command(start + k * h, state.x))
-            state.x = advanced(state.x, state.torque, self.stiffness, self.mass, h)
+            state.x = advance_state(state.x, state.torque, self.stiffness, self.mass, h)
             at, velocity = position(state.x), jacobian(state.x) @ state.x[2:4]
             if state.hand.advance(at, velocity, h):
                 self._act(start + (k + 1) * h)
@@ -251,68 +251,72 @@ class ElasticArm(SceneController):
         else:
             self._carry()
             let_go, state.held = state.held, -1
-            self._put(let_go)
+            self._drop_object(let_go)
             state.hand.finish(time, at, let_go)
         self.outputs["grasp_error"].value = [action.distance for action in state.hand.actions]
 
     def _catch(self, at: np.ndarray) -> None:
         """Catch the nearest object within reach of the tip, if there is one."""
         state = self.state
-        apart = np.linalg.norm(state.places[:, :2] - at, axis=1)
-        near = int(apart.argmin()) if len(apart) else -1
-        if near < 0 or apart[near] > self.reach:
+        distances = np.linalg.norm(state.places[:, :2] - at, axis=1)
+        nearest = int(distances.argmin()) if len(distances) else -1
+        if nearest < 0 or distances[nearest] > self.reach:
             return
         angle, before = state.x[0] + state.x[1], self.mass
-        offset = _turned(state.places[near, :2] - at, -angle)
-        state.grip = np.array([*offset, _yaw(state.places[near]) - angle])
-        state.held = near
-        state.x = caught(state.x, before, self.mass)
+        offset = _rotate(state.places[nearest, :2] - at, -angle)
+        state.grip = np.array([*offset, _yaw(state.places[nearest]) - angle])
+        state.held = nearest
+        state.x = catch_object(state.x, before, self.mass)
 
     def _carry(self) -> None:
         """Move the object with the hand."""
         state = self.state
         if state.held >= 0:
             angle = state.x[0] + state.x[1]
-            at = position(state.x) + _turned(state.grip[:2], angle)
+            at = position(state.x) + _rotate(state.grip[:2], angle)
             state.places[state.held] = _pose(at, self.height, state.grip[2] + angle)
 
-    def _put(self, number: int) -> None:
-        """Drop an object, onto others that lie there."""
+    def _drop_object(self, number: int) -> None:
+        """Drop an object, possibly onto others."""
         if number < 0 or self.ground is None:
             return
         places = self.state.places
-        others = np.delete(places, number, axis=0)
-        here = np.linalg.norm(others[:, :2] - places[number, :2], axis=1) < self.reach
-        places[number, 2] = max([*(others[here, 2] + self.thickness), self.ground])
+        other_places = np.delete(places, number, axis=0)
+        is_below = np.linalg.norm(other_places[:, :2] - places[number, :2], axis=1) < self.reach
+        places[number, 2] = max([*(other_places[is_below, 2] + self.thickness), self.ground])
 
     def _show(self) -> None:
         """Write frames and Data."""
         state, z = self.state, self.height
         x, hand = state.x, state.hand
-        first, both = x[0], x[0] + x[1]
+        first, angle_sum = x[0], x[0] + x[1]
         elbow = LENGTH[0] * np.array([math.cos(first), math.sin(first)])
         base, tip = np.zeros(2), position(x)
         spread = SPREAD * (1.0 - hand.share)
-        left, right = (tip + _turned(FINGER * [1.0, side], both) for side in (1.0, -1.0))
+        left, right = (tip + _rotate(FINGER * [1.0, side], angle_sum) for side in (1.0, -1.0))
         self.frames.position.value = [
             _pose(base, z, 0.0),
             _pose(base, z, first),
-            _pose(elbow, z, both),
+            _pose(elbow, z, angle_sum),
             _pose(base, z, x[4]),
             _pose(elbow, z, first + x[5]),
-            _pose(tip, z, both),
-            _pose(left, z, both + spread),
-            _pose(right, z, both - spread),
+            _pose(tip, z, angle_sum),
+            _pose(left, z, angle_sum + spread),
+            _pose(right, z, angle_sum - spread),
         ]
         if self.objects is not None:
             self.objects.position.value = state.places.tolist()
         values = {"q": x[0:2], "theta": x[4:6], "torque": state.torque, "tip": [[*tip, z]]}
-        values |= {"hand": [hand.share], "held": [float(state.held)], "energy": [self.stored]}
+        values |= {
+            "hand": [hand.share],
+            "held": [float(state.held)],
+            "energy": [self.stored_energy],
+        }
         for name, value in values.items():
             self.outputs[name].value = value
 
 
-def _turned(vector: np.ndarray, angle: float) -> np.ndarray:
+def _rotate(vector: np.ndarray, angle: float) -> np.ndarray:
     c, s = math.cos(angle), math.sin(angle)
     return np.array([c * vector[0] - s * vector[1], s * vector[0] + c * vector[1]])
 

@@ -38,11 +38,11 @@ class PickAndPlaceSummary(Summary):
     """One `PickAndPlace` over a run."""
 
     name: str
-    """Its path."""
+    """Path of the controller."""
     phase: str
-    """What it did at the end: settle, plan, move, done or missed."""
+    """Phase at the end: settle, plan, move, done or missed."""
     message: str
-    """Why it is missed; empty: it is not."""
+    """Reason for a missed object, or ""."""
     objects: int
     """Objects that were to be caught."""
     caught: int
@@ -63,13 +63,12 @@ class PickAndPlaceSummary(Summary):
     def report(self, units: dict[str, str]) -> Report:
         count = f"{self.caught} of {self.objects} objects caught, {self.placed} placed"
         if self.verdict.ok:
-            far = f"{max(self.grasp_error):.3g} {units['length']}"
-            text = (
-                f"{count} after {self.duration:.4g} {units['time']}; missed goals by up to {far}."
-            )
+            distance = f"{max(self.grasp_error):.3g} {units['length']}"
+            time = f"{self.duration:.4g} {units['time']}"
+            text = f"{count} after {time}; missed goals by up to {distance}."
             return Report(lines=[Line(text, "good")])
-        why = self.message or f"The run ended before the rest: it was in phase '{self.phase}'."
-        return Report(lines=[Line(f"{count}. {why}", "doubt")])
+        reason = self.message or f"The run ended before the rest: it was in phase '{self.phase}'."
+        return Report(lines=[Line(f"{count}. {reason}", "doubt")])
 
 
 def parameters(q: Sequence[float], theta: Sequence[float], goal: Move, mass: float) -> np.ndarray:
@@ -105,7 +104,7 @@ class PickAndPlace(SceneController):
         settle: Whether to wait for rest before each motion.
         planning_time: Simulated time of planning [s]. None: the measured time, which differs
             between runs.
-        rest: Amplitude of one spring alone whose energy counts as rest [rad].
+        rest: Amplitude of a single spring whose energy counts as rest [rad].
         name: Name of the controller.
 
     Data:
@@ -153,10 +152,10 @@ class PickAndPlace(SceneController):
         self.add_output("goal", np.zeros((1, 3)), "Where the hand is to come to [length].")
         self.add_output("phase", "settle", "What it does: settle, plan, move, done or missed.")
         self.add_output("message", "", "Why it is missed.")
-        none = np.zeros(len(self.moves))
-        self.add_output("planning_time", none, "What planning took, each time, measured [s].")
-        self.add_output("started", none, "When each motion began [time].")
-        self.add_output("grasp_error", none, "Distance of tip and goal, each time [length].")
+        zeros = np.zeros(len(self.moves))
+        self.add_output("planning_time", zeros, "What planning took, each time, measured [s].")
+        self.add_output("started", zeros, "When each motion began [time].")
+        self.add_output("grasp_error", zeros, "Distance of tip and goal, each time [length].")
         self.add_output("duration", [0.0], "When all was done; 0 before [time].")
         self.reset()
 
@@ -168,7 +167,7 @@ class PickAndPlace(SceneController):
             self.outputs[name].value = [0.0] * len(self.moves)
         self.outputs["duration"].value = [0.0]
         self.outputs["message"].value = ""
-        self._tell("settle")
+        self._set_phase("settle")
 
     def snapshot(self) -> dict[str, Any]:
         """State that persists over steps."""
@@ -199,18 +198,18 @@ class PickAndPlace(SceneController):
         """Run the phases; several may end in one step."""
         del event
         now = float(self.time.value)
-        phases = {"settle": self._settled, "plan": self._planned, "move": self._moved}
+        phases = {"settle": self._settle, "plan": self._plan, "move": self._move}
         while self.current in phases:
             following = phases[self.current](now)
             if following == self.current:
                 break
-            self._tell(following)
+            self._set_phase(following)
         self.keep(velocity=self._velocity())
 
-    def _settled(self, now: float) -> str:
-        """Plan when the robot rests."""
+    def _settle(self, now: float) -> str:
+        """Start planning when the robot rests."""
         arm = self.arm
-        if self.settle and arm.stored > 0.5 * min(arm.stiffness) * self.rest**2:
+        if self.settle and arm.stored_energy > 0.5 * min(arm.stiffness) * self.rest**2:
             return "settle"
         goal, q, theta = self.moves[self.number], arm.state.x[0:2], arm.state.x[4:6]
         begin = perf_counter()
@@ -225,45 +224,45 @@ class PickAndPlace(SceneController):
         self._note("planning_time", seconds)
         return "plan"
 
-    def _planned(self, now: float) -> str:
+    def _plan(self, now: float) -> str:
         """Start the motion when planning is over."""
         if now < self.until - 1e-9:
             return "plan"
         goal = self.moves[self.number]
-        self.arm.follow(self.motion, now, self.horizon, self.turn)
-        self.arm.state.hand.ask(np.array([goal.x, goal.y]), close=goal.pick)
+        self.arm.start_motion(self.motion, now, self.horizon, self.turn)
+        self.arm.state.hand.set_goal(np.array([goal.x, goal.y]), close=goal.pick)
         self.keep(until=now + self.horizon)
         self._note("started", now)
         return "move"
 
-    def _moved(self, now: float) -> str:
+    def _move(self, now: float) -> str:
         """Finish when the motion is over and the hand has acted, or will not reach its target."""
         hand, left = self.arm.state.hand, self.until - now
-        if not hand.done and (hand.moving or left < hand.closing + 1e-9):
-            apart = self._apart()
-            if apart > self.arm.reach:
+        if not hand.is_done and (hand.moving or left < hand.closing + 1e-9):
+            distance = self._final_distance()
+            if distance > self.arm.reach:
                 hand.cancel()
-                return self._missed(self._refusal(apart))
+                return self._miss(self._refusal(distance))
             hand.moving = True
-        if not hand.done or left > 1e-9:
+        if not hand.is_done or left > 1e-9:
             return "move"
         action = hand.actions[-1]
         self._note("grasp_error", action.distance)
         if action.held < 0:  # within the prediction's own error
-            return self._missed("the hand closed, and caught nothing.")
+            return self._miss("the hand closed, and caught nothing.")
         self.keep(number=self.number + 1)
         if self.number < len(self.moves):
             return "settle"
         self.outputs["duration"].value = [now]
         return "done"
 
-    def _apart(self) -> float:
-        """Distance of hand and target when the hand will have acted [m].
+    def _final_distance(self) -> float:
+        """Return the distance of hand and target when the hand will have acted [m].
 
         The tip's place by its velocity, and by its acceleration in the last step. The target is the
         nearest object when the hand closes, its goal when it opens; infinite without any.
         """
-        x, hand, time = self.arm.state.x, self.arm.state.hand, self.arm.state.hand.remaining
+        x, hand, time = self.arm.state.x, self.arm.state.hand, self.arm.state.hand.remaining_time
         acceleration = (self._velocity() - self.velocity) / float(self.dt.value)
         at = position(x) + time * self._velocity() + 0.5 * time**2 * acceleration
         targets = self.arm.state.places[:, :2] if hand.close else np.array([hand.goal])
@@ -274,22 +273,23 @@ class PickAndPlace(SceneController):
         x = self.arm.state.x
         return jacobian(x) @ x[2:4]
 
-    def _refusal(self, apart: float) -> str:
-        """Why the hand does not act."""
+    def _refusal(self, distance: float) -> str:
+        """Return the reason why the hand does not act."""
         goal, reach = self.moves[self.number], f"it reaches {1e3 * self.arm.reach:.0f} mm"
-        far, place = f"{1e3 * apart:.1f} mm", f"({goal.x:.3f}, {goal.y:.3f}) m"
+        distance_text, place = f"{1e3 * distance:.1f} mm", f"({goal.x:.3f}, {goal.y:.3f}) m"
         if goal.pick:
             return (
-                f"the hand would close {far} from the nearest object, and {reach}; its goal is "
-                f"{place}. It stays open."
+                f"the hand would close {distance_text} from the nearest object, and {reach}; its "
+                f"goal is {place}. It stays open."
             )
-        return f"the hand would open {far} from its goal {place}, and {reach}. It stays closed."
+        offset = f"{distance_text} from its goal {place}"
+        return f"the hand would open {offset}, and {reach}. It stays closed."
 
-    def _missed(self, why: str) -> str:
-        """End the sequence, and say why."""
+    def _miss(self, reason: str) -> str:
+        """End the sequence with a reason."""
         text = (
-            f"Motion {self.number + 1} of {len(self.moves)}: {why} The arm goes no further: check "
-            "that plans are of this robot, and objects where they are expected."
+            f"Motion {self.number + 1} of {len(self.moves)}: {reason} The arm goes no further: "
+            "check that plans are of this robot, and objects where they are expected."
         )
         self.outputs["message"].value = text
         Sofa.msg_warning(self, text)
@@ -301,7 +301,7 @@ class PickAndPlace(SceneController):
         values[self.number] = value
         self.outputs[name].value = values
 
-    def _tell(self, phase: str) -> None:
+    def _set_phase(self, phase: str) -> None:
         self.keep(current=phase)
         self.outputs["phase"].value = phase
         goal = self.moves[min(self.number, len(self.moves) - 1)]

@@ -31,12 +31,12 @@ def nlp_planner(stiffness: Sequence[float], horizon: float) -> Planner:
     program = Program(arm(stiffness=stiffness, horizon=horizon, settled=True))
 
     def plan(p: np.ndarray) -> Motion:
-        found = program.solve(p)
-        if not found.status.ok:
-            names = [each.name for each in program.problem.parameters]
+        solution = program.solve(p)
+        if not solution.status.ok:
+            names = [parameter.name for parameter in program.problem.parameters]
             at = ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, p, strict=True))
-            raise SoftctlError(f"There is no plan for {at}. {found.message}")
-        return program.motion(found.v)
+            raise SoftctlError(f"There is no plan for {at}. {solution.message}")
+        return program.motion(solution.v)
 
     return plan
 
@@ -48,7 +48,7 @@ def library_planner(
 
     Args:
         library: The file.
-        stiffness: Of both springs, as plans take it to be [N m / rad].
+        stiffness: Stiffness of both springs, as assumed by plans [N m / rad].
         horizon: Duration of a motion [s].
 
     Source: section 6, Fig. 4b.
@@ -57,17 +57,17 @@ def library_planner(
         LibraryError: the file cannot be read, is of other springs, or has motions of another
             duration; of the planner: there is no motion at p that may be executed.
     """
-    known = load(library)
-    check_plant(known.model, plant_of(stiffness), f"{library}")
-    known.prepare()
-    if abs(known.model.horizon - horizon) > 1e-9:
+    motions = load(library)
+    check_plant(motions.model, plant_of(stiffness), f"{library}")
+    motions.prepare()
+    if abs(motions.model.horizon - horizon) > 1e-9:
         raise LibraryError(
-            f"{library}: motions must take {horizon} s. Got: {known.model.horizon} s. Build a "
+            f"{library}: motions must take {horizon} s. Got: {motions.model.horizon} s. Build a "
             "library for this scene: softctl library build SCENE --out FILE."
         )
 
     def plan(p: np.ndarray) -> Motion:
-        answer = known.query(p)
+        answer = motions.query(p)
         if not answer.status.ok:
             raise LibraryError(f"{library}: {answer.message}")
         if answer.beyond:

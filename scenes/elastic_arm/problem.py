@@ -65,7 +65,7 @@ def bias(q: Symbol, dq: Symbol, m: Symbol) -> list[Symbol]:
 
 
 def tip(q: Symbol) -> tuple[Symbol, Symbol]:
-    """Distance from the base [m] and direction relative to that of q_1 = 0 [rad].
+    """Return the distance from the base [m] and the direction relative to q_1 = 0 [rad].
 
     Source: xi in polar coordinates rho, alpha. With |q_2| < pi the direction is continuous: it is
     q_1 plus that within the second link's reach.
@@ -204,23 +204,23 @@ def arm(
 
 def plant_of(stiffness: Sequence[float]) -> dict[str, float]:
     """Numbers that say which arm it is: the stiffness of both springs [N m / rad]."""
-    return {f"stiffness_{j}": float(each) for j, each in enumerate(stiffness, 1)}
+    return {f"stiffness_{j}": float(value) for j, value in enumerate(stiffness, 1)}
 
 
 def place(q: Symbol) -> list[Symbol]:
     """xi: the tip in the plane, q_1 = 0 along x, of numbers or symbols [m]."""
-    first, both = q[0], q[0] + q[1]
+    first, angle_sum = q[0], q[0] + q[1]
     l1, l2 = LENGTH
-    return [l1 * cos(first) + l2 * cos(both), l1 * sin(first) + l2 * sin(both)]
+    return [l1 * cos(first) + l2 * cos(angle_sum), l1 * sin(first) + l2 * sin(angle_sum)]
 
 
 def slopes(q: Symbol) -> list[list[Symbol]]:
     """Derivatives of `place` by q [m / rad], two rows of two."""
-    first, both = q[0], q[0] + q[1]
+    first, angle_sum = q[0], q[0] + q[1]
     l1, l2 = LENGTH
     return [
-        [-l1 * sin(first) - l2 * sin(both), -l2 * sin(both)],
-        [l1 * cos(first) + l2 * cos(both), l2 * cos(both)],
+        [-l1 * sin(first) - l2 * sin(angle_sum), -l2 * sin(angle_sum)],
+        [l1 * cos(first) + l2 * cos(angle_sum), l2 * cos(angle_sum)],
     ]
 
 
@@ -240,6 +240,6 @@ def grasp_error(x: Symbol, p: Symbol) -> Symbol:
     |xi - xi_f| + t_g |dxi/dt|, at the end x of a motion. Source: section 5.1.
     """
     at, goal = place(x), (p[4] * cos(p[0]), p[4] * sin(p[0]))
-    apart = sum((a - b) ** 2 for a, b in zip(at, goal, strict=True)) ** 0.5
+    distance = sum((a - b) ** 2 for a, b in zip(at, goal, strict=True)) ** 0.5
     speed = sum((a * x[2] + b * x[3]) ** 2 for a, b in slopes(x)) ** 0.5
-    return apart + CLOSING * speed
+    return distance + CLOSING * speed

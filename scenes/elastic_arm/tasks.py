@@ -76,12 +76,12 @@ class Posture:
     deflection: tuple[float, float] = (0.0, 0.0)
     """theta - q: 0 with a rigid arm [rad]."""
 
-    def to(self, goal: Goal) -> np.ndarray:
-        """Parameters p of the motion to a goal, shape (6,). Source: section 5.1."""
+    def parameters_to(self, goal: Goal) -> np.ndarray:
+        """Return the parameters p of the motion to a goal, shape (6,). Source: section 5.1."""
         return np.array([goal.alpha - self.q[0], self.q[1], *self.deflection, goal.rho, goal.mass])
 
-    def after(self, x: np.ndarray) -> Posture:
-        """Posture after a motion from here; x: its last state, q_1 from its start."""
+    def posture_after(self, x: np.ndarray) -> Posture:
+        """Return the posture after a motion from here; x: its last state, q_1 from its start."""
         q, theta = x[0:2], x[4:6]
         bent = (theta - q).tolist() if len(theta) else [0.0, 0.0]
         return Posture((float(self.q[0] + q[0]), float(q[1])), (bent[0], bent[1]))
@@ -94,10 +94,10 @@ def goals(seed: int, objects: int, ground: Ground = GROUND) -> tuple[Posture, li
     at the first object, springs relaxed, with its elbow to the left.
     """
     rng = np.random.default_rng(seed)
-    start, wanted = _start(rng, ground), []
+    start, goal_list = _start(rng, ground), []
     for k in range(2 * objects):
-        wanted.append(_goal(rng, ground, carries=k % 2 == 0))
-    return start, wanted
+        goal_list.append(_goal(rng, ground, carries=k % 2 == 0))
+    return start, goal_list
 
 
 def pick_and_place(
@@ -116,11 +116,11 @@ def pick_and_place(
 
     Args:
         actuation: "rigid", "constant" or "variable".
-        stiffness: Stiffness of both springs; where it is optimised, its guess [N m / rad].
+        stiffness: Stiffness of both springs, or its initial guess if it is optimised [N m / rad].
         horizon: Duration of a motion [s].
         ground: Regions of objects.
         start: Posture from which the arm, with an empty hand, goes to the first of some objects,
-            and again when they are placed. None: at a random object, and it goes on for ever.
+            and again when they are placed; by default at a random object, without end.
         objects: Number of these objects.
 
     Source: section 2, and section 5.1 for p.
@@ -128,17 +128,17 @@ def pick_and_place(
     problem = arm(actuation, stiffness=stiffness, horizon=horizon)
 
     def draw(
-        rng: np.random.Generator, kept: Any, end: np.ndarray | None
+        rng: np.random.Generator, memory: Any, end: np.ndarray | None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        done = 0 if kept is None else kept.get("done", 0) + 1
-        if kept is None or end is None or (start is not None and done == 2 * objects):
-            begin, carries, done = start or _start(rng, ground), start is None, 0
+        placed = 0 if memory is None else memory.get("done", 0) + 1
+        if memory is None or end is None or (start is not None and placed == 2 * objects):
+            begin, carries, placed = start or _start(rng, ground), start is None, 0
         else:
-            before = Posture(tuple(kept["q"]), tuple(kept["deflection"]))
-            begin, carries = before.after(end), not kept["carries"]
-        p = begin.to(_goal(rng, ground, carries))
+            before = Posture(tuple(memory["q"]), tuple(memory["deflection"]))
+            begin, carries = before.posture_after(end), not memory["carries"]
+        p = begin.parameters_to(_goal(rng, ground, carries))
         drawn = {"q": [*begin.q], "deflection": [*begin.deflection], "carries": carries}
-        return p, drawn | {"done": done}
+        return p, drawn | {"done": placed}
 
     design = [replace(z, guess=k) for z, k in zip(problem.design, stiffness, strict=False)]
     return replace(problem, design=design, parameters=_box(problem, actuation, ground), draw=draw)
@@ -167,11 +167,11 @@ def _box(problem: OptimalControlProblem, actuation: str, ground: Ground) -> list
     """Limits of the parameters in these tasks."""
     elbow = np.pi / 4.0  # direction of the tip from the first link, where the elbow is bent most
     reach = 2.0 * (abs(ground.middle) + ground.width) + elbow
-    symmetric = [(-most, most) for most in (reach, np.pi / 2.0, *WOUND[actuation])]
+    symmetric = [(-bound, bound) for bound in (reach, np.pi / 2.0, *WOUND[actuation])]
     limits = [*symmetric, (ground.near, ground.far), (0.0, ground.masses[1])]
     return [
-        replace(each, lower=float(low), upper=float(high))
-        for each, (low, high) in zip(problem.parameters, limits, strict=True)
+        replace(parameter, lower=float(low), upper=float(high))
+        for parameter, (low, high) in zip(problem.parameters, limits, strict=True)
     ]
 
 

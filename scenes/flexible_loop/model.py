@@ -57,7 +57,7 @@ def arm_with_loop(
 
     Args:
         links: Even number of links; 12 links have 31 coordinates, 6 have 19.
-        stiffness: Stiffness of the springs about x and y for 12 links; that of a joint grows with
+        stiffness: Stiffness of the springs about x and y for 12 links; a joint's grows with
             the number of links, as links get shorter [N m / rad].
         damping: Damping of each coordinate of the loop, for 12 links [N m s / rad].
         parameters: Unknown parameters.
@@ -108,15 +108,15 @@ def _chain(side: str, links: int) -> list[Joint]:
     first = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, out], [0.0, -out, 0.0]])
     s, c = np.sin(out * corner), np.cos(out * corner)
     bend = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-    found, parent = [], baxter.JOINTS[-1]
+    links_of_half, parent = [], baxter.JOINTS[-1]
     moved, turned = np.array(baxter.HAND) + [0.0, 0.5 * out * length, 0.0], first @ bend
     names = _names(side, links)
     for theta, psi in zip(names[::2], names[1::2], strict=True):
         place = tuple(moved.tolist())
-        found.append(Joint(theta, parent, axis=(1.0, 0.0, 0.0), moved=place, turned=turned))
-        found.append(Joint(psi, theta, axis=(0.0, 1.0, 0.0)))
+        links_of_half.append(Joint(theta, parent, axis=(1.0, 0.0, 0.0), moved=place, turned=turned))
+        links_of_half.append(Joint(psi, theta, axis=(0.0, 1.0, 0.0)))
         parent, moved, turned = psi, np.array([0.0, 0.0, length]), bend
-    return found
+    return links_of_half
 
 
 def _clamps(joints: list[Joint], links: int) -> list[Clamp]:

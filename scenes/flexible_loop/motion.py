@@ -26,13 +26,13 @@ def joint_angles(time: np.ndarray) -> np.ndarray:
     """
     arm = Mechanism(baxter.joints(), baxter.bodies())
     home, at_home = _pose(arm, POSTURE)
-    q, found = POSTURE.copy(), np.empty((len(time), 7))
+    q, angles = POSTURE.copy(), np.empty((len(time), 7))
     for k, t in enumerate(time):
         (side, forth, up), (bend, twist) = _moves(t)
         offset = at_home @ np.array([forth, side, -up])
-        turned = at_home @ _about(0, bend) @ _about(2, twist)
-        found[k] = q = _reach(arm, q, home + offset, turned)
-    return found
+        turned = at_home @ _rotation_about(0, bend) @ _rotation_about(2, twist)
+        angles[k] = q = _reach(arm, q, home + offset, turned)
+    return angles
 
 
 def _moves(t: float) -> tuple[tuple[float, float, float], tuple[float, float]]:
@@ -46,7 +46,7 @@ def _moves(t: float) -> tuple[tuple[float, float, float], tuple[float, float]]:
 
 
 def _bump(t: float, begin: float, end: float) -> float:
-    """From 0 to 1 and back, with all derivatives up to the third continuous."""
+    """Return a bump from 0 to 1 and back, with continuous derivatives up to the third."""
     share = (t - begin) / (end - begin)
     return float(np.sin(np.pi * share) ** 4) if 0.0 < share < 1.0 else 0.0
 
@@ -81,7 +81,7 @@ def _jacobian(arm: Mechanism, q: np.ndarray) -> np.ndarray:
     return np.vstack([(at.S[:, 3:] + np.cross(at.S[:, :3], hand)).T, at.S[:, :3].T])
 
 
-def _about(axis: int, angle: float) -> np.ndarray:
-    found = np.empty((3, 3))
-    kernels.rotation(np.eye(3)[axis], angle, found)
-    return found
+def _rotation_about(axis: int, angle: float) -> np.ndarray:
+    R = np.empty((3, 3))
+    kernels.rotation(np.eye(3)[axis], angle, R)
+    return R

@@ -54,7 +54,7 @@ class LoopProblem(Problem):
     """None: the position of the hand is computed from the joint angles."""
 
     commanded: tuple[str, ...] = ()
-    """None: torques and angles are those of one closed loop."""
+    """Names of commands; by default none, with torques and angles from one closed loop."""
 
     @property
     def name(self) -> str:
@@ -77,10 +77,10 @@ class LoopProblem(Problem):
 
     @property
     def recorded(self) -> dict[str, str]:
-        """Columns of records of scenes/loop_manipulation.py to names of inputs."""
+        """Names of inputs by columns of recordings of scenes/loop_manipulation.py."""
         return {
-            f"robot.{what}[{k}]": f"{what}_{joint}"
-            for what in ("torque", "angle")
+            f"robot.{quantity}[{k}]": f"{quantity}_{joint}"
+            for quantity in ("torque", "angle")
             for k, joint in enumerate(baxter.JOINTS)
         }
 
@@ -95,13 +95,13 @@ class LoopProblem(Problem):
         period = recording.time[-1] - recording.time[0]
         nodes = recording.time[0] + dt * np.arange(math.ceil(period / dt - 1e-6) + 1)
         angles = recording.inputs[:, len(baxter.JOINTS) :]
-        b = np.column_stack([np.interp(nodes, recording.time, one) for one in angles.T])
+        b = np.column_stack([np.interp(nodes, recording.time, angle) for angle in angles.T])
         gain = gains(mechanism, starts(self.parameters), b, dt)
         return self._with(mechanism, gain).experiment(recording)
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """Those of the mechanism."""
+        """Candidate effects of the mechanism."""
         return self._with(self.mechanism, np.zeros((1, 7, 7))).effects
 
     def _with(self, mechanism: Mechanism, gain: np.ndarray) -> MechanismProblem:

@@ -54,8 +54,8 @@ def record(
 
     Args:
         links: Links of the simulated loop.
-        stiffness: Its kappa_theta and kappa_psi, for 12 links [N m / rad].
-        friction: Damping of its joints, for 12 links [N m s / rad].
+        stiffness: kappa_theta and kappa_psi of the loop, for 12 links [N m / rad].
+        friction: Damping of the loop's joints, for 12 links [N m s / rad].
         dt: Time step of the simulation, which divides the time between samples [s].
         duration: Recorded time [s].
         noise: Noise of the signals.
@@ -67,13 +67,13 @@ def record(
     """
     motors = arm_motors()
     arm = robot(motors, links=links, stiffness=stiffness, friction=friction)
-    every, steps = round(1.0 / (RATE * dt)), round(duration / dt)
-    time = np.arange(0, steps + 1, every) * dt
+    interval, steps = round(1.0 / (RATE * dt)), round(duration / dt)
+    time = np.arange(0, steps + 1, interval) * dt
     drive = motors.drive(arm, (np.arange(steps) + 0.5) * dt)
     q = simulate(arm, np.zeros(0), at_rest(arm, motors), drive, dt).q[:, : len(motors.joints)]
-    b, speed = q[::every], np.gradient(q, dt, axis=0)[::every]
+    b, speed = q[::interval], np.gradient(q, dt, axis=0)[::interval]
     torque, spread = motors.torque(time, b, speed), noise or Noise()
     rng = np.random.default_rng(seed)
     torque = torque + spread.torque * rng.standard_normal(torque.shape)
-    seen = b + spread.angle * rng.standard_normal(b.shape)
-    return Recording(name, time, np.hstack([torque, seen]), np.zeros((len(time), 0)))
+    noisy_angles = b + spread.angle * rng.standard_normal(b.shape)
+    return Recording(name, time, np.hstack([torque, noisy_angles]), np.zeros((len(time), 0)))

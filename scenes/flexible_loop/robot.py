@@ -16,15 +16,15 @@ from .model import arm_with_loop
 from .motion import DURATION, joint_angles
 
 LINKS = 24
-"""Links of the simulated loop: twice those of its model."""
+"""Number of links of the simulated loop: twice the number of its model."""
 STIFFNESS = (4.4, 1.0)
-"""Its kappa_theta and kappa_psi, for 12 links [N m / rad]."""
+"""kappa_theta and kappa_psi of the loop, for 12 links [N m / rad]."""
 FRICTION = 0.02
 """Damping of its joints, for 12 links [N m s / rad]."""
 GAINS = (900.0, 900.0, 500.0, 500.0, 150.0, 150.0, 100.0)
 """Proportional gains of the motors that move the arm [N m / rad]."""
 BRAKES = (60.0, 60.0, 40.0, 40.0, 8.0, 8.0, 4.0)
-"""Their differential gains [N m s / rad]."""
+"""Differential gains of the motors [N m s / rad]."""
 NODES = 0.05
 """Time between nodes of the cubic spline of the motion, exact to 1e-6 rad [s]."""
 

@@ -9,7 +9,7 @@ import itertools
 from pathlib import Path
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, summary, write_vtk
 
 LENGTH, SIDE = 100.0, 20.0
@@ -21,17 +21,17 @@ def arm_mesh(nodes: tuple[int, int, int] = NODES) -> Mesh:
     """A bar that hangs along -z from the origin."""
     half = SIDE / 2.0
     axes = [np.linspace(-half, half, n) for n in nodes[:2]] + [np.linspace(-LENGTH, 0, nodes[2])]
-    return oriented(np.array(list(itertools.product(*axes))), grid_tetrahedra(nodes))
+    return orient(np.array(list(itertools.product(*axes))), grid_tetrahedra(nodes))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the arm's mesh.")
     parser.add_argument("--nodes", type=int, nargs=3, default=NODES, help="along x, y and z")
     parser.add_argument("--out", type=Path, default=HERE / "arm.vtk")
-    asked = parser.parse_args()
-    mesh = arm_mesh(tuple(asked.nodes))
+    arguments = parser.parse_args()
+    mesh = arm_mesh(tuple(arguments.nodes))
     check(mesh, np.zeros((1, 3)))
-    write_vtk(asked.out, mesh, "arm with a laser, mm")
+    write_vtk(arguments.out, mesh, "arm with a laser, mm")
     print("arm   ", summary(mesh))
 
 

@@ -7,7 +7,7 @@ ball_cells.txt names the cell, 0 to 19, of every tetrahedron: the faces of an ic
 import itertools
 
 import numpy as np
-from grid import oriented
+from grid import orient
 from make import HERE, Mesh, check, summary, write_obj, write_vtk
 
 OUTER, INNER, SHELLS = 40.0, 28.0, 4
@@ -40,7 +40,7 @@ def icosahedron() -> tuple[np.ndarray, np.ndarray]:
 def sphere(frequency: int = FREQUENCY) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points of the unit sphere, outward triangles, and the icosahedron's face of each triangle."""
     corners, faces = icosahedron()
-    found: dict[tuple[float, ...], int] = {}
+    index_by_point: dict[tuple[float, ...], int] = {}
     points: list[np.ndarray] = []
     triangles, cells = [], []
     for cell, face in enumerate(faces):
@@ -52,10 +52,10 @@ def sphere(frequency: int = FREQUENCY) -> tuple[np.ndarray, np.ndarray, np.ndarr
             point = weights @ corners[face]
             point /= np.linalg.norm(point)
             key = tuple(np.round(point, 9) + 0.0)
-            if key not in found:
-                found[key] = len(points)
+            if key not in index_by_point:
+                index_by_point[key] = len(points)
                 points.append(point)
-            number[i, j] = found[key]
+            number[i, j] = index_by_point[key]
         for i, j in itertools.product(range(frequency), repeat=2):
             if i + j < frequency:
                 triangles.append((number[i, j], number[i + 1, j], number[i, j + 1]))
@@ -87,7 +87,7 @@ def ball_mesh() -> tuple[Mesh, np.ndarray]:
             ]
             owners += [cell] * 3
     nodes = (radii[:, None, None] * points).reshape(-1, 3)
-    return oriented(nodes, np.array(tetrahedra)), np.array(owners)
+    return orient(nodes, np.array(tetrahedra)), np.array(owners)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ Run by hand, `python scenes/meshes/beam.py`; the files beside it are its output 
 import itertools
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, skin, summary, write_obj, write_vtk
 
 LENGTH, SIDE = 100.0, 12.0
@@ -17,7 +17,7 @@ def beam_mesh() -> Mesh:
     """A bar along x about the origin."""
     sides = (LENGTH, SIDE, SIDE)
     axes = [np.linspace(-s / 2.0, s / 2.0, n) for s, n in zip(sides, COUNTS, strict=True)]
-    return oriented(np.array(list(itertools.product(*axes))), grid_tetrahedra(COUNTS))
+    return orient(np.array(list(itertools.product(*axes))), grid_tetrahedra(COUNTS))
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ committed. Both lie along x with their front at x = 0.
 """
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, summary, write_vtk
 
 COUNTS = {"fingertip": (7, 3, 3), "pad": (5, 5, 5)}
@@ -27,9 +27,7 @@ def fingertip_mesh() -> Mesh:
     along, y, z = unit_grid(COUNTS["fingertip"]).T
     half = 0.5 * (BACK + along * (FRONT - BACK))
     x = (along - 1.0) * LENGTH - 0.5 * DOME * along * (y**2 + z**2)
-    return oriented(
-        np.stack([x, half * y, half * z], axis=-1), grid_tetrahedra(COUNTS["fingertip"])
-    )
+    return orient(np.stack([x, half * y, half * z], axis=-1), grid_tetrahedra(COUNTS["fingertip"]))
 
 
 def pad_mesh() -> Mesh:
@@ -37,7 +35,7 @@ def pad_mesh() -> Mesh:
     along, y, z = unit_grid(COUNTS["pad"]).T
     length, height, width = PAD
     points = np.stack([(along - 1.0) * length, 0.5 * height * y, 0.5 * width * z], axis=-1)
-    return oriented(points, grid_tetrahedra(COUNTS["pad"]))
+    return orient(points, grid_tetrahedra(COUNTS["pad"]))
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def grid_tetrahedra(counts: tuple[int, int, int], *, closed: bool = False) -> np
     return np.array(tetrahedra)
 
 
-def oriented(points: np.ndarray, tetrahedra: np.ndarray) -> Mesh:
+def orient(points: np.ndarray, tetrahedra: np.ndarray) -> Mesh:
     """The mesh with positive volumes."""
     a, b, c, d = (points[tetrahedra[:, k]] for k in range(4))
     negative = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) < 0.0

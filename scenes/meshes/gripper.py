@@ -8,7 +8,7 @@ other, its inner face cut in at three joints of each finger.
 import itertools
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, summary, write_vtk
 
 WIDTH = 20.0
@@ -17,7 +17,7 @@ INNER, HINGE, OUTER = 24.5, 29.5, 36.5
 """Distance of a finger's inner face, of the bottom of its notches, and of its back from x = 0, at
 its root."""
 LEAN = 11.5 / 73.0
-"""How far a finger leans outwards on its way down; it stands straight when it has closed."""
+"""Outward slope of a finger along its length; it is straight when closed [-]."""
 PALM = [
     ((0.0, -8.0), (0.0, 8.0)),
     ((7.0, -8.0), (7.0, 8.0)),
@@ -33,7 +33,7 @@ for _joint in range(3):
     HEIGHTS += [HEIGHTS[-1] + d for d in (-4.5, -9.0, -13.5, -17.0, -21.5)]
 HEIGHTS += [HEIGHTS[-1] - d for d in (5.5, 11.0, 16.5)]
 JOINTS = (3, 4, 8, 9, 13, 14)
-"""Which of them lie in a notch."""
+"""Numbers of the sections that lie in a notch."""
 ACROSS = 4
 
 
@@ -57,7 +57,7 @@ def gripper_mesh() -> Mesh:
         (*((1.0 - share) * inner + share * outer), z)
         for (inner, outer), share, z in itertools.product(sections, shares, depths)
     ]
-    return oriented(np.array(nodes), grid_tetrahedra((len(sections), ACROSS, ACROSS)))
+    return orient(np.array(nodes), grid_tetrahedra((len(sections), ACROSS, ACROSS)))
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ RING_PITCH = 17.5
 RINGS = 27.5 + RING_PITCH * np.arange(10)
 """Heights of the rings' mid-planes [mm]."""
 RING_RIM, RING_ROOT = 3.0, 5.0
-"""Half the thickness of a ring at its rim and where it meets the core [mm]."""
+"""Half the thickness of a ring at its rim and at the core [mm]."""
 
 # --- the finger: along -x, base at x = 0, three joints that a cable on the side -y closes
 
@@ -205,7 +205,7 @@ def finger_mesh(size: float = 6.5, hinge: float = 4.2, edge: float = 0.4) -> Mes
     Args:
         size: Length of the element edges [mm].
         hinge: The same above the notches.
-        edge: How much narrower the finger is at back and palm than at mid-height [-].
+        edge: Relative reduction of the finger's width at back and palm [-].
     """
     with gmsh_model() as gmsh:
         geo = gmsh.model.geo
@@ -287,8 +287,10 @@ def with_mirror_image(mesh: Mesh, mirror: Callable[[np.ndarray], np.ndarray]) ->
     """The mesh and its image; nodes on the mirror plane are shared, unused nodes dropped."""
     image = mesh.tetrahedra[:, [1, 0, 2, 3]] + len(mesh.points)
     tetrahedra = np.vstack([mesh.tetrahedra, image])
-    both = np.vstack([mesh.points, mirror(mesh.points)]) + 0.0  # -0 and 0 are one coordinate
-    points, place = np.unique(both, axis=0, return_inverse=True)
+    mirrored_points = (
+        np.vstack([mesh.points, mirror(mesh.points)]) + 0.0
+    )  # -0 and 0 are one coordinate
+    points, place = np.unique(mirrored_points, axis=0, return_inverse=True)
     used, tetrahedra = np.unique(place[tetrahedra], return_inverse=True)
     return Mesh(points[used], tetrahedra.reshape(-1, 4))
 
@@ -365,16 +367,16 @@ def check(mesh: Mesh, inside: np.ndarray) -> None:
         f"points outside: {outside}": len(outside),
     }
     if any(faults.values()):
-        found = ", ".join(f"{count} {fault}" for fault, count in faults.items() if count)
-        raise RuntimeError(f"The mesh has {found}. Change the element size or the shape.")
+        fault_list = ", ".join(f"{count} {fault}" for fault, count in faults.items() if count)
+        raise RuntimeError(f"The mesh has {fault_list}. Change the element size or the shape.")
 
 
 def faces(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Every face once, outward from one of its tetrahedra, and how many tetrahedra share it."""
-    every = mesh.tetrahedra[:, [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]].reshape(-1, 3)
-    same = np.sort(every, axis=1)
-    _, first, count = np.unique(same, axis=0, return_index=True, return_counts=True)
-    return every[first], count
+    all_faces = mesh.tetrahedra[:, [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]].reshape(-1, 3)
+    sorted_faces = np.sort(all_faces, axis=1)
+    _, first, count = np.unique(sorted_faces, axis=0, return_index=True, return_counts=True)
+    return all_faces[first], count
 
 
 def summary(mesh: Mesh) -> str:
@@ -392,8 +394,8 @@ def summary(mesh: Mesh) -> str:
 
 def skin(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Points and outward triangles of the boundary."""
-    every, count = faces(mesh)
-    used, triangles = np.unique(every[count == 1], return_inverse=True)
+    all_faces, count = faces(mesh)
+    used, triangles = np.unique(all_faces[count == 1], return_inverse=True)
     return mesh.points[used], triangles.reshape(-1, 3)
 
 

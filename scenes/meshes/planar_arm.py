@@ -6,7 +6,7 @@ Run by hand, `python scenes/meshes/planar_arm.py`; the file beside it is its out
 import itertools
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, summary, write_vtk
 
 CELL = 5.0
@@ -26,7 +26,7 @@ def planar_arm_mesh() -> Mesh:
     pitch = PLATE[1] + JOINT[1]
     filled = (-z / CELL % pitch < PLATE[1]) | (abs(x) < CELL * JOINT[0] / 2.0)
     used, corners = np.unique(tetrahedra[filled], return_inverse=True)
-    return oriented(points[used], corners.reshape(-1, 4))
+    return orient(points[used], corners.reshape(-1, 4))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ committed.
 import itertools
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, summary, write_obj, write_vtk
 
 WIDE, HIGH, SIZES = 5, 5, (4.0, 4.0, 3.0)
@@ -21,7 +21,7 @@ LOWER = np.array([-10.0, -10.0, -3.0 * DEEP])
 
 
 def kinds() -> tuple[np.ndarray, np.ndarray]:
-    """Of each cell, whether it is empty, and whether it belongs to the chamber, (5, 5, DEEP).
+    """Return masks of empty cells, and of cells of the chamber, shape (5, 5, DEEP).
 
     Chambers are 12 x 12 mm, joined by a duct of 4 x 4 mm beside the base, which is the side -y;
     between them the finger is cut down to the duct's cover.
@@ -40,17 +40,17 @@ def pneumatic_finger_mesh() -> tuple[Mesh, np.ndarray, np.ndarray]:
     counts = (WIDE, HIGH, DEEP)
     axes = [size * np.arange(count + 1) for count, size in zip(counts, SIZES, strict=True)]
     points = np.array(list(itertools.product(*axes))) + LOWER
-    tetrahedra = oriented(points, grid_tetrahedra(tuple(n + 1 for n in counts))).tetrahedra
+    tetrahedra = orient(points, grid_tetrahedra(tuple(n + 1 for n in counts))).tetrahedra
     cell = np.floor((points[tetrahedra].mean(axis=1) - LOWER) / SIZES).astype(int)
     empty, chamber = (kind[tuple(cell.T)] for kind in kinds())
     used, corners = np.unique(tetrahedra[~empty], return_inverse=True)
     walls, triangles = np.unique(outer_faces(tetrahedra[chamber]), return_inverse=True)
-    finger = oriented(points[used], corners.reshape(-1, 4))
+    finger = orient(points[used], corners.reshape(-1, 4))
     return finger, points[walls], triangles.reshape(-1, 3)
 
 
 def outer_faces(tetrahedra: np.ndarray) -> np.ndarray:
-    """Faces of one tetrahedron alone, wound outwards for tetrahedra of positive volume."""
+    """Return faces of a single tetrahedron, outward for tetrahedra of positive volume."""
     faces = tetrahedra[:, [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]].reshape(-1, 3)
     _, index, count = np.unique(
         np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True

@@ -6,7 +6,7 @@ Run by hand, `python scenes/meshes/ring.py`; the files beside it are its output 
 import itertools
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, summary, write_obj, write_vtk
 
 RADII = np.array([15.0, 17.5, 20.0])
@@ -20,7 +20,7 @@ def ring_mesh() -> Mesh:
     angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
     nodes = itertools.product(angle, RADII, WIDTHS)
     points = np.array([(r * np.cos(a), r * np.sin(a), z) for a, r, z in nodes])
-    return oriented(points, grid_tetrahedra((AROUND, len(RADII), len(WIDTHS)), closed=True))
+    return orient(points, grid_tetrahedra((AROUND, len(RADII), len(WIDTHS)), closed=True))
 
 
 def ring_skin() -> tuple[np.ndarray, np.ndarray]:

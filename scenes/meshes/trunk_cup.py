@@ -9,7 +9,7 @@ committed. The scene imports nothing from here: places of cables and contacts ar
 import itertools
 
 import numpy as np
-from grid import grid_tetrahedra, oriented
+from grid import grid_tetrahedra, orient
 from make import HERE, Mesh, check, summary, write_obj, write_vtk
 
 STRAIGHT, WRAP = 120.0, np.radians(285.0)
@@ -25,7 +25,7 @@ COARSE = 37, 3
 """Sections and nodes across of the coarse mesh."""
 AROUND = 36
 HOLE, FOOT, RIM, HEIGHT, WALL = 4.0, 18.0, 22.0, 45.0, 2.5
-"""Of the cup: radius of the hole in its bottom, outer radius below and above, height, wall [mm]."""
+"""Cup: radius of the hole in its bottom, outer radius below and above, height, wall [mm]."""
 
 
 def centre_line(share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -53,7 +53,7 @@ def trunk_mesh(sections: int = SECTIONS, across: int = ACROSS) -> Mesh:
         points[i] + width[i] * (a * inward[i] + b * up)
         for i, a, b in itertools.product(range(sections), steps, steps)
     ]
-    return oriented(np.array(nodes), grid_tetrahedra((sections, across, across)))
+    return orient(np.array(nodes), grid_tetrahedra((sections, across, across)))
 
 
 def cup_profile() -> tuple[np.ndarray, np.ndarray]:
@@ -69,8 +69,8 @@ def cup_profile() -> tuple[np.ndarray, np.ndarray]:
     return np.array(outer), np.array(inner)
 
 
-def turned(profile: np.ndarray) -> np.ndarray:
-    """Points of a profile all around the y axis, shape (AROUND, n, 3)."""
+def revolve(profile: np.ndarray) -> np.ndarray:
+    """Return points of a profile revolved about the y axis, shape (AROUND, n, 3)."""
     angle = 2.0 * np.pi * np.arange(AROUND)[:, None] / AROUND
     r, y = profile.T
     return np.stack(
@@ -81,14 +81,14 @@ def turned(profile: np.ndarray) -> np.ndarray:
 def cup_mesh() -> Mesh:
     """The cup, its axis along y through the origin, its bottom at y = 0."""
     outer, inner = cup_profile()
-    points = np.stack([turned(outer), turned(inner)], axis=2).reshape(-1, 3)
-    return oriented(points, grid_tetrahedra((AROUND, len(outer), 2), closed=True))
+    points = np.stack([revolve(outer), revolve(inner)], axis=2).reshape(-1, 3)
+    return orient(points, grid_tetrahedra((AROUND, len(outer), 2), closed=True))
 
 
 def cup_skin() -> tuple[np.ndarray, np.ndarray]:
     """The outer wall, wound outwards."""
     heights = np.linspace(0.0, HEIGHT, 7)
-    points = turned(np.stack([FOOT + (RIM - FOOT) * heights / HEIGHT, heights], axis=-1))
+    points = revolve(np.stack([FOOT + (RIM - FOOT) * heights / HEIGHT, heights], axis=-1))
     n = len(heights)
     triangles = []
     for i, j in itertools.product(range(AROUND), range(n - 1)):

@@ -34,12 +34,12 @@ FORCE, SPEED = 8.0, 1.2
 def inertia(angles: Symbol, tip_mass: Symbol) -> list[list[Symbol]]:
     """Inertia of [s, a_1, a_2]: cart, lower and upper half, with angles a from the vertical."""
     ca, (l1, l2) = casadi(), LENGTH
-    both, a1, a2 = JOINT_MASS + tip_mass, angles[0], angles[1]
-    first, second = both * l1 * ca.cos(a1), tip_mass * l2 * ca.cos(a2)
+    total_mass, a1, a2 = JOINT_MASS + tip_mass, angles[0], angles[1]
+    first, second = total_mass * l1 * ca.cos(a1), tip_mass * l2 * ca.cos(a2)
     across = tip_mass * l1 * l2 * ca.cos(a1 - a2)
     return [
-        [CART + both, first, second],
-        [first, both * l1**2, across],
+        [CART + total_mass, first, second],
+        [first, total_mass * l1**2, across],
         [second, across, tip_mass * l2**2],
     ]
 
@@ -47,10 +47,10 @@ def inertia(angles: Symbol, tip_mass: Symbol) -> list[list[Symbol]]:
 def forces(x: Symbol, u: Symbol, foot: Symbol, tip_mass: Symbol) -> list[Symbol]:
     """All other forces along [s, a_1, a_2], centrifugal ones included."""
     ca, (l1, l2) = casadi(), LENGTH
-    both, (a1, a2), (ds, w1, w2) = JOINT_MASS + tip_mass, (x[1], x[2]), (x[3], x[4], x[5])
+    total_mass, (a1, a2), (ds, w1, w2) = JOINT_MASS + tip_mass, (x[1], x[2]), (x[3], x[4], x[5])
     turn = tip_mass * l1 * l2 * ca.sin(a1 - a2)
     middle = STIFFNESS[1] * (a2 - a1) + DAMPING[1] * (w2 - w1)
-    lower = both * l1 * ca.sin(a1)
+    lower = total_mass * l1 * ca.sin(a1)
     upper = tip_mass * l2 * ca.sin(a2)
     return [
         u[0] - RAIL_FRICTION * ds + lower * w1**2 + upper * w2**2,
@@ -75,7 +75,7 @@ def flexible_cart(
     """Move over a distance in a given time with little force, ending without swing.
 
     State: [s, a_1, a_2] and its rate; with angles a of the pole's halves. The cost is the mean of
-    force^2 and of the weighted (a_1^2 + a_2^2), plus that of the spring.
+    force^2 and of the weighted (a_1^2 + a_2^2), plus a spring term.
 
     Args:
         tuned: Whether the stiffness of the spring at the foot is optimised, with a cost.
@@ -143,9 +143,9 @@ def residual_swing(x: Symbol, foot: Symbol, p: Symbol) -> Symbol:
     A bound: the sum of the peaks of the pole's two modes, for small angles without damping.
     """
     ca, (l1, l2) = casadi(), LENGTH
-    both, upper = JOINT_MASS + p[1], p[1]
-    M11, M12, M22 = both * l1**2, upper * l1 * l2, upper * l2**2
-    K11 = foot + STIFFNESS[1] - GRAVITY * both * l1
+    total_mass, upper = JOINT_MASS + p[1], p[1]
+    M11, M12, M22 = total_mass * l1**2, upper * l1 * l2, upper * l2**2
+    K11 = foot + STIFFNESS[1] - GRAVITY * total_mass * l1
     K12, K22 = -STIFFNESS[1], STIFFNESS[1] - GRAVITY * upper * l2
     # M = C C^T with C lower triangular: in the coordinates C^T a, M is 1 and K is [[a, b], [b, c]].
     c11 = ca.sqrt(M11)
@@ -158,7 +158,7 @@ def residual_swing(x: Symbol, foot: Symbol, p: Symbol) -> Symbol:
     middle, half = 0.5 * (a + c), ca.sqrt((0.5 * (a - c)) ** 2 + b**2)
     total = ca.fabs(x[0] - p[0])
     # The stop keeps the pole's momentum about its joints: M rates + [both l1, upper l2] speed.
-    pushed = (both * l1 * x[3], upper * l2 * x[3])
+    pushed = (total_mass * l1 * x[3], upper * l2 * x[3])
     for square, first, second in (
         (middle + half, ca.cos(turn), ca.sin(turn)),
         (middle - half, -ca.sin(turn), ca.cos(turn)),

@@ -30,67 +30,73 @@ STYLE: dict[Any, Any] = {
     "legend.labelcolor": "#2a3138",
 }
 """matplotlib's rcParams of every plot."""
-DECADES = 6
-"""Most of them on a logarithmic axis."""
+DECADES_MAX = 6
+"""Largest number of decades on a logarithmic axis."""
 ENTRIES = 16
-"""Most of them in a legend."""
+"""Largest number of entries in a legend."""
 
 
 def legend_beside(axes: Axes, *, reverse: bool = False) -> None:
-    """A legend at the right of the axes, where it covers no data.
+    """Draw a legend at the right of the axes, without covering data.
 
-    Its last line counts what it has no room for, beyond `ENTRIES`.
+    Beyond `ENTRIES` entries, the last line counts the remaining ones.
     """
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
     if len(handles) > ENTRIES:
         (blank,) = axes.plot([], [], " ")
-        labels = [*labels[: ENTRIES - 1], f"and {len(labels) - ENTRIES + 1} more"]
+        labels = [
+            *labels[: ENTRIES - 1],
+            f"and {len(labels) - ENTRIES + 1} more",
+        ]
         handles = [*handles[: ENTRIES - 1], blank]
-    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
-    axes.legend(handles, labels, reverse=reverse, **place)
+    position = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+    axes.legend(handles, labels, reverse=reverse, **position)
 
 
 def legend_above(axes: Axes, columns: int = 3) -> None:
-    """A legend in one line above the axes, at its right end, where it covers no data."""
+    """Draw a legend of one line above the right end of the axes, without covering data."""
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.1)
 
 
 def scale_positive(axes: Axes, values: np.ndarray) -> None:
     """Scale the y axis for values that are not negative.
 
-    Logarithmic where they span more than a factor of 30, over at most `DECADES`; else from zero.
+    The axis is logarithmic, over at most `DECADES_MAX`, if they span more than a factor of 30;
+    otherwise it starts at zero.
     """
     positive = values[values > 0.0]
     if not positive.size or positive.max() < 30.0 * positive.min():
         axes.set_ylim(bottom=0.0)
         return
-    most, least = float(positive.max()), float(positive.min())
-    least = max(least, most * 10.0**-DECADES)
+    value_max, value_min = float(positive.max()), float(positive.min())
+    value_min = max(value_min, value_max * 10.0**-DECADES_MAX)
     axes.set_yscale("log")
-    axes.set_ylim(0.7 * least, 1.5 * most)
-    label_logarithmic(axes.yaxis, least, most)
+    axes.set_ylim(0.7 * value_min, 1.5 * value_max)
+    label_logarithmic(axes.yaxis, value_min, value_max)
 
 
-def label_logarithmic(axis: Any, least: float, most: float) -> None:
-    """Few labels on a logarithmic axis, such as 0.01, 0.1, 1; also 2 and 5 on a short one.
+def label_logarithmic(axis: Any, value_min: float, value_max: float) -> None:
+    """Set few labels on a logarithmic axis, such as 0.01, 0.1, 1; also 2 and 5 on a short one.
 
     Args:
-        axis: Of matplotlib; its scale is set already.
-        least: Least value on it, above 0.
-        most: Greatest one.
+        axis: Axis of matplotlib with a logarithmic scale.
+        value_min: Smallest value on the axis, above 0.
+        value_max: Largest value on the axis.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1.0,) if most > 300.0 * least else (1.0, 2.0, 5.0)))
-    if least > 1e-4:
+    axis.set_major_locator(
+        LogLocator(subs=(1.0,) if value_max > 300.0 * value_min else (1.0, 2.0, 5.0))
+    )
+    if value_min > 1e-4:
         axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 
 
 def plane_of(*paths: np.ndarray) -> tuple[int, int]:
-    """The two coordinates that change most along the first path that moves; x, y where none does.
+    """Return the two coordinates that change most along the first path that moves, or x and y.
 
     Args:
         paths: Points [length], shape (n, ..., 3).
@@ -104,21 +110,21 @@ def plane_of(*paths: np.ndarray) -> tuple[int, int]:
 
 
 def frame(axes: Axes, points: np.ndarray) -> None:
-    """Equal scales that hold the points with some room; neither side is much the longer one.
+    """Set limits with equal scales and a margin around points; no side is much longer.
 
     Args:
-        points: What must be seen, shape (n, 2).
+        points: Points that must be visible, shape (n, 2).
     """
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(float((high - low).max()), 1e-3 * float(np.abs(points).max()), 1e-12)
-    half = 0.56 * np.maximum(high - low, 0.7 * size)
+    half_size = 0.56 * np.maximum(high - low, 0.7 * size)
     middle = 0.5 * (low + high)
-    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
-    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+    axes.set_xlim(middle[0] - half_size[0], middle[0] + half_size[0])
+    axes.set_ylim(middle[1] - half_size[1], middle[1] + half_size[1])
     axes.set_aspect("equal", adjustable="box", anchor="C")
 
 
 def spans(flags: np.ndarray) -> list[tuple[int, int]]:
-    """First and last index of each run of True."""
+    """Return the first and last index of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

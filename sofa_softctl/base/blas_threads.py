@@ -29,6 +29,6 @@ class one_blas_thread:
 
 @functools.cache
 def blas_libraries() -> list[Any]:
-    """The BLAS libraries of this process, as threadpoolctl's controllers."""
+    """Return the BLAS libraries of this process, as threadpoolctl's controllers."""
     controllers = ThreadpoolController().lib_controllers
     return [library for library in controllers if library.user_api == "blas"]

@@ -46,7 +46,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return how a caller that is compiled calls this kernel.
 
-        numba would compile it once more for each constant that a caller passes.
+        Otherwise numba would compile it again for each constant that a caller passes.
         """
         return super().get_call_template(
             [types.unliteral(kind) for kind in args],
@@ -92,7 +92,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
             return entry_point
 
     def name_in_cache(self, arguments: tuple[Any, ...]) -> str:
-        """Return the name for argument types; raise TypeError if nothing says what it would be."""
+        """Return the name for argument types; raise TypeError if it is undefined."""
         return _DIGEST.of_kernel(self, arguments)
 
     def compile_unless_locked(self, arguments: tuple[Any, ...]) -> None:
@@ -111,7 +111,7 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
         return entry_point
 
     def _separate(self, arguments: tuple[Any, ...]) -> None:
-        """Let callers find the code of a separate kernel by its symbol, and not copy it."""
+        """Make callers link to the code of a separate kernel by its symbol, and not copy it."""
         result: Any = self.overloads.get(arguments)
         if self.is_separate and result is not None:
             self.targetctx.remove_user_function(result.entry_point)
@@ -140,8 +140,8 @@ class CachedKernel(CPUDispatcher):  # type: ignore[misc]
         return True
 
     def _load(self, name: str) -> bool:
-        # Not targetctx.refresh(): its registries are for typing and lowering, 0.25 s; whatever
-        # compiles calls it. Machine code needs reference counts alone.
+        # Not targetctx.refresh(): its registries are for typing and lowering, 0.25 s; code
+        # that compiles calls it. Machine code needs only reference counts.
         rtsys.initialize(self.targetctx)
         loaded = CACHE.load(name, self.targetctx, _make_links)
         if loaded is None:
@@ -180,7 +180,7 @@ class InnerKernel(CachedKernel):
     """A kernel that only kernels call."""
 
     def add_overload(self, result: Any) -> None:
-        """Note compiled code; the caller from Python does not learn of it."""
+        """Store compiled code, without an entry from Python."""
         overloads: Any = self.overloads
         overloads[tuple(result.signature.args)] = result
 

@@ -1,4 +1,4 @@
-"""Kernels that a run will need, compiled by other processes while it goes on.
+"""Compilation of kernels that a run will need, by other processes during the run.
 
 numba compiles on one core. `kernels.json` lists, for each recorded scene, the modules with kernels
 that it imports and the kernels that it compiles, in order. When a process misses its first kernel,
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 VARIABLE = "SOFTCTL_COMPILE_PROCESSES"
 """Environment variable: number of helpers; by default one for each further core, at most 3.
 
-0: none, and nothing is predicted or announced, as in tests and in helpers.
+With 0, nothing is predicted or announced, as in tests and in helpers.
 """
 HELPERS_MAX = 3
 """More would wait for each other: few kernels are compiled at the same time."""
@@ -35,14 +35,14 @@ PACKAGE = "sofa_softctl."
 _LIST = Path(__file__).with_name("kernels.json")
 
 
-class Recorded(NamedTuple):
-    """A kernel of the list."""
+class RecordedKernel(NamedTuple):
+    """A kernel of `kernels.json`."""
 
     module: str
-    """Its module, below the package."""
+    """Module of the kernel, below the package."""
     name: str
     arguments: list[Any]
-    """Types of its arguments, as `kernel_types` writes them."""
+    """Argument types, as `kernel_types` writes them."""
 
     def is_imported(self) -> bool:
         """Return True if its module is imported."""
@@ -83,12 +83,12 @@ class CompileAhead:
         if any(helper.poll() is None for helper in self._helpers):
             return
         self._predicted = frozenset(self.modules)
-        missing = _missing(filter(Recorded.is_imported, predict(self.modules)))
+        missing = _find_missing(filter(RecordedKernel.is_imported, predict(self.modules)))
         if len(missing) < 2:
             return
         try:
             CACHE.check()
-        except OSError:  # nobody would find what helpers compile
+        except OSError:  # no process would find what helpers compile
             return
         self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
         atexit.register(self._stop)
@@ -97,9 +97,9 @@ class CompileAhead:
                 self._helpers.append(start_helper(list(missing.values())[::-1]))
 
     def compile_all(self) -> tuple[int, int, int]:
-        """Compile every recorded kernel on all cores; return how many are ready, new, and all.
+        """Compile every recorded kernel on all cores; return the numbers of ready, new and all.
 
-        Ends when they are there, or when nothing more can be compiled; Ctrl-C ends it early.
+        Ends when all are compiled, or when nothing more can be compiled; Ctrl-C ends it early.
 
         Raises:
             OSError: Kernels are missing, and the folder cannot take them.
@@ -107,7 +107,7 @@ class CompileAhead:
         from sofa_softctl.base.kernel_cache import CACHE
 
         recorded = _list()["kernels"]
-        missing = _missing(recorded)
+        missing = _find_missing(recorded)
         if missing:
             CACHE.check()
             self.on_start(len(missing), lambda: sum(not CACHE.has(name) for name in missing))
@@ -129,10 +129,10 @@ class CompileAhead:
         self._helpers.clear()
 
 
-def predict(modules: Iterable[str]) -> list[Recorded]:
+def predict(modules: Iterable[str]) -> list[RecordedKernel]:
     """Return the kernels of the recorded scene with the most similar set of modules.
 
-    Similarity is the size of the intersection over that of the union (Jaccard index).
+    Similarity is the size of the intersection divided by the size of the union (Jaccard index).
     """
     names = {module.removeprefix(PACKAGE) for module in modules}
     best: dict[str, Any] = {}
@@ -146,7 +146,7 @@ def predict(modules: Iterable[str]) -> list[Recorded]:
     return [kernels[index] for index in best.get("kernels", ())]
 
 
-def start_helper(kernels: Sequence[Recorded]) -> subprocess.Popen[str]:
+def start_helper(kernels: Sequence[RecordedKernel]) -> subprocess.Popen[str]:
     """Start a process that compiles these kernels, except those that another one works at."""
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     helper = subprocess.Popen(
@@ -163,7 +163,7 @@ def start_helper(kernels: Sequence[Recorded]) -> subprocess.Popen[str]:
     return helper
 
 
-def compile_recorded(kernels: Iterable[Recorded], *, parent: int) -> None:
+def compile_recorded(kernels: Iterable[RecordedKernel], *, parent: int) -> None:
     """Compile recorded kernels; end early when the process of number `parent` has ended."""
     for recorded in kernels:
         if os.getppid() != parent:
@@ -172,11 +172,11 @@ def compile_recorded(kernels: Iterable[Recorded], *, parent: int) -> None:
             recorded.kernel().compile_unless_locked(recorded.types())
 
 
-def _missing(kernels: Iterable[Recorded]) -> dict[str, Recorded]:
-    """Return the kernels that the cache lacks, by the names that they will have there."""
+def _find_missing(kernels: Iterable[RecordedKernel]) -> dict[str, RecordedKernel]:
+    """Return the kernels that are missing in the cache, by the names that they will have there."""
     from sofa_softctl.base.kernel_cache import CACHE
 
-    named: dict[str, Recorded] = {}
+    named: dict[str, RecordedKernel] = {}
     for recorded in kernels:
         with contextlib.suppress(Exception):  # a list of another version
             named[recorded.name_in_cache()] = recorded
@@ -189,7 +189,7 @@ def _list() -> Any:
         content = json.loads(_LIST.read_text())
     except FileNotFoundError:
         return {"scenes": [], "kernels": []}
-    content["kernels"] = [Recorded(*row) for row in content["kernels"]]
+    content["kernels"] = [RecordedKernel(*row) for row in content["kernels"]]
     return content
 
 
@@ -212,4 +212,4 @@ AHEAD = CompileAhead()
 
 if __name__ == "__main__":
     rows = json.load(sys.stdin)
-    compile_recorded([Recorded(*row) for row in rows], parent=int(sys.argv[1]))
+    compile_recorded([RecordedKernel(*row) for row in rows], parent=int(sys.argv[1]))

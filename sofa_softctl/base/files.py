@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and their digests."""
+"""Atomic writing of files, errors of writing, and digests of files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import Path
 from sofa_softctl.errors import SoftctlError
 
 _UMASK = os.umask(0o022)
-os.umask(_UMASK)  # it can be read by setting it alone
+os.umask(_UMASK)  # it can only be read by setting it
 
 
 @contextmanager
 def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[Path]:
-    """A temporary name beside `path`; the file written there replaces `path` if the block succeeds.
+    """Yield a temporary name next to `path`; its file replaces `path` if the block succeeds.
 
     Args:
         path: The file to write; missing folders are created.
-        error: Raised where it cannot be written.
+        error: Error to raise if it cannot be written.
     """
     with writing(path, error):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,14 +33,14 @@ def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[
             os.chmod(name, 0o666 & ~_UMASK)
             os.replace(name, path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)  # who wrote may have removed it
+            Path(name).unlink(missing_ok=True)  # the block may have removed it
             raise
 
 
 def check_writable(path: Path) -> None:
-    """Raise SoftctlError if no file of that name can be written, before the work is done.
+    """Raise SoftctlError if no file of that name can be written; call it before long work.
 
-    Missing folders are made.
+    Missing folders are created.
     """
     with writing(path):
         if path.is_dir():
@@ -48,10 +48,10 @@ def check_writable(path: Path) -> None:
         if path.is_file():
             path.open("ab").close()
         elif path.exists():
-            raise OSError(errno.EINVAL, "it is no file that can be replaced")
-        folder = next(each for each in path.absolute().parents if each.exists())
+            raise OSError(errno.EINVAL, "it is not a file that can be replaced")
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
         if not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, f"'{folder}' is no folder")
+            raise NotADirectoryError(errno.ENOTDIR, f"'{folder}' is not a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path.parent).close()
 
@@ -69,7 +69,7 @@ def writing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[No
 
 
 def digest_of_file(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's content; empty: it is gone."""
+    """Return the SHA-256 of a file's content, or "" if the file is gone."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

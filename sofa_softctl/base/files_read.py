@@ -1,4 +1,4 @@
-"""Which files a scene or problem consists of: what Python reads, and modules beside them."""
+"""Files of a scene or problem: those that Python reads, and modules next to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGE = Path(sofa_softctl.__file__).resolve().parent
 
 
 class _Listener:
-    """What an audit hook of Python hears; hooks cannot be removed, so there is one."""
+    """Audit hook of Python that collects opened files; a single one, as hooks cannot be removed."""
 
     def __init__(self) -> None:
         self.paths: set[str] | None = None
@@ -32,70 +32,74 @@ class _Listener:
 
 @cache
 def _listener() -> _Listener:
-    found = _Listener()
-    sys.addaudithook(found)
-    return found
+    listener = _Listener()
+    sys.addaudithook(listener)
+    return listener
 
 
 @contextmanager
 def files_read(*imported: str) -> Iterator[set[str]]:
-    """Absolute paths of files that Python reads in the block, filled in at its end.
+    """Yield a set; the end of the block fills it with the absolute paths of files that Python read.
 
-    Those of Python, of installed packages and of the system are left out; files that a library in
-    C++ opens by itself are not seen.
+    Files of Python, of installed packages and of the system are left out; files that a library in
+    C++ opens are not seen.
 
     Args:
         imported: Python files that the block imports. They are among the paths, and so are modules
             of their folders that were imported before, which the block does not read again.
     """
-    listener, found = _listener(), set[str]()
-    before, listener.paths = listener.paths, set()
-    known = set(sys.modules)
+    listener, paths = _listener(), set[str]()
+    paths_before, listener.paths = listener.paths, set()
+    names_before = set(sys.modules)
     try:
-        yield found
+        yield paths
     finally:
-        heard = listener.paths or set()
-        listener.paths = None if before is None else before | heard
-        modules = (sys.modules.get(name) for name in set(sys.modules) - known)
+        opened_paths = listener.paths or set()
+        listener.paths = None if paths_before is None else paths_before | opened_paths
+        modules = (sys.modules.get(name) for name in set(sys.modules) - names_before)
         files = (getattr(module, "__file__", None) for module in modules)
-        new = {file for file in files if isinstance(file, str)}  # Python may read .pyc files only
-        found |= {path for path in map(os.path.realpath, heard | new) if counts(path)}
-        found |= with_modules_beside(imported)
+        imported_files = {
+            file for file in files if isinstance(file, str)
+        }  # Python may read .pyc files only
+        paths |= {
+            path for path in map(os.path.realpath, opened_paths | imported_files) if counts(path)
+        }
+        paths |= add_sibling_modules(imported)
 
 
-def with_modules_beside(files: Iterable[str]) -> set[str]:
-    """Absolute paths of Python files, and of modules of their folders that were imported."""
-    given = {os.path.realpath(file) for file in files}
-    if not given:
+def add_sibling_modules(files: Iterable[str]) -> set[str]:
+    """Return absolute paths of Python files, and of imported modules of their folders."""
+    file_paths = {os.path.realpath(file) for file in files}
+    if not file_paths:
         return set()
-    folders = tuple(os.path.dirname(file) + os.sep for file in given if os.path.isfile(file))
+    folders = tuple(os.path.dirname(file) + os.sep for file in file_paths if os.path.isfile(file))
     modules = [module for name, module in list(sys.modules.items()) if "main__" not in name]
-    known = (getattr(module, "__file__", None) for module in modules)
-    paths = {os.path.realpath(each) for each in known if isinstance(each, str)}
-    beside = {path for path in paths if path.startswith(folders)}
-    return {path for path in given | beside if counts(path)}
+    module_files = (getattr(module, "__file__", None) for module in modules)
+    module_paths = {os.path.realpath(source) for source in module_files if isinstance(source, str)}
+    siblings = {path for path in module_paths if path.startswith(folders)}
+    return {path for path in file_paths | siblings if counts(path)}
 
 
 def files_below(folder: str | os.PathLike[str]) -> set[str]:
-    """Absolute paths of all files of a folder of scenes, but for hidden ones and recordings."""
-    found = set()
-    for place, folders, names in os.walk(folder):
+    """Return absolute paths of all files of a folder, except hidden files and recordings."""
+    paths = set()
+    for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
-        found |= {os.path.join(place, name) for name in names if not name.startswith(".")}
-    return {path for path in map(os.path.realpath, found) if counts(path)}
+        paths |= {os.path.join(parent, name) for name in names if not name.startswith(".")}
+    return {path for path in map(os.path.realpath, paths) if counts(path)}
 
 
 def counts(path: str) -> bool:
-    """Whether a file is no part of Python, of the system or of an installed package."""
-    left_out = (*_elsewhere(), os.path.realpath(tempfile.gettempdir()) + "/numba")
+    """Return True if a file is not part of Python, the system or an installed package."""
+    excluded = (*_installed_folders(), os.path.realpath(tempfile.gettempdir()) + "/numba")
     return (
         os.path.isfile(path)
         and not path.endswith((".pyc", ".nbi", ".nbc", ".kernel", ".lock", ".mcap", ".so"))
-        and not path.startswith(left_out)
+        and not path.startswith(excluded)
     )
 
 
 @cache
-def _elsewhere() -> tuple[str, ...]:
-    places = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(_PACKAGE)}
-    return (*(os.path.realpath(place) + os.sep for place in places), "/proc/", "/sys/", "/dev/")
+def _installed_folders() -> tuple[str, ...]:
+    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(_PACKAGE)}
+    return (*(os.path.realpath(folder) + os.sep for folder in folders), "/proc/", "/sys/", "/dev/")

@@ -47,7 +47,7 @@ def njit(
             the sums is arbitrary anyway.
         separate: Link the kernel to its callers. numba copies callees into each caller and
             optimises them there again: in a tree of calls, as often as a kernel has ancestors. For
-            kernels that are large beside the cost of a call, about 0.1 us.
+            kernels that are large compared with the cost of a call, about 0.1 us.
         inner: Leave out the entry from Python, which is large for arguments with many arrays: only
             kernels may call it.
     """

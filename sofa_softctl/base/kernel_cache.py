@@ -39,7 +39,7 @@ from numba.core.serialize import dumps
 VARIABLE = "SOFTCTL_KERNEL_CACHE"
 """Environment variable with another folder for compiled kernels."""
 FALLBACK_VARIABLE = "SOFTCTL_KERNEL_CACHE_FALLBACK"
-"""Set for child processes: where this process keeps kernels that the cache cannot take."""
+"""Variable set for child processes: folder of kernels that the cache cannot take."""
 UNUSED_MAX = 90 * 86400.0
 """Time after which a file that was not used is removed [s]."""
 DAY = 86400.0
@@ -59,7 +59,7 @@ def default_folder() -> Path:
 
 
 class KernelCache:
-    """Compiled kernels in a folder; whatever goes wrong with it costs time, never a result."""
+    """Compiled kernels in a folder; any failure costs time, but never a result."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,13 +75,13 @@ class KernelCache:
         *,
         to_copy: bool = False,
     ) -> tuple[Any, list[Any]] | None:
-        """Return the compile result of a kernel, and what it links to; None if it is not there.
+        """Return the compile result of a kernel and its links, or None if it is not in the cache.
 
         Args:
             name: Digest of the kernel.
-            target_context: numba's, which the code is loaded into.
-            make_links: Called with the links first; False: the code cannot be used.
-            to_copy: Load what callers that are compiled copy, too: a third of the time.
+            target_context: Target context of numba to load the code into.
+            make_links: Called with the links first; returns False if the code cannot be used.
+            to_copy: Also load the bitcode that compiled callers copy; it takes a third of the time.
         """
         for folder in (self._of_this_machine(), _fallback()):
             payload = _read(folder / f"{name}.kernel") if folder and _is_trusted(folder) else None
@@ -95,7 +95,7 @@ class KernelCache:
         return None
 
     def save(self, name: str, result: Any, links: list[Any]) -> None:
-        """Keep a compile result, here or, if that fails, for this process and its children."""
+        """Save a compile result in the folder, or else for this process and its children."""
         if result.lifted or result.library.has_dynamic_globals:  # it holds addresses
             return
         content = dumps((links, *_reduce(result)))
@@ -193,7 +193,7 @@ class _Serializer(CompileResultCacheImpl):
     """numba's way to write and read a compile result, without its search for a folder."""
 
     def __init__(self) -> None:
-        """Skip numba's search."""
+        """Skip numba's search for a folder."""
 
 
 class _Unpickler(pickle.Unpickler):
@@ -203,7 +203,7 @@ class _Unpickler(pickle.Unpickler):
     """
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a pickle names."""
+        """Return the object that a pickle names."""
         value = super().find_class(module, name)
         return _make_environment if value is _rebuild_env else value
 
@@ -214,15 +214,15 @@ def _make_environment(module: str, constants: list[Any], name: str) -> Any:
 
 def _reduce(result: Any) -> tuple[Any, bytes]:
     """Return a compile result that can be called, and the bitcode that callers copy."""
-    (name, kind, (machine_code, bitcode)), *others = _Serializer().reduce(result)
-    return ((name, kind, (machine_code, _stubs(result))), *others), bitcode
+    (name, kind, (machine_code, bitcode)), *remaining_parts = _Serializer().reduce(result)
+    return ((name, kind, (machine_code, _stubs(result))), *remaining_parts), bitcode
 
 
 def _rebuild(target_context: Any, content: Any, bitcode: bytes) -> Any:
     """Return the compile result of these parts; without bitcode, no caller can copy it."""
-    (name, kind, (machine_code, stubs)), *others = content
+    (name, kind, (machine_code, stubs)), *remaining_parts = content
     library = name, kind, (machine_code, bitcode or stubs)
-    return _Serializer().rebuild(target_context, (library, *others))
+    return _Serializer().rebuild(target_context, (library, *remaining_parts))
 
 
 def _stubs(result: Any) -> bytes:
@@ -250,7 +250,7 @@ def _machine() -> str:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a file, or None if it is missing, damaged, or not to be trusted."""
+    """Return the content of a file, or None if it is missing, damaged or untrusted."""
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -270,7 +270,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, payload: bytes) -> None:
-    """Write a file that appears whole: under another name first."""
+    """Write a file atomically, under another name first."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with open(handle, "wb") as file:
@@ -283,7 +283,7 @@ def _write(path: Path, payload: bytes) -> None:
 
 
 def _checksum(file_name: str, payload: bytes) -> bytes:
-    """Return the checksum of a file, which another kernel's or processor's does not have."""
+    """Return the checksum of a file; it differs between kernels and processors."""
     digest = hashlib.sha256(f"{_machine()}/{file_name}\n".encode())
     digest.update(payload)
     return digest.digest()
@@ -328,7 +328,7 @@ def _reason(error: OSError) -> str:
 
 @functools.cache
 def say(text: str) -> None:
-    """Print a line once, on the error stream, where it does not mix with results."""
+    """Print a line once on standard error, to keep it apart from results."""
     print(f"sofa_softctl: {text}", file=sys.stderr)
 
 

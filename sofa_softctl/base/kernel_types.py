@@ -40,16 +40,16 @@ def decode(text: Any) -> Any:
     namespace: Any = types
     if isinstance(text, str):
         return getattr(namespace, {"bool": "boolean"}.get(text, text))
-    kind, *rest = text
+    kind, *details = text
     match kind:
         case "array":
-            dtype, dimensions, layout, is_mutable, is_aligned = rest
+            dtype, dimensions, layout, is_mutable, is_aligned = details
             array: Any = types.Array
             return array(decode(dtype), dimensions, layout, not is_mutable, aligned=is_aligned)
         case "named tuple":
-            module, _, name = rest[0].partition(":")
+            module, _, name = details[0].partition(":")
             fields = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
-            return namespace.BaseTuple.from_types([decode(each) for each in rest[1:]], fields)
+            return namespace.BaseTuple.from_types([decode(inner) for inner in details[1:]], fields)
         case "tuple":
-            return namespace.BaseTuple.from_types([decode(member) for member in rest])
-    return namespace.Omitted(rest[0])
+            return namespace.BaseTuple.from_types([decode(member) for member in details])
+    return namespace.Omitted(details[0])

@@ -15,51 +15,52 @@ from sofa_softctl.errors import SoftctlError
 def load_problem(name: str, *, error: type[SoftctlError], page: str, members: Sequence[str]) -> Any:
     """Return the problem NAME of a file's PROBLEMS, a dict of names to problems.
 
-    A function without arguments that makes a problem may stand for it.
+    Instead of a problem, the dict may have a function without arguments that makes one.
 
     Args:
         name: FILE.py:NAME; NAME may be left out if the file has one problem.
-        error: Class of what is raised.
+        error: Class of the errors.
         page: Page of the documentation on how a problem is declared.
         members: Attributes that a problem must have.
 
     Raises:
-        SoftctlError: There is no such problem; of the class `error`.
+        SoftctlError: The problem is unknown or incomplete; of the class `error`.
     """
     path, colon, key = name.partition(":")
     if not path.endswith(".py"):
         raise error(
-            f"'{name}' is no Python file. Problems are named by the file that declares them: "
+            f"'{name}' is not a Python file. Problems are named by the file that declares them: "
             f"FILE.py or FILE.py:NAME, see {page}."
         )
     if not Path(path).is_file():
         raise error(f"{path}: there is no such file.")
-    known = getattr(import_file(Path(path), "problem"), "PROBLEMS", {})
-    if not isinstance(known, Mapping):
+    problems = getattr(import_file(Path(path), "problem"), "PROBLEMS", {})
+    if not isinstance(problems, Mapping):
         raise error(
-            f"'{path}': expected PROBLEMS to be a dict, names to problems. Got: {_kind(known)}. "
+            f"'{path}': expected PROBLEMS to be a dict, names to problems. Got: {_kind(problems)}. "
             f"See {page}."
         )
-    if not colon and len(known) == 1:
-        (key,) = known
-    if key not in known:
-        raise error(_missing(known, key, path, page))
-    declared, where = known[key], f"{path}:{key}"
-    problem = _call(declared, where, error, page) if callable(declared) else declared
-    lacks = [member for member in members if not hasattr(problem, member)]
-    if lacks:
+    if not colon and len(problems) == 1:
+        (key,) = problems
+    if key not in problems:
+        raise error(_unknown_problem_message(problems, key, path, page))
+    declared, location = problems[key], f"{path}:{key}"
+    problem = _call(declared, location, error, page) if callable(declared) else declared
+    missing = [member for member in members if not hasattr(problem, member)]
+    if missing:
         raise error(
-            f"{where} is no problem, or a function that makes one: expected something with "
-            f"{', '.join(members)}. Got: {_kind(problem)}, without {', '.join(lacks)}. See {page}."
+            f"{location} is not a problem, or a function that makes one: expected something with "
+            f"{', '.join(members)}. Got: {_kind(problem)}, without {', '.join(missing)}. "
+            f"See {page}."
         )
     return problem
 
 
-def _missing(known: Mapping[str, Any], name: str, path: str, page: str) -> str:
+def _unknown_problem_message(problems: Mapping[str, Any], name: str, path: str, page: str) -> str:
     """Return the message for a name that is not among the problems of a file."""
-    names = sorted(map(str, known))
+    names = sorted(map(str, problems))
     listed = f"It has: {', '.join(names) or 'none'}."
-    if not name and len(known) > 1:
+    if not name and len(problems) > 1:
         return f"'{path}' has several problems: say which, FILE.py:NAME. {listed}"
     label = f"problem '{name}'" if name else "problem"
     return (
@@ -68,17 +69,18 @@ def _missing(known: Mapping[str, Any], name: str, path: str, page: str) -> str:
     )
 
 
-def _call(make: Any, where: str, error: type[SoftctlError], page: str) -> Any:
-    """Return what a function without arguments makes."""
+def _call(make: Any, location: str, error: type[SoftctlError], page: str) -> Any:
+    """Call a function without arguments that makes a problem."""
     if inspect.isabstract(make):
-        lacks = ", ".join(sorted(make.__abstractmethods__))
-        raise error(f"{where}: class {make.__name__} must define {lacks}. See {page}.")
+        missing = ", ".join(sorted(make.__abstractmethods__))
+        raise error(f"{location}: class {make.__name__} must define {missing}. See {page}.")
     try:
         inspect.signature(make).bind()
-    except TypeError as why:
+    except TypeError as reason:
         raise error(
-            f"{where}: expected a problem, or a function without arguments that makes one; {why}."
-        ) from why
+            f"{location}: expected a problem, or a function without arguments that makes one; "
+            f"{reason}."
+        ) from reason
     except ValueError:
         pass  # written in C: its arguments are not known
     return make()

@@ -1,4 +1,4 @@
-"""Worker processes: what each does first, and signals, postponed within calls that swallow them."""
+"""First calls of worker processes, and signals that are postponed in calls that would lose them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 _first: dict[str, Callable[[], object]] = {}
-"""What each worker calls first, in this order, by a name."""
+"""Functions that each worker calls first, in this order, by name."""
 _files: dict[str, tuple[str, ...]] = {}
 """Python files that these calls import."""
 
 
 def call_first_in_workers(name: str, call: Callable[[], object], files: Sequence[str] = ()) -> None:
-    """Make workers that are started from now on call this first; once for each name.
+    """Make workers that are started from now on call a function first, once for each name.
 
     Args:
-        name: What it does; a later call of the same name takes its place.
+        name: Purpose of the call; a later call of the same name replaces it.
         call: A picklable function.
-        files: Python files that it imports.
+        files: Python files that the function imports.
     """
     _first[name] = call
     _files[name] = tuple(files)
 
 
 def first_calls(*, leave_out: str = "") -> list[Callable[[], object]]:
-    """What a process that is started in another way should call first, but for one name."""
+    """Return the functions that a process started in another way should call, except one name."""
     return [call for name, call in _first.items() if name != leave_out]
 
 
@@ -37,7 +37,7 @@ def first_files() -> list[str]:
 
 
 class Terminated(SystemExit, KeyboardInterrupt):
-    """SIGTERM or SIGHUP ends the work as Ctrl-C does; uncaught, with status 128 + its number."""
+    """SIGTERM or SIGHUP, which ends the work as Ctrl-C does; exit status 128 + its number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -45,27 +45,29 @@ class Terminated(SystemExit, KeyboardInterrupt):
 
 
 def stopped_by(error: KeyboardInterrupt) -> str:
-    """What stopped the work: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'."""
+    """Return the cause that stopped the work: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'."""
     return error.signal if isinstance(error, Terminated) else "Ctrl-C"
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise `Terminated` in the block, where they would kill the process.
+    """Make SIGTERM and SIGHUP raise `Terminated` in the block instead of killing the process.
 
     A signal that has another handler, or is ignored (nohup), stays as it is.
     """
-    taken = []
+    changed_signals = []
     if _in_main_thread():
-        endings = (signal.SIGTERM, signal.SIGHUP)
-        taken = [number for number in endings if signal.getsignal(number) is signal.SIG_DFL]
-    for number in taken:
+        ending_signals = (signal.SIGTERM, signal.SIGHUP)
+        changed_signals = [
+            number for number in ending_signals if signal.getsignal(number) is signal.SIG_DFL
+        ]
+    for number in changed_signals:
         signal.signal(number, _terminate)
     try:
         yield
     finally:
         if _in_main_thread():
-            for number in taken:
+            for number in changed_signals:
                 signal.signal(number, signal.SIG_DFL)
 
 
@@ -74,54 +76,56 @@ def interrupted_after() -> Iterator[None]:
     """Postpone Ctrl-C to the end of the block, and raise KeyboardInterrupt there.
 
     CasADi turns the exception into a failed solve, so that Ctrl-C would be lost, and SofaPython3
-    prints it; a step of a simulation would be half done. Pressed again, it is raised at once, and
-    further ones wait, so that what it interrupts can put things in order. Inside another such block
-    it waits for the end of that one. So do the signals of `ended_by_signals`.
+    prints it; a step of a simulation would be half done. A second Ctrl-C raises immediately, and
+    further ones wait, so that the interrupted code can clean up. Inside another such block it waits
+    for the end of the outer one. The signals of `ended_by_signals` are postponed, too.
     """
-    with _postponed(raises=True):
+    with _defer_signals(raises_again=True):
         yield
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """As `interrupted_after`, but the second one waits as well: for what must be completed.
+    """Postpone every Ctrl-C to the end of the block, for work that must be completed.
 
-    A block of `interrupted_after` inside it lets the second one through.
+    A block of `interrupted_after` inside it raises at the second Ctrl-C.
     """
-    with _postponed(raises=False):
+    with _defer_signals(raises_again=False):
         yield
 
 
 @contextmanager
-def _postponed(raises: bool) -> Iterator[None]:
-    if not _in_main_thread():  # it alone gets signals
+def _defer_signals(raises_again: bool) -> Iterator[None]:
+    if not _in_main_thread():  # only the main thread gets signals
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
-    if before is None:  # a handler of a program around Python, such as runSofa, cannot be put back
+    handler_before = signal.getsignal(signal.SIGINT)
+    if (
+        handler_before is None
+    ):  # a handler of a program around Python, such as runSofa, cannot be put back
         yield
         return
-    if isinstance(before, _Postponed):
-        outside, before.raises = before.raises, raises
+    if isinstance(handler_before, _DeferredSignal):
+        raises_outside, handler_before.raises = handler_before.raises, raises_again
         try:
             yield
         finally:
-            before.raises = outside
+            handler_before.raises = raises_outside
         return
-    waiting = _Postponed(raises, deaf=before is signal.SIG_IGN)
-    signal.signal(signal.SIGINT, waiting)
+    deferred = _DeferredSignal(raises_again, deaf=handler_before is signal.SIG_IGN)
+    signal.signal(signal.SIGINT, deferred)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if waiting.number:
-        _stop(waiting.number)
+        signal.signal(signal.SIGINT, handler_before)
+    if deferred.number:
+        _stop(deferred.number)
 
 
-class _Postponed:
-    """A handler that remembers the first signal, and raises at the second where it is to.
+class _DeferredSignal:
+    """A handler that stores the first signal, and raises at the second one if `raises`.
 
-    Ctrl-C that is ignored stays so (`deaf`): in worker processes, and in the background of a shell.
+    If Ctrl-C was ignored, it stays so (`deaf`): in worker processes and in a shell's background.
     """
 
     def __init__(self, raises: bool, deaf: bool) -> None:
@@ -137,9 +141,9 @@ class _Postponed:
 
 
 def _terminate(number: int, frame: object) -> None:
-    postponed = signal.getsignal(signal.SIGINT)
-    if isinstance(postponed, _Postponed):
-        postponed(number, frame)
+    deferred = signal.getsignal(signal.SIGINT)
+    if isinstance(deferred, _DeferredSignal):
+        deferred(number, frame)
     else:
         _stop(number)
 

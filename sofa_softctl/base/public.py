@@ -11,24 +11,24 @@ from typing import Any
 def public(
     package: str, homes: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """`__all__`, `__getattr__` and `__dir__` of a package's `__init__`.
+    """Return `__all__`, `__getattr__` and `__dir__` for a package's `__init__`.
 
-    Nothing is imported before a name is used: half of a package needs a scene, and imports take up
-    to a second.
+    Nothing is imported before a name is used: many modules need a scene, and imports take up to a
+    second.
 
     Args:
-        package: Its `__name__`.
-        homes: Its public names by their module, relative to it, such as
+        package: `__name__` of the package.
+        homes: Public names by their module, relative to the package, such as
             {"planning.costs": ("Effort", "Following")}.
     """
     home_of = {name: f"{package}.{home}" for home, names in homes.items() for name in names}
-    every = sorted(home_of)
+    public_names = sorted(home_of)
 
     def get(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        found = getattr(importlib.import_module(home_of[name]), name)
-        setattr(sys.modules[package], name, found)
-        return found
+        value = getattr(importlib.import_module(home_of[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
-    return every, get, lambda: every
+    return public_names, get, lambda: public_names

@@ -1,4 +1,4 @@
-"""Registries of what users name: components, controllers, devices, commands, solvers."""
+"""Registries of components, controllers, devices, commands and solvers by name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ Entry = TypeVar("Entry")
 class Registry(Generic[Entry]):
     """Entries of one kind by name, built in or brought by plugins.
 
-    A built-in entry is imported when it is first asked for; plugins are loaded at the first name
-    that is not known.
+    A built-in entry is imported at its first use; plugins are loaded at the first unknown name.
     """
 
     load_plugins: ClassVar[Callable[[], object]] = staticmethod(lambda: None)
@@ -71,13 +70,13 @@ class Registry(Generic[Entry]):
             self._plugins[name] = plugin
 
     def get(self, name: str) -> Entry | None:
-        """Return the entry of that name, or None if plugins do not bring it either."""
+        """Return the entry of that name, or None if it is neither built in nor of a plugin."""
         if not self.has(name):
             Registry.load_plugins()
         return self.known(name)
 
     def known(self, name: str) -> Entry | None:
-        """Return the entry of that name, or None; no plugin is loaded."""
+        """Return the entry of that name, or None, without loading plugins."""
         if name not in self._checked and self.has(name):
             entry = self._added[name] if name in self._added else resolve_name(self._homes[name])
             self._checked[name] = self.check(name, entry)
@@ -88,19 +87,19 @@ class Registry(Generic[Entry]):
 
         Raises:
             SoftctlError: There is none; the message lists the known names.
-            Exception: What a plugin raised when it was loaded; the next call loads it again.
+            Exception: Raised by a plugin when it was loaded; the next call loads it again.
         """
         entry = self.get(name)
         if entry is None:
-            known = sorted(self.names())
-            hint = did_you_mean(name, known)
+            names = sorted(self.names())
+            hint = did_you_mean(name, names)
             raise self.error(
-                self.unknown.format(kind=self.kind, name=name, hint=hint, known=", ".join(known))
+                self.unknown.format(kind=self.kind, name=name, hint=hint, known=", ".join(names))
             )
         return entry
 
     def has(self, name: str) -> bool:
-        """Return True if the name is known so far; noentry is imported."""
+        """Return True if the name is registered; nothing is imported or loaded."""
         return name in self._added or name in self._homes
 
     def is_loaded(self, name: str) -> bool:
@@ -108,7 +107,7 @@ class Registry(Generic[Entry]):
         return name in self._checked
 
     def names(self) -> list[str]:
-        """Return all names, those of plugins too; built-in entries are not imported."""
+        """Return all names, including plugins'; built-in entries are not imported."""
         Registry.load_plugins()
         return [*self._homes, *self._added]
 
@@ -131,7 +130,7 @@ class Registry(Generic[Entry]):
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Undo at the end what is added within it."""
+        """Remove at the end of the block what was added within it."""
         tables: tuple[dict[str, Any], ...] = (self._added, self._plugins, self._checked)
         before = [dict(table) for table in tables]
         try:

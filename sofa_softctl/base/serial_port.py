@@ -1,6 +1,6 @@
-"""A serial port that never waits, opened for this process alone, with errors that say what to do.
+"""A serial port that never waits, opened for exclusive use, with errors that say what to do.
 
-It needs pyserial for rates, names of ports and platforms; reading and writing go past it, as its
+pyserial sets rates, names ports and handles platforms; reading and writing bypass it, as its
 `write` does not return while a line is full.
 """
 
@@ -12,6 +12,7 @@ import grp
 import os
 import termios
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
 
@@ -23,12 +24,21 @@ from sofa_softctl.errors import (
     DeviceUnavailableError,
 )
 
-_BACKLOG = 0.05
-"""Most time that bytes may wait for the line [s]: older commands are worse than an error."""
-_BACKLOG_MIN = 256
-"""Bytes that may wait in any case."""
-_DRAIN = 0.2
-"""Time that the last bytes have to go out when a port is closed [s]."""
+
+@dataclass(frozen=True)
+class SerialPortSettings:
+    """Limits of waiting bytes."""
+
+    backlog_time_max: float = 0.05
+    """Longest time that bytes may wait for the line [s]: older commands are worse than an error."""
+    backlog_always_allowed: int = 256
+    """Number of bytes that may always wait."""
+    drain_timeout: float = 0.2
+    """Time for the last bytes to be sent when a port is closed [s]."""
+
+
+_SETTINGS = SerialPortSettings()
+
 _GONE_ERRORS = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADF)
 _GONE = "is gone: it was unplugged, or lost power. Plug it in and start again."
 
@@ -38,11 +48,11 @@ class SerialPort:
 
     Args:
         path: The port, such as '/dev/ttyACM0'.
-        baud_rate: Its rate [bit/s].
+        baud_rate: Rate [bit/s].
 
     Raises:
         DeviceUnavailableError: pyserial is not installed.
-        DeviceOpenError: The port is missing, busy, no serial port, or may not be opened.
+        DeviceOpenError: The port is missing, busy, not a serial port, or may not be opened.
     """
 
     def __init__(self, path: str, baud_rate: int) -> None:
@@ -51,13 +61,13 @@ class SerialPort:
         try:
             self._serial = serial.Serial(path, baud_rate, timeout=0, exclusive=True)
         except (OSError, ValueError, OverflowError) as error:  # pyserial's own is an OSError
-            raise _explained(path, baud_rate, error) from error
+            raise _open_error(path, baud_rate, error) from error
         self._fd: int = self._serial.fileno()
         if not os.ttyname(self._fd).startswith("/dev/pts/"):  # there it would outlive a crash
             fcntl.ioctl(self._fd, termios.TIOCEXCL)  # also against programs that ask for no lock
 
     def set_baud_rate(self, baud_rate: int) -> None:
-        """Go on at another rate, without closing."""
+        """Change the rate without closing the port."""
         self.baud_rate = self._serial.baudrate = baud_rate
 
     def write(self, data: bytes) -> None:
@@ -67,48 +77,50 @@ class SerialPort:
             DeviceTimeoutError: The line does not take them; some may have gone out.
             DeviceFailedError: The port is gone, or failed.
         """
-        taken = 0
+        sent_count = 0
         try:
             waiting = self._count("out_waiting")
-            late = waiting > max(_BACKLOG_MIN, _BACKLOG * self.baud_rate / 10.0)
-            if not late:
-                taken = os.write(self._fd, data)
+            is_late = waiting > max(
+                _SETTINGS.backlog_always_allowed, _SETTINGS.backlog_time_max * self.baud_rate / 10.0
+            )
+            if not is_late:
+                sent_count = os.write(self._fd, data)
         except BlockingIOError as error:
             raise DeviceTimeoutError(f"no byte fits into {self._full()}") from error
         except (OSError, TypeError) as error:
-            raise self._failed(error) from error
-        if late:  # not raised above, where it would be taken for an error of the port
+            raise self._failure(error) from error
+        if is_late:  # not raised above, where it would be taken for an error of the port
             raise DeviceTimeoutError(f"{waiting} bytes wait in {self._full()}")
-        if taken < len(data):
-            raise DeviceTimeoutError(f"{taken} of {len(data)} bytes fit into {self._full()}")
+        if sent_count < len(data):
+            raise DeviceTimeoutError(f"{sent_count} of {len(data)} bytes fit into {self._full()}")
 
     def read(self) -> bytes:
-        """The bytes that arrived since the last call. Does not wait.
+        """Return the bytes that arrived since the last call, without waiting.
 
         Raises:
             DeviceFailedError: The port is gone, or failed.
         """
-        found = b""
+        data = b""
         try:
             while self._count("in_waiting"):
-                found += os.read(self._fd, 4096)
+                data += os.read(self._fd, 4096)
         except BlockingIOError:
-            return found
+            return data
         except (OSError, TypeError) as error:
-            raise self._failed(error) from error
-        return found
+            raise self._failure(error) from error
+        return data
 
     def discard_input(self) -> None:
-        """Throw away what arrived and was not read."""
+        """Discard the bytes that arrived and were not read."""
         try:
             self._serial.reset_input_buffer()
         except (OSError, termios.error) as error:
-            raise self._failed(error) from error
+            raise self._failure(error) from error
 
     def close(self) -> None:
-        """Release the port once what was written has gone out, soon in any case; raises nothing."""
+        """Release the port once all bytes are sent or a short time has passed; raise nothing."""
         try:
-            end = monotonic() + _DRAIN
+            end = monotonic() + _SETTINGS.drain_timeout
             while self._count("out_waiting") and monotonic() < end:
                 sleep(0.001)
             termios.tcflush(self._fd, termios.TCOFLUSH)  # else closing may wait for a dead line
@@ -120,14 +132,14 @@ class SerialPort:
             pass
 
     def _count(self, name: str) -> int:
-        """Bytes that wait; asked again if a signal interrupts it, such as SIGCONT after a pause."""
+        """Return a number of waiting bytes; retry after a signal, such as SIGCONT after a pause."""
         while True:
             try:
                 return int(getattr(self._serial, name))
             except InterruptedError:
                 continue
 
-    def _failed(self, error: Exception) -> DeviceFailedError:
+    def _failure(self, error: Exception) -> DeviceFailedError:
         number = error.args[0] if error.args else None
         if isinstance(error, TypeError) or number in _GONE_ERRORS:
             return DeviceFailedError(f"{self.path} {_GONE}")
@@ -150,8 +162,8 @@ def _pyserial() -> Any:
     return serial
 
 
-def _explained(path: str, baud_rate: int, error: Exception) -> DeviceError:
-    """What to do about a port that did not open."""
+def _open_error(path: str, baud_rate: int, error: Exception) -> DeviceError:
+    """Return the error for a port that did not open, with what to do."""
     number = getattr(error, "errno", None)
     text = str(error)
     if not path:
@@ -168,25 +180,25 @@ def _explained(path: str, baud_rate: int, error: Exception) -> DeviceError:
     if isinstance(error, ValueError | OverflowError) or "baud" in text.lower():
         return DeviceOpenError(f"{path} cannot run at {baud_rate} bit/s: {text}.")
     if number in (errno.ENOTTY, errno.EISDIR) or "Inappropriate ioctl" in text:
-        return DeviceOpenError(f"{path} is no serial port. {_ports()}")
+        return DeviceOpenError(f"{path} is not a serial port. {_ports()}")
     return DeviceOpenError(f"{path} cannot be opened: {text}.")
 
 
 def _ports() -> str:
-    """The ports that there are."""
+    """Return a sentence with the ports of this computer."""
     from serial.tools.list_ports import comports
 
-    found = [
+    ports = [
         port.device if port.description == "n/a" else f"{port.device} ({port.description})"
         for port in sorted(comports())
     ]
-    if not found:
+    if not ports:
         return "This computer has no serial port now: is the board plugged in, and powered?"
-    return f"Ports of this computer: {', '.join(found)}."
+    return f"Ports of this computer: {', '.join(ports)}."
 
 
 def _permission(path: str) -> str:
-    """How to get it."""
+    """Return a sentence that says how to get permission for a port."""
     status = os.stat(path)
     try:
         group = grp.getgrgid(status.st_gid).gr_name
@@ -203,21 +215,21 @@ def _permission(path: str) -> str:
 
 
 HEADER = (255, 254)
-"""Bytes before the first, and with `split` the second part."""
+"""Bytes before the values, and with `split` before the second half."""
 
 
 def packet(values: Sequence[int], header: Sequence[int], *, precise: bool, split: bool) -> bytes:
-    """The bytes of a packet.
+    """Return the bytes of a packet.
 
     Args:
-        values: One a channel: 0 to 255, with `precise` 0 to 65535.
+        values: Value of each channel: 0 to 255, or 0 to 65535 with `precise`.
         header: One byte, or two with `split`.
-        precise: Whether a value has two bytes, the higher one first.
-        split: Whether the second header stands in the middle of the bytes of the values, also where
-            that is within a value; with `precise` alone.
+        precise: Write two bytes per value, the higher one first.
+        split: Put the second header in the middle of the values' bytes, even within a value; only
+            with `precise`.
     """
     content = b"".join(value.to_bytes(2 if precise else 1, "big") for value in values)
     if split:
-        half = len(values)
-        content = content[:half] + bytes([header[1]]) + content[half:]
+        middle = len(values)
+        content = content[:middle] + bytes([header[1]]) + content[middle:]
     return bytes([header[0]]) + content

@@ -16,14 +16,14 @@ _COMMANDS = os.path.join(_PACKAGE, "cli", "")
 Line = tuple[str, int]
 """A file and the number of a line in it."""
 _LINE: ContextVar[Line | None] = ContextVar("line", default=None)
-"""Of a scene that is no Python."""
+"""Line of a scene that is not a Python file."""
 _FOLDER: ContextVar[str] = ContextVar("folder", default="")
-"""From which messages see files; empty: the working folder."""
+"""Folder to which messages relate file names; "" for the working folder."""
 
 
 @contextmanager
 def at_line(line: Line) -> Iterator[None]:
-    """Within it, that is the scene's line: of a scene that is no Python."""
+    """Set the scene's line in the block, for a scene that is not a Python file."""
     before = _LINE.set(line)
     try:
         yield
@@ -33,7 +33,7 @@ def at_line(line: Line) -> Iterator[None]:
 
 @contextmanager
 def seen_from(folder: str) -> Iterator[None]:
-    """Within it, messages name files as seen from a folder; the outermost one counts."""
+    """Relate file names in messages to a folder in the block; the outermost block counts."""
     before = _FOLDER.set(_FOLDER.get() or folder)
     try:
         yield
@@ -42,12 +42,12 @@ def seen_from(folder: str) -> Iterator[None]:
 
 
 def start_folder() -> str:
-    """The folder from which the program was started, where a scene works in its own; else ''."""
+    """Return the folder in which the program was started if a scene works in another one, or ''."""
     return _FOLDER.get()
 
 
 def scene_line() -> Line | None:
-    """The innermost running line outside this package; None when there is none."""
+    """Return the innermost running line outside this package, or None."""
     if (line := _LINE.get()) is not None:
         return line
     frame = scene_frame()
@@ -55,9 +55,9 @@ def scene_line() -> Line | None:
 
 
 def scene_frame() -> FrameType | None:
-    """The innermost running function outside this package; None when there is none.
+    """Return the innermost running function outside this package, or None.
 
-    Beyond a command of this package is no scene any more, but what runs the command line.
+    Callers of this package's commands do not count: they run the command line, not the scene.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<")):
@@ -68,7 +68,7 @@ def scene_frame() -> FrameType | None:
 
 
 def describe(line: Line | None) -> str:
-    """`scenes/trunk.py:41`, relative to the working folder where the file is below it."""
+    """Return `scenes/trunk.py:41`, relative to the working folder if the file is below it."""
     if line is None:
         return "scene"
     path, number = line

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from sofa_softctl.errors import SoftctlError
 
-TIMEOUT = 30.0
-"""How long to wait for another process that writes to the same file [s]."""
+LOCK_TIMEOUT = 30.0
+"""Time to wait for another process that writes to the same file [s]."""
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,21 @@ class SqliteSchema:
     name: str
     """Word for such a file in messages, such as "store"."""
     content: str
-    """What it is, such as "a store of samples"."""
+    """Description of the content, such as "a store of samples"."""
     application: int
     """SQLite's application_id of such files."""
     version: int
     """Current version of the tables, SQLite's user_version."""
     tables: str
-    """Statements that create them."""
+    """Statements that create the tables."""
     error: type[SoftctlError]
-    """Raised for all errors of such a file."""
+    """Class of all errors of such a file."""
     upgrades: Mapping[int, str] = field(default_factory=dict)
     """Statements that bring the tables of a version to the next one."""
     outdated: str = ""
-    """What to do with a file of a version that there is no upgrade from."""
+    """Advice for a file of a version without upgrade."""
     write_ahead: bool = False
-    """Whether there is a write-ahead log: readers do not wait for a writer."""
+    """Whether to use a write-ahead log: readers do not wait for a writer."""
     checked: bool = False
     """Whether the whole structure of a file is checked when it is opened, before it is changed."""
 
@@ -48,9 +48,9 @@ class SqliteFile:
     """An open file.
 
     Args:
-        path: The file; it exists, unless `create`.
-        schema: Its format.
-        create: Whether to create the tables if the file is missing or empty.
+        path: File; it must exist, unless `create`.
+        schema: Format of the file.
+        create: Create the tables if the file is missing or empty.
 
     Raises:
         SoftctlError: `schema.error`: the file cannot be opened, has another format, or is newer.
@@ -62,7 +62,7 @@ class SqliteFile:
         self.path, self.schema = Path(path), schema
         with self._errors():
             self._connection = sqlite3.connect(
-                self.path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
+                self.path, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
             )
             self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")
             try:
@@ -72,17 +72,17 @@ class SqliteFile:
                 raise
 
     def execute(self, statement: str, *arguments: Any) -> int:
-        """Run a statement; returns the number of changed rows."""
+        """Run a statement and return the number of changed rows."""
         with self._errors():
             return self._connection.execute(statement, arguments).rowcount
 
     def row(self, query: str, *arguments: Any) -> Any:
-        """First row of a query's answer, or None."""
+        """Return the first row of a query's result, or None."""
         with self._errors():
             return self._connection.execute(query, arguments).fetchone()
 
     def rows(self, query: str, *arguments: Any) -> Iterator[Any]:
-        """Rows of a query's answer, one by one."""
+        """Yield the rows of a query's result."""
         with self._errors():
             yield from self._connection.execute(query, arguments)
 
@@ -146,18 +146,18 @@ class SqliteFile:
         self.execute(f"PRAGMA application_id = {self.schema.application}")
 
     def _check(self) -> None:
-        """Error if the structure is damaged; an index that alone is wrong is built again."""
+        """Raise an error if the structure is damaged; rebuild indices if only they are wrong."""
         query = "PRAGMA integrity_check(1)"
         if self.row(query)[0] == "ok":
             return
-        with self.transaction():  # not kept unless that was all
+        with self.transaction():  # rolled back unless the indices were the only fault
             self.execute("REINDEX")
-            found = self.row(query)[0]
-            if found != "ok":
-                raise self._failed(*_MEANINGS["SQLITE_CORRUPT"], cause=found.splitlines()[-1])
+            message = self.row(query)[0]
+            if message != "ok":
+                raise self._error(*_MEANINGS["SQLITE_CORRUPT"], cause=message.splitlines()[-1])
 
     def _write_ahead(self) -> None:
-        end = time.monotonic() + TIMEOUT
+        end = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
@@ -188,36 +188,38 @@ class SqliteFile:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorname", "")
-            what, advice = next(
-                (meaning for known, meaning in _MEANINGS.items() if code.startswith(known)),
+            problem, advice = next(
+                (meaning for prefix, meaning in _MEANINGS.items() if code.startswith(prefix)),
                 (
                     f"cannot be used ({error})",
                     "Check the path and whether it may be written; if it is damaged, restore it "
                     "from a copy, or choose another file.",
                 ),
             )
-            raise self._failed(what, advice) from error
+            raise self._error(problem, advice) from error
         except UnicodeDecodeError as error:  # a damaged name, in a message of SQLite
-            raise self._failed(*_MEANINGS["SQLITE_CORRUPT"]) from error
+            raise self._error(*_MEANINGS["SQLITE_CORRUPT"]) from error
 
-    def _failed(self, what: str, advice: str, *, cause: str = "") -> SoftctlError:
+    def _error(self, problem: str, advice: str, *, cause: str = "") -> SoftctlError:
         because = f" ({cause})" if cause else ""
-        return self.schema.error(f"{self.path}: the {self.schema.name} {what}{because}. {advice}")
+        return self.schema.error(
+            f"{self.path}: the {self.schema.name} {problem}{because}. {advice}"
+        )
 
 
 _MEANINGS = {
     "SQLITE_FULL": (
         "cannot grow, the disk is full",
-        "Free some space and go on: what was kept before is intact.",
+        "Free some space and continue: what was saved before is intact.",
     ),
-    "SQLITE_NOTADB": ("is no SQLite file", "Choose another file."),
+    "SQLITE_NOTADB": ("is not a SQLite file", "Choose another file."),
     "SQLITE_CORRUPT": ("is damaged", "Restore it from a copy, or choose another file."),
     "SQLITE_IOERR": (
         "could not be read or written (disk I/O error)",
-        "Check the disk, its space and limits of file sizes: what was kept before is intact.",
+        "Check the disk, its space and limits of file sizes: what was saved before is intact.",
     ),
     "SQLITE_BUSY": (
-        f"was held by another process for {TIMEOUT:.0f} s",
+        f"was held by another process for {LOCK_TIMEOUT:.0f} s",
         "End that process, or choose another file.",
     ),
     "SQLITE_CANTOPEN": ("cannot be opened", "Choose a folder that exists and may be written to."),

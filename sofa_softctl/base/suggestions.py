@@ -1,4 +1,4 @@
-"""Words of messages: suggestions for unknown names, sentences."""
+"""Parts of messages: suggestions for unknown names, lists of names, sentences."""
 
 from __future__ import annotations
 
@@ -8,48 +8,47 @@ from pathlib import Path
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """Known names most similar to one, nearest first; case-insensitive.
+    """Return the known names most similar to a name, nearest first; case-insensitive.
 
     Args:
-        name: The name.
-        known: Names that there are.
-        most: How many to give at most.
-        cutoff: Least similarity, from 0 to 1.
+        name: Name to look for.
+        known: Valid names.
+        most: Largest number of names to return.
+        cutoff: Smallest similarity, from 0 to 1.
     """
-    by_lower = {each.lower(): each for each in known}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=cutoff)
-    return [by_lower[each] for each in found]
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=cutoff)
+    return [by_lower[candidate] for candidate in matches]
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
-    """Question " Did you mean ...?" with similar known names; empty if there is none."""
-    found = nearest(name, known, most, cutoff)
-    return f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
+    """Return " Did you mean ...?" with similar known names, or ""."""
+    matches = nearest(name, known, most, cutoff)
+    return f" Did you mean {' or '.join(map(repr, matches))}?" if matches else ""
 
 
 def files_like(path: Path, suffixes: Sequence[str]) -> list[str]:
-    """Names of files beside a path that does not exist, with one of some suffixes, nearest first.
-
-    Neither folders nor the path itself.
-    """
+    """Return names of files next to a missing path, with one of some suffixes, nearest first."""
     try:
-        beside = [e.name for e in path.parent.iterdir() if e.suffix.lower() in suffixes]
+        names = [e.name for e in path.parent.iterdir() if e.suffix.lower() in suffixes]
     except OSError:
         return []
-    others = (name for name in sorted(beside) if name != path.name)
-    return nearest(path.name, [name for name in others if (path.parent / name).is_file()], most=3)
+    candidates = (name for name in sorted(names) if name != path.name)
+    return nearest(
+        path.name, [name for name in candidates if (path.parent / name).is_file()], most=3
+    )
 
 
 def some(names: Sequence[str], *, near: str = "", most: int = 8) -> str:
-    """Names for a message: all if they are few, otherwise the closest ones and a count."""
+    """Return names for a message: all if they are few, otherwise the closest ones and a count."""
     if len(names) <= most:
         return ", ".join(names)
-    close = nearest(near, names, most) if near else []
-    first = [*close, *(name for name in names if name not in close)][:most]
-    return f"{', '.join(first)} and {len(names) - most} more"
+    closest = nearest(near, names, most) if near else []
+    listed = [*closest, *(name for name in names if name not in closest)][:most]
+    return f"{', '.join(listed)} and {len(names) - most} more"
 
 
 def sentence(text: str) -> str:
-    """The text with a full stop at its end."""
+    """Return the text with a full stop at its end."""
     text = text.rstrip()
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -17,8 +17,7 @@ def time_limit(
 ) -> Iterator[None]:
     """Raise an error in a block that takes longer; in the main thread, not nested.
 
-    A system call that waits is interrupted, and so is Python code; a library that waits in a loop
-    of its own, without Python, is not.
+    A waiting system call and Python code are interrupted; a loop of a compiled library is not.
 
     Args:
         seconds: Time after which the error is raised [s].

@@ -14,36 +14,36 @@ from typing import NoReturn
 from sofa_softctl.errors import SoftctlError
 
 _RELATIVE = re.compile(rb"^\s*from\s+\.", re.MULTILINE)
-"""An import of a module beside the file, as of its package."""
+"""Relative import of a neighbouring module."""
 
 
 class _FromSource(SourceFileLoader):
-    """Reads no bytecode and writes none.
+    """Loader that neither reads nor writes bytecode.
 
-    Python tells bytecode of an older file by whole seconds and the file's size alone: code that is
+    Python recognises outdated bytecode only by whole seconds and by the file's size: code that is
     edited, run, and edited back within a second would run as it was in between.
     """
 
     def path_stats(self, path: str) -> NoReturn:  # type: ignore[override]
-        """What bytecode is compared with: nothing."""
+        """Raise an error, so that bytecode is not used."""
         raise OSError(f"{path}: bytecode is not used")
 
 
 def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType:
-    """Import a Python file, anew at every call, as the module KIND_STEM.
+    """Import a Python file as the module KIND_STEM, again at every call.
 
     It is in sys.modules while it runs, since dataclasses resolve their annotations there, and
-    afterwards; where it raises, the previous module of that name is restored. With relative imports
-    it is PACKAGE.KIND_STEM: its folder, and those above, are a package where they have __init__.py.
+    afterwards; if it raises, the previous module of that name is restored. With relative imports
+    it is PACKAGE.KIND_STEM: folders with an __init__.py are packages.
 
     Args:
         path: The file.
         kind: Kind of content, such as "scene".
-        folder_too: Whether to add its folder to the path, so that it can import its neighbours.
+        folder_too: Add its folder to the path, so that it can import its neighbours.
 
     Raises:
-        SoftctlError: it is no text, or its package has the name of another one.
-        Exception: raised by the file itself.
+        SoftctlError: The file is not text, or its package has the name of another one.
+        Exception: Raised by the file itself.
     """
     text, folder, package = _read(path), path.resolve().parent, ""
     if folder_too:
@@ -54,7 +54,7 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
         if package:
             _check_same(import_module(package), path)
     name = f"{package}.{kind}_{path.stem}".removeprefix(".")
-    loader = _FromSource(name, str(path))  # whatever the suffix
+    loader = _FromSource(name, str(path))  # for any suffix
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -71,7 +71,7 @@ def import_file(path: Path, kind: str, *, folder_too: bool = True) -> ModuleType
 
 
 def _read(path: Path) -> bytes:
-    """What is in the file; SoftctlError for binary ones, of which Python's error has no name."""
+    """Return the content of a file; raise SoftctlError for binary ones, as Python names no file."""
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -79,12 +79,12 @@ def _read(path: Path) -> bytes:
             f"'{path}' cannot be read ({error.strerror}). Check the path."
         ) from error
     if b"\0" in text:
-        raise SoftctlError(f"'{path}' is no Python file: expected text, got binary data.")
+        raise SoftctlError(f"'{path}' is not a Python file: expected text, got binary data.")
     return text
 
 
 def _package_of(folder: Path) -> tuple[Path, str]:
-    """The folder that has the package of a folder, and the package's name; empty: it is none."""
+    """Return the parent folder of a folder's package and the package's name, or "" without one."""
     names: list[str] = []
     while (folder / "__init__.py").is_file():
         names.insert(0, folder.name)
@@ -93,8 +93,8 @@ def _package_of(folder: Path) -> tuple[Path, str]:
 
 
 def _check_same(package: ModuleType, path: Path) -> None:
-    """SoftctlError where the package is not that of the file, but another one of its name."""
-    if path.resolve().parent not in [Path(place).resolve() for place in package.__path__]:
+    """Raise SoftctlError if a package of the same name but another folder was imported before."""
+    if path.resolve().parent not in [Path(folder).resolve() for folder in package.__path__]:
         raise SoftctlError(
             f"'{path}' imports modules of its package '{package.__name__}', but another one of "
             f"this name was imported before, {package.__file__}. Rename one of the two folders."

@@ -1,4 +1,4 @@
-"""Versions of what can change numbers, and a digest of this package's sources."""
+"""Versions of packages that can change results, and a digest of this package's sources."""
 
 from __future__ import annotations
 
@@ -15,40 +15,44 @@ from threadpoolctl import ThreadpoolController
 import sofa_softctl
 
 PACKAGES = ("numpy", "scipy", "numba")
-"""Whose versions can change numbers."""
+"""Packages whose versions can change results."""
 _PACKAGE = Path(sofa_softctl.__file__).resolve().parent
 
 
 def made_of() -> dict[str, Any]:
-    """What this process computes with: `versions`, and the digest of this `package`."""
+    """Return the `versions` that this process uses, and the digest of this `package`."""
     return {"versions": versions(), "package": digest_of_package()}
 
 
 def versions() -> dict[str, str]:
-    """Versions of this package, Python and `PACKAGES`, by name."""
-    found = {"softctl": _version("sofa-softctl"), "python": platform.python_version()}
-    return found | {name: _version(name) for name in PACKAGES}
+    """Return the versions of this package, Python and `PACKAGES`, by name."""
+    own_versions = {"softctl": _version("sofa-softctl"), "python": platform.python_version()}
+    return own_versions | {name: _version(name) for name in PACKAGES}
 
 
 @cache
 def blas_kernels() -> str:
-    """Processor for which BLAS has chosen its kernels, such as 'Haswell'; empty: not known.
+    """Return the processor for which BLAS has chosen its kernels, such as 'Haswell', or "".
 
-    Those of others give other last digits.
+    Kernels of other processors give other last digits.
     """
-    found = ThreadpoolController().lib_controllers
-    names = {getattr(each, "architecture", None) for each in found if each.user_api == "blas"}
+    controllers = ThreadpoolController().lib_controllers
+    names = {
+        getattr(controller, "architecture", None)
+        for controller in controllers
+        if controller.user_api == "blas"
+    }
     return ", ".join(sorted(filter(None, names)))
 
 
 @cache
 def digest_of_package() -> str:
-    """SHA-256 of this package's sources."""
-    found = hashlib.sha256()
+    """Return the SHA-256 of this package's sources."""
+    digest = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
-        found.update(path.relative_to(_PACKAGE).as_posix().encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _version(package: str) -> str:

@@ -23,10 +23,10 @@ _SERVER = re.compile(rb"<(Error|Code)>\s*(<Code>)?(AccessDenied|NoSuchKey)")
 
 
 def wrong_file(start: bytes) -> str:
-    """Return what a file is instead of what its name says, and what to do; "" if it is not known.
+    """Return the actual content of a file with a misleading name, and what to do, or "".
 
     Args:
-        start: Its first bytes, some hundred.
+        start: First bytes of the file, some hundred.
     """
     if start.startswith(b"version https://git-lfs"):
         size = re.search(rb"size (\d+)", start)
@@ -36,12 +36,12 @@ def wrong_file(start: bytes) -> str:
         return "is a pointer of git-annex to the file, not the file. Get it: git annex get FILE"
     if _PAGE.match(start) or _SERVER.search(start[:400]):
         return f"is a page of the web, not the file. {_DOWNLOAD}"
-    for magic, what, unpack in _ARCHIVES:
+    for magic, content, unpack in _ARCHIVES:
         if start.startswith(magic):
-            return f"is {what}. Unpack it: {unpack}"
+            return f"is {content}. Unpack it: {unpack}"
     if start[257:262] == b"ustar":
         return "is a tar archive. Unpack it: tar xf FILE"
-    for magic, what in _OTHERS:
+    for magic, content in _OTHERS:
         if start.startswith(magic):
-            return f"is {what}"
+            return f"is {content}"
     return ""

@@ -1,4 +1,4 @@
-"""Whether a scene runs here, what it lacks, and what it holds: `softctl check`."""
+"""Check whether a scene runs here, what it lacks and what it contains: `softctl check`."""
 
 from sofa_softctl.check.folder import check_scenes, scenes_in
 from sofa_softctl.check.result import Lack, SceneCheck, rank

@@ -1,8 +1,8 @@
-"""Load, start and step one scene in this process, and say what was found.
+"""Load, start and step one scene in this process, and write a report.
 
     python -m sofa_softctl.check.examine '{"path": "scene.py", ...}'
 
-writes the result as JSON to the file that its argument names; `check_scenes` calls it so.
+writes the result as JSON to the file that its argument names; `check_scenes` calls it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from sofa_softctl.runtime.helper.message import complaints
 def examine(
     path: str, *, steps: int, seconds: float, parameters: dict[str, Any], with_stand_ins: bool
 ) -> SceneCheck:
-    """Run a scene as `softctl run` does, and look at it.
+    """Run a scene as `softctl run` does, and examine it.
 
     Args:
         path: The scene file.
         steps: Steps to do after the start.
-        seconds: Time after which it is given up [s].
+        seconds: Time limit [s].
         parameters: Values of createScene's parameters.
-        with_stand_ins: Whether to go on where components are missing; then it does not run.
+        with_stand_ins: Replace missing components by placeholders; then the scene does not run.
     """
     from sofa_softctl.runtime.helper.message import MessageHandler
     from sofa_softctl.scene.session.session import Session
@@ -58,11 +58,11 @@ def examine(
                 if text not in check.warnings:
                     check.warnings.append(text)
 
-    with Listener(), complaints() as found, stand_ins() if with_stand_ins else nullcontext():
+    with Listener(), complaints() as scene_errors, stand_ins() if with_stand_ins else nullcontext():
         try:
             limit = time_limit(seconds, partial(_out_of_time, seconds), interval=1.0)
             with limit, Session(path, parameters=parameters) as session:
-                _look(session, check)
+                _note_content(session, check)
                 for _ in range(steps):
                     session.step()
                     check.steps += 1
@@ -72,8 +72,8 @@ def examine(
         except BaseException as error:
             _end(check, error)
         else:
-            check.runs = not any(isinstance(e, UnknownComponentError) for e in found)
-    lacks = [*filter(None, map(_lack, found)), *check.lacks]
+            check.runs = not any(isinstance(e, UnknownComponentError) for e in scene_errors)
+    lacks = [*filter(None, map(_lack, scene_errors)), *check.lacks]
     first = {(lack.kind, lack.name): lack for lack in reversed(lacks)}
     check.lacks = [first[key] for key in dict.fromkeys((lack.kind, lack.name) for lack in lacks)]
     return check
@@ -84,7 +84,7 @@ COMPILING = ("numba.core.compiler", "sofa_softctl.base.kernel_cache")
 
 
 class OutOfTime(BaseException):
-    """The time of a scene is over; its own `except Exception` does not catch this."""
+    """The time limit of a scene is reached; the scene's `except Exception` does not catch this."""
 
 
 def _out_of_time(seconds: float, frame: FrameType | None) -> OutOfTime:
@@ -93,12 +93,12 @@ def _out_of_time(seconds: float, frame: FrameType | None) -> OutOfTime:
         caller.f_globals.get("__name__", "").startswith(COMPILING)
         for caller, _ in traceback.walk_stack(frame)
     )
-    why = " It was compiling kernels, as a first run does: check it again." if compiles else ""
-    return OutOfTime(f"It was not done after {seconds:g} s.{why}")
+    reason = " It was compiling kernels, as a first run does: check it again." if compiles else ""
+    return OutOfTime(f"It was not done after {seconds:g} s.{reason}")
 
 
-def _look(session: Any, check: SceneCheck) -> None:
-    """Note what the scene holds."""
+def _note_content(session: Any, check: SceneCheck) -> None:
+    """Note the content of the scene."""
     from sofa_softctl.scene.graph.nodes import nodes_of
 
     units = session.units
@@ -112,12 +112,12 @@ def _look(session: Any, check: SceneCheck) -> None:
             if id(state) not in mapped:
                 check.dofs += state.count * state.deriv_size
         for category in ("animation loop", "ode solver", "linear solver", "constraint solver"):
-            solvers.update(entry.getClassName() for entry in node.of(category))
+            solvers.update(component.getClassName() for component in node.of(category))
     check.solvers = [name if n == 1 else f"{n} {name}" for name, n in solvers.items()]
 
 
 def _rows(root: Any) -> dict[str, int]:
-    """Constraint rows of the last step by the path of their owner."""
+    """Return the number of constraint rows of the last step by the path of their owner."""
     from sofa_softctl.scene.control.system import ComplianceSystem
 
     if not any(root.of("constraint solver")):
@@ -130,7 +130,7 @@ def _rows(root: Any) -> dict[str, int]:
 
 
 def _end(check: SceneCheck, error: BaseException) -> None:
-    """Note how it ended."""
+    """Note the error that ended the scene."""
     from sofa_softctl.plugins import user_frames
 
     frames = user_frames(error)
@@ -150,12 +150,12 @@ def _end(check: SceneCheck, error: BaseException) -> None:
     elif isinstance(error, UnknownComponentError):
         check.lacks.append(_component(error))
     elif (missing := _missing_file(error, check.path)) or isinstance(error, MeshError):
-        given = str(error).partition(": ")[0] if isinstance(error, SceneError) else ""
-        check.lacks.append(Lack("file", missing or "mesh", check.where or given, check.error))
+        location = str(error).partition(": ")[0] if isinstance(error, SceneError) else ""
+        check.lacks.append(Lack("file", missing or "mesh", check.where or location, check.error))
 
 
 def _missing_file(error: BaseException | None, scene: str) -> str:
-    """The file for want of which it ended, as seen from the scene's folder; empty if none."""
+    """Return the missing file that ended the scene, relative to the scene's folder, or ""."""
     while error is not None:
         if isinstance(error, FileNotFoundError) and error.filename:
             name = os.fsdecode(error.filename)
@@ -165,18 +165,18 @@ def _missing_file(error: BaseException | None, scene: str) -> str:
 
 
 def _component(error: UnknownComponentError) -> Lack:
-    where, _, text = str(error).partition(": ")
-    return Lack("component", error.component, where, text, family_of(error.component))
+    location, _, text = str(error).partition(": ")
+    return Lack("component", error.component, location, text, family_of(error.component))
 
 
 def _lack(error: SceneError) -> Lack | None:
     if isinstance(error, UnknownComponentError):
         return _component(error)
-    where, _, text = str(error).partition(": ")
+    location, _, text = str(error).partition(": ")
     if isinstance(error, UnknownDataError):
-        return Lack("Data", f"{error.component}.{error.data}", where, text)
+        return Lack("Data", f"{error.component}.{error.data}", location, text)
     if isinstance(error, UnreadableValueError):
-        return Lack("value", f"{error.component}.{error.data}", where, text)
+        return Lack("value", f"{error.component}.{error.data}", location, text)
     return None
 
 
@@ -190,7 +190,7 @@ def main() -> None:
     find_backend(order.pop("backend"))
     load_files([Path(file) for file in order.pop("plugins")])
     output.write_text(json.dumps(examine(**order).to_dict()), encoding="utf-8")
-    os._exit(0)  # threads that the scene has left may go on for ever
+    os._exit(0)  # threads of the scene may run for ever
 
 
 if __name__ == "__main__":

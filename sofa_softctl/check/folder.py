@@ -1,4 +1,4 @@
-"""Check many scenes, each in a process of its own that has a time limit."""
+"""Check many scenes, each in a separate process with a time limit."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ SUFFIXES = (".py", ".pyscn", ".scn", ".xml")
 
 
 def scenes_in(paths: Sequence[Path]) -> list[Path]:
-    """The scene files of folders, in order of their names; files are taken as they are.
+    """Return the scene files of folders, in order of their names, and single files unchanged.
 
     A Python file is a scene if it defines createScene, an XML file if it holds a <Node>.
 
     Raises:
-        SceneError: a path leads nowhere.
+        SceneError: A path does not exist.
     """
-    found: list[Path] = []
+    scenes: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += [entry for entry in sorted(path.rglob("*")) if _is_scene(entry)]
+            scenes += [file for file in sorted(path.rglob("*")) if _is_scene(file)]
         elif path.exists():
-            found.append(path)
+            scenes.append(path)
         else:
             raise SceneError(f"There is no scene file or folder '{path}'.")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(scenes))
 
 
 def _is_scene(path: Path) -> bool:
@@ -60,7 +60,7 @@ def check_scenes(
     plugins: Sequence[Path] = (),
     backend: str = "embedded",
 ) -> Iterator[SceneCheck]:
-    """Check scenes, in their order; each in a process of its own, so that none harms the others.
+    """Check scenes in order, each in a separate process, so that none affects the others.
 
     Args:
         scenes: Scene files.
@@ -69,7 +69,7 @@ def check_scenes(
         workers: Processes at a time.
         parameters: Values of createScene's parameters.
         plugins: Plugin files to load before.
-        backend: The backend; stand-ins are made by the embedded one only.
+        backend: Name of the backend; only the embedded one has placeholders for missing components.
     """
     order = {
         "steps": steps,
@@ -81,32 +81,36 @@ def check_scenes(
 
     running: set[subprocess.Popen[bytes]] = set()
 
-    def one(scene: Path) -> SceneCheck:
+    def check_scene(scene: Path) -> SceneCheck:
         check = _process(order | {"path": str(scene), "with_stand_ins": False}, running)
         if any(lack.kind == "component" for lack in check.lacks) and backend == "embedded":
-            whole = _process(order | {"path": str(scene), "with_stand_ins": True}, running)
-            whole.error, whole.where, whole.runs = check.error, check.where, False
-            return whole if whole.lacks else check
+            complete_check = _process(order | {"path": str(scene), "with_stand_ins": True}, running)
+            complete_check.error, complete_check.where, complete_check.runs = (
+                check.error,
+                check.where,
+                False,
+            )
+            return complete_check if complete_check.lacks else check
         return check
 
     with ThreadPoolExecutor(max(workers, 1)) as pool:
         try:
-            yield from pool.map(one, scenes)
-        finally:  # of an interrupt too
+            yield from pool.map(check_scene, scenes)
+        finally:  # also after an interrupt
             for process in list(running):
                 _end_group(process)
 
 
-_GRACE = 10.0
-"""Time beyond a scene's own, to start Python and to end where a scene does not let go [s]."""
+_GRACE_TIME = 10.0
+"""Time in addition to the limit, to start Python and to end a scene that resists [s]."""
 
 
 def _process(order: dict[str, Any], running: set[subprocess.Popen[bytes]]) -> SceneCheck:
     path = order["path"]
     with tempfile.TemporaryDirectory(prefix="softctl-") as folder:
-        output, said = Path(folder) / "check.json", Path(folder) / "stderr.txt"
+        output, error_output = Path(folder) / "check.json", Path(folder) / "stderr.txt"
         command = [sys.executable, "-P", "-m", "sofa_softctl.check.examine"]
-        with said.open("wb") as stderr:
+        with error_output.open("wb") as stderr:
             process = subprocess.Popen(
                 [*command, json.dumps(order | {"output": str(output)})],
                 stdin=subprocess.DEVNULL,
@@ -117,7 +121,7 @@ def _process(order: dict[str, Any], running: set[subprocess.Popen[bytes]]) -> Sc
             )
         running.add(process)
         try:
-            status = process.wait(order["seconds"] + _GRACE)
+            status = process.wait(order["seconds"] + _GRACE_TIME)
         except subprocess.TimeoutExpired:
             return SceneCheck(path, error=f"It was not done after {order['seconds']:g} s.")
         finally:
@@ -126,15 +130,17 @@ def _process(order: dict[str, Any], running: set[subprocess.Popen[bytes]]) -> Sc
         try:
             return SceneCheck.from_dict(json.loads(output.read_text(encoding="utf-8")))
         except OSError:
-            last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-            by = signal.Signals(-status).name if status < 0 else f"status {status}"
-            text = f"The process ended with {by}"
+            last = (
+                error_output.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+            )
+            cause = signal.Signals(-status).name if status < 0 else f"status {status}"
+            text = f"The process ended with {cause}"
             error = f"{text}: {last[0]}" if last else f"{text}."
             return SceneCheck(path, error=error, lacks=[Lack("process", "ended", "", error)])
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a scene's process, and whatever that has started itself."""
+    """Kill a scene's process and all processes that it has started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

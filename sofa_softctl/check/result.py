@@ -1,4 +1,4 @@
-"""What `softctl check` says of a scene."""
+"""Results of `softctl check`."""
 
 from __future__ import annotations
 
@@ -10,94 +10,96 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Lack:
-    """Something that a scene wants and that is not here."""
+    """Something that a scene needs and that is missing here."""
 
     kind: str
-    """'component', 'Data', 'value', 'module', 'file'; 'process' where that ended by itself."""
+    """'component', 'Data', 'value', 'module' or 'file'; 'process' if the scene's process ended."""
     name: str
-    """Its name, such as BeamInterpolation or BoxROI.orientedBox."""
+    """Name of the missing thing, such as BeamInterpolation or BoxROI.orientedBox."""
     where: str
-    """File and line at which the scene first asks for it."""
+    """File and line of its first use in the scene."""
     text: str = ""
-    """What is said of it."""
+    """Message about it."""
     needs: str = ""
-    """For a component: what it belongs to, such as 'beams (plugin BeamAdapter)'."""
+    """Family of a missing component, such as 'beams (plugin BeamAdapter)', or ""."""
 
     @property
     def stops(self) -> bool:
-        """Whether the scene does not run for the want of it."""
+        """True if the scene does not run without it."""
         return self.kind not in ("Data", "value")
 
 
 @dataclass
 class SceneCheck:
-    """How a scene ends here, and what it lacks and holds."""
+    """Result of a scene's check: how it ended, missing parts and content."""
 
     path: str
     """The scene file."""
     runs: bool = False
-    """Whether it was loaded, started and stepped as `softctl run` does it."""
+    """Whether it was loaded, started and stepped as by `softctl run`."""
     steps: int = 0
-    """Steps that were done."""
+    """Number of completed steps."""
     error: str = ""
-    """Why it does not run."""
+    """Reason for a scene that does not run, or ""."""
     where: str = ""
-    """File and line of the scene's own at which it ended."""
+    """File and line of the scene at which it ended, or ""."""
     lacks: list[Lack] = field(default_factory=list)
-    """What it lacks; Data and values alone do not stop it."""
+    """Missing parts; missing Data and values do not stop the scene."""
     warnings: list[str] = field(default_factory=list)
-    """Of loading and of the start, each once."""
+    """Warnings of loading and of the start, without repetitions."""
     units: str = ""
     """Units that the scene declares."""
     time_step: float = 0.0
-    """Its dt [time]."""
+    """Time step of the scene [time]."""
     states: int = 0
     """Mechanical states, mapped ones included."""
     dofs: int = 0
-    """Degrees of freedom of the states that are not mapped."""
+    """Number of degrees of freedom of the states that are not mapped."""
     solvers: list[str] = field(default_factory=list)
     """Time integrators, linear solvers, the loop and the constraint solver, by class."""
     rows: dict[str, int] = field(default_factory=dict)
-    """Constraint rows of the last step by the path of their owner."""
+    """Number of constraint rows of the last step by the path of their owner."""
 
     @property
     def moves(self) -> bool:
-        """Whether it has a mechanical state."""
+        """True if the scene has a mechanical state."""
         return self.states > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return a JSON-serialisable dict."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> SceneCheck:
-        """What `to_dict` gave."""
-        return cls(**{**entries, "lacks": [Lack(**entry) for entry in entries["lacks"]]})
+        """Return the result from a dict of `to_dict`."""
+        return cls(**{**entries, "lacks": [Lack(**values) for values in entries["lacks"]]})
 
 
 @dataclass(frozen=True)
 class Rank:
-    """One lack over many scenes."""
+    """A missing part, counted over many scenes."""
 
     kind: str
     name: str
     needs: str
     scenes: int
-    """Scenes that want it."""
+    """Number of scenes that need it."""
     alone: int
-    """Scenes that want nothing else of what stops them."""
+    """Number of scenes that only this part stops."""
 
 
 def rank(checks: Iterable[SceneCheck]) -> Sequence[Rank]:
-    """What is lacking, by the number of scenes that want it, most wanted first."""
-    wanted: Counter[tuple[str, str]] = Counter()
-    alone: Counter[tuple[str, str]] = Counter()
+    """Rank missing parts by the number of scenes that need them, the most needed first."""
+    scene_count: Counter[tuple[str, str]] = Counter()
+    only_count: Counter[tuple[str, str]] = Counter()
     needs: dict[tuple[str, str], str] = {}
     for check in checks:
         keys = {(lack.kind, lack.name) for lack in check.lacks}
-        stopping = {(lack.kind, lack.name) for lack in check.lacks if lack.stops}
-        wanted.update(keys)
+        stopping_keys = {(lack.kind, lack.name) for lack in check.lacks if lack.stops}
+        scene_count.update(keys)
         needs.update({(lack.kind, lack.name): lack.needs for lack in check.lacks})
-        if len(stopping) == 1:
-            alone.update(stopping)
-    return [Rank(*key, needs[key], count, alone[key]) for key, count in wanted.most_common()]
+        if len(stopping_keys) == 1:
+            only_count.update(stopping_keys)
+    return [
+        Rank(*key, needs[key], count, only_count[key]) for key, count in scene_count.most_common()
+    ]

@@ -1,4 +1,4 @@
-"""Stand-ins for components that are not here, so that a check sees the rest of the scene."""
+"""Placeholders for missing components, so that a check covers the remaining scene."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from sofa_softctl.runtime.core.data import reading
 
 
 class StandIn(Component):
-    """Takes any Data and does nothing."""
+    """A component that accepts any Data and does nothing."""
 
-    wanted = ""
-    """The component in whose place it stands."""
+    replaced_name = ""
+    """Class name of the missing component."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
-        known = {name: value for name, value in values.items() if name in self.data_names}
-        super().__init__(*args, **known)
+        declared = {name: value for name, value in values.items() if name in self.data_names}
+        super().__init__(*args, **declared)
         for name, value in values.items():
-            if name not in known and not hasattr(type(self), name):
+            if name not in declared and not hasattr(type(self), name):
                 text = reading.text(value)
                 self.addData(name, value="" if text.startswith("@") else text, type="string")
 
     def getClassName(self) -> str:  # type: ignore[override]
-        """The name of the component in whose place it stands."""
-        return self.wanted
+        """Return the class name of the missing component."""
+        return self.replaced_name
 
 
 @contextmanager
 def stand_ins() -> Iterator[None]:
-    """Within it, the factory makes a `StandIn` for every component that it does not know."""
+    """Make the factory return a `StandIn` for every unknown component in the block."""
 
-    def make(name: str) -> type[Component]:
-        return type(name, (StandIn,), {"wanted": name, "__doc__": "Stands in."})
+    def make_class(name: str) -> type[Component]:
+        return type(name, (StandIn,), {"replaced_name": name, "__doc__": "Placeholder."})
 
-    with factory.otherwise(make):
+    with factory.otherwise(make_class):
         yield

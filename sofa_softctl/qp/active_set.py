@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.base.jit import njit
 
 SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
-"""Outcome of a QP or a piece: solved; infeasible; no better than the known answer; not
+"""Outcome of a QP or a piece: solved; infeasible; no better than the known solution; not
 converged."""
 FEASIBLE = 1e-10
 """Feasibility tolerance of a scaled row."""
@@ -18,11 +18,11 @@ FEASIBLE = 1e-10
 class ActiveSet(NamedTuple):
     """State of a dual active-set method: the optimum subject to the active limits.
 
-    Limits are numbered as in `qp.QP`: those of the n variables, then those of the rows.
+    Limits are numbered as in `qp.QP`: limits of the n variables first, then limits of the rows.
     """
 
     x: np.ndarray
-    """The optimum, shape (n,)."""
+    """Optimum, shape (n,)."""
     J: np.ndarray
     """L^-T Q, with L L^T the Hessian, and Q R the active limits' normals by L^-1, (n, n)."""
     R: np.ndarray
@@ -39,7 +39,7 @@ class ActiveSet(NamedTuple):
 
 @njit(inner=True, separate=True)
 def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
-    """The optimum of 1/2 x^T L L^T x + g^T x without limits."""
+    """Return the optimum of 1/2 x^T L L^T x + g^T x without limits."""
     n = len(g)
     J, x = np.zeros((n, n)), np.zeros(n)
     for j in range(n):
@@ -68,11 +68,11 @@ def dual_active_set(
     """Continue to the optimum subject to low <= (x, G x) <= high, in place.
 
     Args:
-        a: The start. Its limits may have become narrower on sides that were not active, and
-            equations; others may have been added.
+        a: Start, changed in place. Since it was computed, inactive limits and equations may have
+            become narrower, and limits may have been added.
         G: Rows, of norm about one, shape (m, n).
         low: Shape (n + m,).
-        high: Shape (n + m,). Equal to `low`: an equation.
+        high: Shape (n + m,). Equal to `low` for an equation.
         doubt: Rounding tolerance for a limit that depends on the active ones.
 
     Returns:
@@ -159,7 +159,7 @@ def dual_active_set(
                 on[p] = True
                 q += 1
                 break
-            on[active[leaves]] = False  # a limit leaves, and the step goes on
+            on[active[leaves]] = False  # a limit leaves, and the step continues
             for j in range(leaves, q - 1):
                 active[j], side[j], dual[j] = active[j + 1], side[j + 1], dual[j + 1]
             q -= 1

@@ -52,12 +52,12 @@ class QPResult(NamedTuple):
     """Result of a QP solver, to be verified by `kkt_residual`."""
 
     x: np.ndarray
-    """The minimiser, shape (n,)."""
+    """Minimiser, shape (n,)."""
     y: np.ndarray
     """Multipliers of the limits, shape (n + m,): H x + g + [I; A]^T y = 0, positive at an upper
     limit, negative at a lower one, zero between."""
     outcome: Literal["solved", "infeasible", "failed"]
-    """Outcome reported by the solver. "infeasible": the limits contradict each other."""
+    """Outcome that the solver reports; "infeasible" if the limits contradict each other."""
     iterations: int = 0
     """Iterations, as counted by the solver."""
     message: str = ""
@@ -67,23 +67,23 @@ class QPResult(NamedTuple):
 def no_answer(
     qp: QP | SparseQP, outcome: Literal["infeasible", "failed"], iterations: int, message: str
 ) -> QPResult:
-    """Result without a solution: x and y are NaN."""
+    """Return a result without a solution: x and y are NaN."""
     x, y = np.full_like(qp.g, np.nan), np.full_like(qp.lower, np.nan)
     return QPResult(x, y, outcome, iterations, message)
 
 
 QPSolver = Callable[[QP, "QPResult | None"], QPResult]
 """A function (qp, warm) -> QPResult. It must not change qp. `warm` is the result for a similar
-QP of the same size, or None. Where an answer from it fails the check, the solver is called again
-without it."""
+QP of the same size, or None. If the solution that starts from it fails the check, the solver is
+called again without it."""
 SparseQPSolver = Callable[[SparseQP, "QPResult | None"], QPResult]
-"""The same for sparse QPs."""
+"""A `QPSolver` of sparse QPs."""
 
 
 def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
-    """Largest violation of the optimality conditions, relative to max(1, |x|, |y|).
+    """Return the largest violation of the optimality conditions, relative to max(1, |x|, |y|).
 
-    Two numbers in one, both zero at an optimum and nowhere else:
+    It is the larger of two numbers, which both vanish at an optimum and only there:
 
         stationarity     |H x + g + [I; A]^T y|
         limits           |v - clip(v + y, lower, upper)|        with v = [x; A x]

@@ -1,4 +1,4 @@
-"""Call QP solvers in order and accept only verified answers."""
+"""Call QP solvers in order and accept only verified solutions."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ OUTCOMES = ("solved", "infeasible", "failed")
 
 @dataclass(frozen=True, eq=False)
 class VerifiedResult:
-    """Verified answer of the solvers, or the reasons why there is none."""
+    """Verified solution of a QP, or the reasons why there is none."""
 
     result: QPResult | None
-    """The answer that passed the check, its variables within their limits. None: none did."""
+    """Solution that passed the check, its variables within their limits; None if none did."""
     residual: float
-    """Its KKT residual [-], or that of the last rejected answer, or inf."""
+    """KKT residual of the solution, or else of the last rejected one [-]; inf if there is none."""
     solver: str
-    """Name of its solver; empty if there is none."""
+    """Name of the solver; "" without a solution."""
     iterations: int
     """Iterations of all solvers that were called."""
     notes: tuple[str, ...]
-    """Why answers were rejected, and which solver answered instead, one sentence each."""
+    """Reasons for rejected solutions, and the solver that replaced another, one sentence each."""
     replaced: str = ""
-    """Name of the solver that was to answer, where the answer is another one's; empty otherwise."""
+    """Name of the first solver if another one gave the solution, or ""."""
 
 
 def solve_checked(
@@ -43,22 +43,22 @@ def solve_checked(
     warm: QPResult | None = None,
     feasible: bool = False,
 ) -> VerifiedResult:
-    """Call the solvers in order until an answer passes the check.
+    """Call the solvers in order until a solution passes the check.
 
     Args:
         qp: A dimensionless QP, dense or sparse.
         solvers: Names of registered solvers that take such a QP.
         tolerance: Largest accepted KKT residual [-].
         warm: Earlier result to start from. Ignored if its size does not fit.
-        feasible: Whether the limits are known not to contradict each other. Otherwise the first
-            solver that reports it is trusted; `least_violation` verifies it.
+        feasible: The limits are known not to contradict each other. Otherwise the first solver that
+            reports a contradiction is trusted; `least_violation` verifies it.
 
     Returns:
-        The first answer that passes, or the reasons why there is none. A second answer of the
-        same solver, without the start, replaces nothing.
+        The first solution that passes, or the reasons why there is none. A second solution of the
+        same solver, without the start, does not count as a replacement.
 
     Raises:
-        ProblemError: There is no such solver.
+        ProblemError: A name is unknown.
         PluginError: A solver raised, or returned no QPResult.
     """
     if (qp.lower > qp.upper).any():
@@ -87,8 +87,10 @@ def solve_checked(
             if not feasible:
                 break
         else:
-            finite = np.isfinite(x).all() and np.isfinite(result.y).all()
-            reported = result.message or f"reported as solved{'' if finite else ', but not finite'}"
+            is_finite = np.isfinite(x).all() and np.isfinite(result.y).all()
+            reported = (
+                result.message or f"reported as solved{'' if is_finite else ', but not finite'}"
+            )
             notes.append(f"{name}: answer rejected ({reported}), KKT residual {residual:.1e}.")
     return VerifiedResult(None, residual, "", iterations, tuple(notes))
 
@@ -97,17 +99,17 @@ def _call(name: str, qp: QP | SparseQP, warm: QPResult | None = None) -> QPResul
     """Call a registered solver.
 
     Args:
-        name: Its name; a sparse QP goes to the sparse solver of that name.
+        name: Name of the solver; a sparse QP goes to the sparse solver of that name.
         qp: The problem.
         warm: Earlier result to start from, or None.
 
     Returns:
-        Its result, with arrays of the QP's shapes. Their numbers are not checked.
+        The solver's result, with arrays of the QP's shapes. Their numbers are not checked.
 
     Raises:
-        ProblemError: There is no such solver.
-        PluginError: It raised, or returned something else than a QPResult of this QP; one line
-            names the solver and its plugin. What it raised is the cause.
+        ProblemError: The name is unknown.
+        PluginError: The solver raised, or returned something else than a QPResult of this QP; one
+            line names the solver and its plugin.
     """
     sparse = isinstance(qp, SparseQP)
     solve = find(name, sparse=sparse)
@@ -128,12 +130,12 @@ def _call(name: str, qp: QP | SparseQP, warm: QPResult | None = None) -> QPResul
 
 
 def _fault(result: Any, qp: QP | SparseQP) -> str:
-    """Return what is wrong with the type of a result; empty if nothing is."""
+    """Return what is wrong with the type of a result, or ""."""
     if not isinstance(result, QPResult):
-        return f"{_named(result)}; expected a QPResult"
+        return f"{_type_name(result)}; expected a QPResult"
     if result.outcome not in OUTCOMES:
-        known = ", ".join(map(repr, OUTCOMES))
-        return f"the outcome {result.outcome!r}; expected one of {known}"
+        outcomes = ", ".join(map(repr, OUTCOMES))
+        return f"the outcome {result.outcome!r}; expected one of {outcomes}"
     if not isinstance(result.iterations, int | np.integer):
         return f"the iterations {result.iterations!r}; expected an int"
     if not isinstance(result.message, str):
@@ -144,7 +146,7 @@ def _fault(result: Any, qp: QP | SparseQP) -> str:
     for name, array, count in (("x", result.x, n), ("y", result.y, limits)):
         expected = f"expected an array of {count} floats, shape ({count},)"
         if not isinstance(array, np.ndarray):
-            return f"{name} as {_named(array)}; {expected}"
+            return f"{name} as {_type_name(array)}; {expected}"
         if array.dtype.kind not in "fiu":
             return f"{name} of dtype {array.dtype}; {expected}"
         if array.shape != (count,):
@@ -153,9 +155,9 @@ def _fault(result: Any, qp: QP | SparseQP) -> str:
 
 
 def _fits(result: QPResult, qp: QP | SparseQP) -> bool:
-    """Return True if x and y have the QP's shapes: without an answer they may be anything."""
+    """Return True if x and y have the QP's shapes; without a solution they may be anything."""
     return np.shape(result.x) == qp.g.shape and np.shape(result.y) == qp.lower.shape
 
 
-def _named(value: Any) -> str:
+def _type_name(value: Any) -> str:
     return "None" if value is None else f"a value of type '{type(value).__name__}'"

@@ -12,21 +12,21 @@ import numpy as np
 from sofa_softctl.errors import RecordError
 
 MEDIA_TYPE = "application/x-npz"
-"""Of an attachment's bytes in the MCAP file."""
+"""Media type of an attachment in the MCAP file."""
 
 
 def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The arrays as the bytes of a compressed .npz; the same bytes for the same arrays."""
+    """Return arrays as the bytes of a compressed .npz; the same bytes for the same arrays."""
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
 
 
 def unpack(data: bytes, name: str, path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays.
+    """Return the arrays of an attachment.
 
     Raises:
-        RecordError: These are no bytes of `pack`.
+        RecordError: The bytes are not from `pack`.
     """
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:

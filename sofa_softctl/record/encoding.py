@@ -6,9 +6,9 @@
     message Row     { double time = 1; repeated double value = 2; double clock = 3; }
     message Event   { double time = 1; string value = 2; double clock = 3; }
 
-The first three are of steps, the last two of streams, whose rows have times of their own. Doubles
-are eight bytes each, so that they come back to the bit, NaN and infinities too. Fields are written
-in this order, the time also when it is 0.
+The first three hold values of steps, the last two rows of streams, which have other times. Doubles
+are eight bytes each, so that values are read back exactly, NaN and infinities too. Fields are
+written in this order, the time also when it is 0.
 
 Format: https://protobuf.dev/programming-guides/encoding, https://mcap.dev/spec/registry#protobuf.
 """
@@ -37,35 +37,35 @@ _FIELDS = {
     EVENT: (_STRING, _SINGLE),
 }
 """Type and label of `value` in each message."""
-OF_STREAMS = (ROW, EVENT)
+STREAM_MESSAGES = (ROW, EVENT)
 """Messages with a clock."""
 
 
-def message_of(shape: tuple[int, ...] | None) -> str:
-    """Name of the message for values of a shape; None: texts."""
+def message_name(shape: tuple[int, ...] | None) -> str:
+    """Return the name of the message for values of a shape; None for texts."""
     if shape is None:
         return TEXT
     return NUMBERS if shape else NUMBER
 
 
-def head_of(shape: tuple[int, ...]) -> bytes:
-    """What stands before the numbers of a message."""
-    return _head_of_list(math.prod(shape)) if shape else _VALUE
+def encode_head(shape: tuple[int, ...]) -> bytes:
+    """Return the bytes in front of the numbers of a message."""
+    return _encode_list_head(math.prod(shape)) if shape else _VALUE
 
 
 def encode_time(time: float) -> bytes:
-    """First field of a message."""
+    """Return the first field of a message."""
     return _TIME + struct.pack("<d", time)
 
 
 def encode_text(text: str) -> bytes:
-    """Second field of a text."""
+    """Return the second field of a text."""
     data = text.encode(errors="replace")
     return _LIST + _varint(len(data)) + data
 
 
 def schema() -> bytes:
-    """The FileDescriptorSet of the messages."""
+    """Return the FileDescriptorSet of the messages."""
     content = b"".join(_message(name, *field) for name, field in _FIELDS.items())
     file = _field(1, b"softctl.proto") + _field(2, PACKAGE.encode()) + content
     return _field(1, file + _field(12, b"proto3"))
@@ -74,12 +74,12 @@ def schema() -> bytes:
 def decode_numbers(
     messages: Sequence[bytes], shape: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times of shape (n,) and values of shape (n, *shape).
+    """Return times of shape (n,) and values of shape (n, *shape).
 
     Raises:
         ValueError: These are not messages of that shape.
     """
-    head = head_of(shape)
+    head = encode_head(shape)
     first = 1 + 8 + len(head)
     size = first + 8 * math.prod(shape)
     if any(len(message) != size for message in messages):
@@ -93,7 +93,7 @@ def decode_numbers(
 
 
 def decode_texts(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """Times and texts, shape (n,) each.
+    """Return times and texts, shape (n,) each.
 
     Raises:
         ValueError: These are not texts.
@@ -109,39 +109,39 @@ def decode_texts(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode_rows(time: np.ndarray, clock: np.ndarray, values: np.ndarray) -> list[bytes]:
-    """Messages of a stream's rows.
+    """Return the messages of a stream's rows.
 
     Args:
         time: Time of each row, shape (n,).
         clock: Clock of each row [s], shape (n,).
-        values: Its numbers, shape (n, ...).
+        values: Numbers of each row, shape (n, ...).
     """
     count, size = len(values), math.prod(values.shape[1:])
     parts = (
-        _repeated(_TIME, count),
-        _bytes_of(time, count),
-        _repeated(_head_of_list(size), count),
-        _bytes_of(values, count),
-        _repeated(_CLOCK, count),
-        _bytes_of(clock, count),
+        _repeat_tag(_TIME, count),
+        _row_bytes(time, count),
+        _repeat_tag(_encode_list_head(size), count),
+        _row_bytes(values, count),
+        _repeat_tag(_CLOCK, count),
+        _row_bytes(clock, count),
     )
     return [row.tobytes() for row in np.concatenate(parts, axis=1)]
 
 
 def encode_event(time: float, clock: float, text: str) -> bytes:
-    """Message of a text of a stream."""
+    """Return the message of a text of a stream."""
     return encode_time(time) + encode_text(text) + _CLOCK + struct.pack("<d", clock)
 
 
 def decode_rows(
     messages: Sequence[bytes], shape: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times and clocks of shape (n,), values of shape (n, *shape).
+    """Return times and clocks of shape (n,), values of shape (n, *shape).
 
     Raises:
         ValueError: These are not messages of that shape.
     """
-    head, count, numbers = _head_of_list(math.prod(shape)), len(messages), math.prod(shape)
+    head, count, numbers = _encode_list_head(math.prod(shape)), len(messages), math.prod(shape)
     starts = np.cumsum([0, 1, 8, len(head), 8 * numbers, 1, 8])
     if any(len(message) != starts[-1] for message in messages):
         raise ValueError(f"its messages do not hold values of shape {shape}")
@@ -158,7 +158,7 @@ def decode_rows(
 
 
 def decode_events(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times, clocks and texts, shape (n,) each.
+    """Return times, clocks and texts, shape (n,) each.
 
     Raises:
         ValueError: These are not texts of a stream.
@@ -170,30 +170,30 @@ def decode_events(messages: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray, np
     return times, np.array(clocks, dtype=float), texts
 
 
-def _head_of_list(size: int) -> bytes:
+def _encode_list_head(size: int) -> bytes:
     return _LIST + _varint(8 * size)
 
 
-def _repeated(tag: bytes, count: int) -> np.ndarray:
+def _repeat_tag(tag: bytes, count: int) -> np.ndarray:
     return np.broadcast_to(np.frombuffer(tag, np.uint8), (count, len(tag)))
 
 
-def _bytes_of(numbers: np.ndarray, count: int) -> np.ndarray:
-    """Bytes of the numbers of each row, shape (count, 8 * numbers of a row)."""
+def _row_bytes(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Return the bytes of each row's numbers, shape (count, 8 * numbers of a row)."""
     data = np.ascontiguousarray(numbers, dtype="<f8").tobytes()
     return np.frombuffer(data, np.uint8).reshape(count, len(data) // count)
 
 
 def _message(name: str, kind: int, label: int) -> bytes:
-    """A DescriptorProto in a FileDescriptorProto."""
+    """Return a DescriptorProto in a FileDescriptorProto."""
     fields = _descriptor("time", 1, _DOUBLE, _SINGLE) + _descriptor("value", 2, kind, label)
-    if name in OF_STREAMS:
+    if name in STREAM_MESSAGES:
         fields += _descriptor("clock", 3, _DOUBLE, _SINGLE)
     return _field(4, _field(1, name.removeprefix(f"{PACKAGE}.").encode()) + fields)
 
 
 def _descriptor(name: str, number: int, kind: int, label: int) -> bytes:
-    """A FieldDescriptorProto in a DescriptorProto."""
+    """Return a FieldDescriptorProto in a DescriptorProto."""
     numbers = _field(3, number) + _field(4, label) + _field(5, kind)
     return _field(2, _field(1, name.encode()) + numbers + _field(10, name.encode()))
 
@@ -205,9 +205,9 @@ def _field(number: int, value: int | bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
-    found = bytearray()
+    """Encode an integer in groups of seven bits, the lowest first."""
+    encoded = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        encoded.append(number & 127 | 128)
         number >>= 7
-    return bytes([*found, number])
+    return bytes([*encoded, number])

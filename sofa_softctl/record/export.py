@@ -45,15 +45,15 @@ def export_streams(record: Record, names: Sequence[str], path: str | os.PathLike
         path: The file to write; it appears when it is complete.
 
     Raises:
-        RecordError: There is no such stream, or they have rows at other times.
+        RecordError: A stream is unknown, or the streams have rows at different times.
     """
     streams = {name: _find_stream(record, name) for name in names}
     first = streams[names[0]]
     for name, stream in streams.items():
         if not np.array_equal(stream.clock, first.clock):
             raise RecordError(
-                f"The streams '{names[0]}' and '{name}' have rows at other times. Write a table "
-                "for each."
+                f"The streams '{names[0]}' and '{name}' have rows at different times. Write "
+                "a table for each."
             )
     heads = [_with_unit("time", _time_unit(record)), "clock [s]"]
     columns = [first.time.tolist(), first.clock.tolist()]
@@ -64,10 +64,10 @@ def export_streams(record: Record, names: Sequence[str], path: str | os.PathLike
 
 
 def _heads(name: str, values: np.ndarray, unit: str) -> list[str]:
-    """Names of a channel's columns, with units."""
+    """Return the names of a channel's columns, with units."""
     names = column_names(name, values.shape[1:])
-    if len(names) > 1 and values.shape[-1] == 7:  # of rigid bodies: a quaternion has no unit
-        return [_with_unit(one, "" if "].q" in one else unit) for one in names]
+    if len(names) > 1 and values.shape[-1] == 7:  # rigid bodies: a quaternion has no unit
+        return [_with_unit(column, "" if "].q" in column else unit) for column in names]
     return list(map(_with_unit, names, of_columns(unit, len(names))))
 
 

@@ -1,4 +1,4 @@
-"""The file of a recording that is being made: checked, locked, and named when it is complete."""
+"""Output file of a recording: checked and locked first, renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ INTERRUPTED = "interrupted"
 class RecordFile:
     """A file to record to; a context manager that releases it.
 
-    It grows as `path_partial`, which is locked, and gets its name by `finish`. Reserve it before
-    long work: what would refuse the recording is found here. What a file held before is replaced
+    It grows as `path_partial`, which is locked, and `finish` renames it. Reserve it before long
+    work, since it checks everything that would make a recording fail. An earlier file is replaced
     only by the first bytes of a recording, or by `finish`.
 
     Args:
         path: The file, FILE.mcap; missing folders are created.
-        overwrite: Whether it may replace a recording, or what a killed run left of one.
+        overwrite: Replace an earlier recording, or the partial file of a killed run.
 
     Raises:
-        RecordError: It has another suffix, exists and must not be replaced, another run records to
-            it, or it cannot be written there.
+        RecordError: The file has another suffix, exists and must not be replaced, is in use by
+            another run, or cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         self.path = Path(path)
         self.path_partial = self.path.with_name(self.path.name + ".part")
-        self._place = self.path.absolute()  # a scene may change the working folder
+        self._path_absolute = self.path.absolute()  # a scene may change the working folder
         check_suffix(self.path)
         with writing(self.path, RecordError):
             if self.path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "it is a folder")
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.stream: IO[bytes] = self._locked()
-        if not overwrite and (reason := self._taken()):
+            self.stream: IO[bytes] = self._open_locked()
+        if not overwrite and (reason := self._refusal_reason()):
             self.release()
             raise RecordError(reason)
 
     def finish(self) -> None:
-        """Give the file its name, on disk, and release it."""
+        """Sync the file to disk, rename it to its final name, and release it."""
         with writing(self.path, RecordError):
             self.stream.flush()
             os.fsync(self.stream.fileno())
-            os.replace(self._partial, self._place)  # still locked: nobody else can begin it
+            os.replace(self._partial, self._path_absolute)  # still locked against other runs
         self.stream.close()
 
     def release(self) -> None:
-        """Unlock the file under its partial name; one that is empty goes. Again: does nothing."""
+        """Unlock the partial file and delete it if it is empty. A second call does nothing."""
         if self.stream.closed:
             return
         try:
@@ -69,7 +69,7 @@ class RecordFile:
 
     @property
     def _partial(self) -> Path:
-        return self._place.with_name(self.path_partial.name)
+        return self._path_absolute.with_name(self.path_partial.name)
 
     def __enter__(self) -> Self:
         return self
@@ -77,8 +77,8 @@ class RecordFile:
     def __exit__(self, *exception: object) -> None:
         self.release()
 
-    def _locked(self) -> IO[bytes]:
-        """The partial file: two writers would destroy each other's recording."""
+    def _open_locked(self) -> IO[bytes]:
+        """Open and lock the partial file: two writers would destroy each other's recording."""
         while True:
             file = open(self.path_partial, "ab")  # noqa: SIM115 - closed by release()
             try:
@@ -94,8 +94,8 @@ class RecordFile:
                 pass
             file.close()  # another run finished in between: this is its recording, not ours
 
-    def _taken(self) -> str:
-        """Why the file must not be written; empty where nothing is there."""
+    def _refusal_reason(self) -> str:
+        """Return the reason for not writing the file, or "" if it may be written."""
         if self.path.exists():
             return (
                 f"'{self.path}' exists already, and would be replaced. Choose another name, or "
@@ -111,15 +111,15 @@ class RecordFile:
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a name that is not that of an MCAP file; folders are refused elsewhere.
+    """Raise an error for a file name that does not end in .mcap; folders are checked elsewhere.
 
     Raises:
-        RecordError: It has another suffix.
+        RecordError: The path has another suffix.
     """
     if path.suffix.lower() == SUFFIX or path.is_dir():
         return
-    wanted = path.with_suffix(SUFFIX)
-    message = f"'{path}': a recording is an MCAP file. Name it '{wanted}'"
+    expected = path.with_suffix(SUFFIX)
+    message = f"'{path}': a recording is an MCAP file. Name it '{expected}'"
     if path.suffix.lower() in (".csv", ".npz"):
-        message += f", and then: softctl record export {wanted} --to {path}"
+        message += f", and then: softctl record export {expected} --to {path}"
     raise RecordError(f"{message}.")

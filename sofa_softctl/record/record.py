@@ -1,12 +1,12 @@
-"""Recordings: values of Data at every step of a run, in an MCAP file, and streams beside them.
+"""Recordings: an MCAP file with the values of Data at every step of a run, and with streams.
 
-One channel for each Data, one for each stream. A message, in protobuf (`encoding`), has the time of
-the simulation [scene time] and the numbers in row-major order, to the bit, or a text; one of a
-stream also has the computer's monotonic clock. The metadata of a channel give `unit`, `shape`
-(JSON) and `description`; the metadata record `run` holds the writer's metadata, the record `end`
-the status. MCAP's own stamps are the time in billionths, its sequence is the number of the step;
-`publish_time` of a stream is the clock. A Data that comes later has its first step as `begin`.
-Chunks are compressed with lz4. What does not change, such as meshes, is in attachments
+There is one channel for each Data and one for each stream. A message, in protobuf (`encoding`), has
+the time of the simulation [scene time] and the numbers in row-major order, to the bit, or a text;
+a message of a stream also has the computer's monotonic clock. The metadata of a channel give
+`unit`, `shape` (JSON) and `description`; the metadata record `run` holds the writer's metadata, the
+record `end` the status. MCAP's own stamps are the time in billionths, its sequence is the number
+of the step; `publish_time` of a stream is the clock. A Data that appears later has its first step
+as `begin`. Chunks are compressed with lz4. Constant arrays, such as meshes, are in attachments
 (`attachment`). Recordings of earlier versions, in JSON and with zstd, are read too.
 
 Format: https://mcap.dev/spec.
@@ -48,14 +48,14 @@ from sofa_softctl.record.file import COMPLETE
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
-_FOOTER = 29
+_FOOTER_SIZE = 29
 """Bytes of the last record of an MCAP file."""
 TRUNCATED = "truncated: the file ends before it was closed"
 
 
 @dataclass(frozen=True)
 class RecordStream:
-    """Rows with times of their own, such as the commands that a device was sent."""
+    """Rows at times other than the steps, such as the commands sent to a device."""
 
     time: np.ndarray
     """Time of the simulation that each row belongs to, NaN where none [scene time], shape (n,)."""
@@ -64,40 +64,40 @@ class RecordStream:
     values: np.ndarray
     """Values of each row, shape (n, ...); texts as str."""
     unit: str
-    """Unit of the values; empty: none."""
+    """Unit of the values, or ""."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A recording that was read."""
+    """Contents of a recording."""
 
     metadata: dict[str, str]
     """Metadata of the writer: backend, versions, scene, parameters, ..."""
     time: np.ndarray
     """Time of the simulation at each step [scene time], shape (n_steps,), increasing."""
     channels: dict[str, np.ndarray]
-    """Values of each Data at each step, shape (n_steps, *shape of the Data); texts as str. NaN, or
-    an empty text, before it was there."""
+    """Values of each Data at each step, shape (n_steps, *shape of the Data); texts as str. NaN or
+    "" before the Data existed."""
     units: dict[str, str]
-    """Unit of each channel; empty where it has none."""
+    """Unit of each channel, or ""."""
     complete: bool
     """Whether the recording was closed normally and is undamaged."""
     status: str
-    """How the run ended: "complete", another status of `close`, or that the file is truncated."""
+    """Status of `close`, such as "complete"; or a sentence for a truncated or damaged file."""
     streams: dict[str, RecordStream] = field(default_factory=dict)
-    """Rows beside those of the steps, by the name of their channel."""
+    """Rows in addition to the steps, by the name of their channel."""
     attachments: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    """Arrays that do not change, by the attachment's name and their own; see `scene.geometry`."""
+    """Constant arrays, by the attachment's name and their own; see `scene.geometry`."""
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
-    """The recording in a file; of a damaged or truncated one, the steps that can be read.
+    """Read a recording; from a damaged or truncated file, the steps that can be read.
 
     Args:
         path: The file, possibly one that ends in `.part`.
 
     Raises:
-        RecordError: The file is missing, no MCAP file, or no recording of this package.
+        RecordError: The file is missing, or is not a recording of this package in MCAP.
     """
     try:
         with open(path, "rb") as file:
@@ -109,9 +109,9 @@ def read_record(path: str | os.PathLike[str]) -> Record:
 
 
 def column_names(name: str, shape: tuple[int, ...]) -> list[str]:
-    """Names of the numbers of a Data: `tip.position[0].x`, `motor.force[2]`, `time`."""
+    """Return the names of the numbers of a Data: `tip.position[0].x`, `motor.force[2]`, `time`."""
     if len(shape) == 2 and shape[1] in _COMPONENTS:
-        return [f"{name}[{i}].{each}" for i in range(shape[0]) for each in _COMPONENTS[shape[1]]]
+        return [f"{name}[{i}].{axis}" for i in range(shape[0]) for axis in _COMPONENTS[shape[1]]]
     return [name + "".join(f"[{i}]" for i in index) for index in np.ndindex(*shape)]
 
 
@@ -127,17 +127,17 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     if magic != MCAP0_MAGIC:
         raise RecordError(f"{path}: expected an MCAP file. Got a file that begins with {magic!r}.")
     file.seek(-len(MCAP0_MAGIC), os.SEEK_END)
-    closed = file.tell() >= len(MCAP0_MAGIC) and file.read() == MCAP0_MAGIC
+    is_closed = file.tell() >= len(MCAP0_MAGIC) and file.read() == MCAP0_MAGIC
     file.seek(0)
     metadata: dict[str, str] = {}
     channels: dict[int, Channel] = {}
     messages: dict[int, list[bytes]] = {}
-    numbers: dict[int, list[int]] = {}  # of the steps
+    step_numbers: dict[int, list[int]] = {}  # by channel
     kinds: dict[int, str] = {}
     attachments: dict[str, dict[str, np.ndarray]] = {}
-    damaged = False
-    status, profile, written = TRUNCATED, PROFILE, 0
-    for record in _undamaged(file, closed):
+    is_damaged = False
+    status, profile, step_count = TRUNCATED, PROFILE, 0
+    for record in _intact_records(file, is_closed):
         if isinstance(record, Header):
             profile = record.profile
         elif isinstance(record, Metadata):
@@ -145,18 +145,18 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
                 metadata = record.metadata
             elif record.name == "end":
                 status = record.metadata.get("status", TRUNCATED)
-                written = int(record.metadata.get("steps", "0"))
+                step_count = int(record.metadata.get("steps", "0"))
         elif record is None:
-            damaged = True
+            is_damaged = True
         elif isinstance(record, Schema):
             kinds.setdefault(record.id, record.name)
         elif isinstance(record, Channel):
             channels.setdefault(record.id, record)
             messages.setdefault(record.id, [])
-            numbers.setdefault(record.id, [])
+            step_numbers.setdefault(record.id, [])
         elif isinstance(record, Message):
             messages[record.channel_id].append(record.data)
-            numbers[record.channel_id].append(record.sequence)
+            step_numbers[record.channel_id].append(record.sequence)
         elif isinstance(record, Attachment) and record.media_type == MEDIA_TYPE:
             attachments[record.name] = unpack(record.data, record.name, path)
     if profile != PROFILE:
@@ -164,21 +164,25 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
             f"{path}: expected an MCAP file of the profile '{PROFILE}', as `softctl run` writes. "
             f"Got: '{profile}'"
         )
-    streaming = {i for i, c in channels.items() if kinds.get(c.schema_id) in encoding.OF_STREAMS}
-    own = [channel for channel in channels.values() if channel.id not in streaming]
-    for channel in own:
-        if (np.diff(numbers[channel.id]) <= 0).any():  # of an earlier version, without numbers
-            numbers[channel.id] = list(range(len(numbers[channel.id])))
-    steps = _whole_steps([(numbers[c.id], _begin(c)) for c in own])
-    series = {
-        c.topic: _series(c, kinds.get(c.schema_id, ""), numbers[c.id], messages[c.id], steps, path)
-        for c in own
+    streaming = {
+        i for i, c in channels.items() if kinds.get(c.schema_id) in encoding.STREAM_MESSAGES
     }
-    time = next((series[c.topic][0] for c in own if not _begin(c)), _frozen(np.empty(0)))
-    if not closed:
+    step_channels = [channel for channel in channels.values() if channel.id not in streaming]
+    for channel in step_channels:
+        if (np.diff(step_numbers[channel.id]) <= 0).any():  # an earlier version, without numbers
+            step_numbers[channel.id] = list(range(len(step_numbers[channel.id])))
+    steps = _complete_steps([(step_numbers[c.id], _begin(c)) for c in step_channels])
+    series = {
+        c.topic: _series(
+            c, kinds.get(c.schema_id, ""), step_numbers[c.id], messages[c.id], steps, path
+        )
+        for c in step_channels
+    }
+    time = next((series[c.topic][0] for c in step_channels if not _begin(c)), _freeze(np.empty(0)))
+    if not is_closed:
         status = TRUNCATED
-    elif damaged:
-        status = _damage(steps, time, written)
+    elif is_damaged:
+        status = _damage_status(steps, time, step_count)
     return Record(
         metadata=metadata,
         time=time,
@@ -195,22 +199,22 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     )
 
 
-def _undamaged(file: IO[bytes], closed: bool) -> Iterator[McapRecord | None]:
-    """The records of a file that can be read; None in place of what is damaged.
+def _intact_records(file: IO[bytes], is_closed: bool) -> Iterator[McapRecord | None]:
+    """Yield the records of a file that can be read; None in place of damaged ones.
 
-    Every chunk has a checksum, and costs no more than itself. Where the file's own structure is
-    damaged, reading goes on at the next part that the summary at its end names.
+    Every chunk has a checksum, so damage costs only that chunk. If the file's structure is damaged,
+    reading continues at the next part that the summary at its end lists.
     """
     size = os.fstat(file.fileno()).st_size  # upper bound of a record's length
-    summary = _summary(file) if closed else None
+    summary = _summary(file) if is_closed else None
     starts: list[int] = []
     if summary is not None:
-        yield from summary.schemas.values()  # else they are in the first chunk alone
+        yield from summary.schemas.values()  # otherwise they are only in the first chunk
         yield from summary.channels.values()
-        starts += [entry.chunk_start_offset for entry in summary.chunk_indexes]
-        starts += [entry.offset for entry in summary.attachment_indexes]
-        starts += [entry.offset for entry in summary.metadata_indexes]
-    elif closed:
+        starts += [part.chunk_start_offset for part in summary.chunk_indexes]
+        starts += [part.offset for part in summary.attachment_indexes]
+        starts += [part.offset for part in summary.metadata_indexes]
+    elif is_closed:
         yield None
     position: int | None = 0
     while position is not None:
@@ -224,22 +228,22 @@ def _undamaged(file: IO[bytes], closed: bool) -> Iterator[McapRecord | None]:
                 if isinstance(record, DataEnd):
                     return
                 yield from _in_chunk(record) if isinstance(record, Chunk) else [record]
-        except CRCValidationError:  # of all records, which were read
+        except CRCValidationError:  # the checksum of all records, which were read
             position = None
         except Exception:  # the end, or damaged bytes
             position = min((start for start in starts if start > position), default=None)
-        if closed:
+        if is_closed:
             yield None
 
 
 def _summary(file: IO[bytes]) -> Summary | None:
-    """What the end of a file says of its parts; None where it is damaged."""
+    """Return the index of parts at the end of a file, or None if it is damaged."""
     try:
-        file.seek(-_FOOTER - len(MCAP0_MAGIC), os.SEEK_END)
-        end = file.read(_FOOTER)
+        file.seek(-_FOOTER_SIZE - len(MCAP0_MAGIC), os.SEEK_END)
+        end = file.read(_FOOTER_SIZE)
         begin, _, checksum = struct.unpack("<QQI", end[9:])
         file.seek(begin)
-        content = file.read()[: -_FOOTER - len(MCAP0_MAGIC)]
+        content = file.read()[: -_FOOTER_SIZE - len(MCAP0_MAGIC)]
         file.seek(0)
         return make_reader(file).get_summary() if crc32(content + end[:-4]) == checksum else None
     except Exception:  # damaged bytes
@@ -254,27 +258,29 @@ def _in_chunk(chunk: Chunk) -> list[McapRecord | None]:
 
 
 def _begin(channel: Channel) -> int:
-    """Number of the step that a Data came with."""
+    """Return the number of the step at which a Data appeared."""
     return int(channel.metadata.get("begin", "0"))
 
 
-def _whole_steps(channels: list[tuple[list[int], int]]) -> np.ndarray:
-    """Numbers of the steps of which every channel has a value, increasing.
+def _complete_steps(channels: list[tuple[list[int], int]]) -> np.ndarray:
+    """Return the numbers of the steps for which every channel has a value, increasing.
 
     Args:
-        channels: Numbers of the steps of its values, and of its first one, of each channel.
+        channels: For each channel, step numbers of its values, and the number of its first step.
     """
-    known = [np.array(steps, dtype=int) for steps, _ in channels]  # increasing
-    steps = np.unique(np.concatenate(known)) if known else np.empty(0, dtype=int)
-    for own, (_, begin) in zip(known, channels, strict=True):
-        steps = steps[(steps < begin) | np.isin(steps, own)]
+    steps_by_channel = [np.array(steps, dtype=int) for steps, _ in channels]  # increasing
+    steps = (
+        np.unique(np.concatenate(steps_by_channel)) if steps_by_channel else np.empty(0, dtype=int)
+    )
+    for channel_steps, (_, begin) in zip(steps_by_channel, channels, strict=True):
+        steps = steps[(steps < begin) | np.isin(steps, channel_steps)]
     return steps
 
 
-def _damage(steps: np.ndarray, time: np.ndarray, written: int) -> str:
-    """Status of a damaged recording."""
-    lost = np.setdiff1d(np.arange(max(written, int(steps.max(initial=-1)) + 1)), steps)
-    if not written and not len(lost) or len(lost) and lost[0] == len(steps):
+def _damage_status(steps: np.ndarray, time: np.ndarray, step_count: int) -> str:
+    """Return the status of a damaged recording."""
+    lost = np.setdiff1d(np.arange(max(step_count, int(steps.max(initial=-1)) + 1)), steps)
+    if not step_count and not len(lost) or len(lost) and lost[0] == len(steps):
         return f"damaged: what comes after {len(steps)} steps cannot be read"
     if not len(lost):
         return "damaged, but all steps can be read"
@@ -293,38 +299,38 @@ def _series(
     steps: np.ndarray,
     path: str | os.PathLike[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times of shape (n,), and values of shape (n_steps, *shape).
+    """Return times of shape (n,) and values of shape (n_steps, *shape) of a channel.
 
-    Times are those of its own values: n is less than n_steps where it came later.
+    A channel that appeared later has fewer times: n is less than n_steps then.
     """
     if len(messages) != len(steps) or numbers != steps.tolist():
-        kept = set(steps.tolist())
-        messages = [m for m, number in zip(messages, numbers, strict=True) if number in kept]
-    with _as_written(channel, path):
+        complete = set(steps.tolist())
+        messages = [m for m, number in zip(messages, numbers, strict=True) if number in complete]
+    with _check_format(channel, path):
         if kind == encoding.TEXT:
             times, values = encoding.decode_texts(messages)
             missing = np.full(len(steps) - len(values), "")
         else:
             times, values = encoding.decode_numbers(messages, _shape(channel))
             missing = np.full((len(steps) - len(values), *values.shape[1:]), np.nan)
-    return _frozen(times), _frozen(np.concatenate([missing, values]) if len(missing) else values)
+    return _freeze(times), _freeze(np.concatenate([missing, values]) if len(missing) else values)
 
 
 def _stream(
     channel: Channel, kind: str, messages: list[bytes], path: str | os.PathLike[str]
 ) -> RecordStream:
-    with _as_written(channel, path):
+    with _check_format(channel, path):
         if kind == encoding.EVENT:
-            found = encoding.decode_events(messages)
+            rows = encoding.decode_events(messages)
         else:
-            found = encoding.decode_rows(messages, _shape(channel))
-    time, clock, values = map(_frozen, found)
+            rows = encoding.decode_rows(messages, _shape(channel))
+    time, clock, values = map(_freeze, rows)
     return RecordStream(time, clock, values, _unit(channel))
 
 
 @contextmanager
-def _as_written(channel: Channel, path: str | os.PathLike[str]) -> Iterator[None]:
-    """RecordError where the messages of a channel are not those of its schema."""
+def _check_format(channel: Channel, path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise RecordError if the messages of a channel do not fit its schema."""
     try:
         yield
     except (ValueError, KeyError, TypeError) as error:
@@ -341,6 +347,6 @@ def _shape(channel: Channel) -> tuple[int, ...]:
     return tuple(json.loads(channel.metadata["shape"]))
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def _freeze(array: np.ndarray) -> np.ndarray:
     array.setflags(write=False)
     return array

@@ -22,28 +22,28 @@ from sofa_softctl.record.record import PROFILE
 
 FLUSH_INTERVAL = 1.0
 """Interval of flushes: a killed run loses at most this much [s of the clock]."""
-CHUNK = 1 << 18
-"""Bytes per compressed chunk: larger ones save nothing more, and hold up the step that ends one."""
-MOST_SECONDS = 2**63 / 1e9
-"""Greatest stamp of MCAP that other programs read [s]."""
+CHUNK_SIZE = 1 << 18
+"""Bytes per compressed chunk: larger ones save no more space, and delay the step that ends one."""
+_STAMP_MAX = 2**63 / 1e9
+"""Largest stamp of MCAP that other programs can read [s]."""
 RESERVED = ("time", "metadata")
 """Names reserved for exports."""
 
 
 class RecordWriter:
-    """Writes a recording; a context manager.
+    """Writer of a recording; a context manager.
 
     The file grows as `path_partial` and is renamed when it is closed. If the process dies, the disk
     is full, or the `with` block raises, it keeps the partial name, and `read_record` reads its
     complete steps.
 
     Args:
-        path: The file to write, FILE.mcap, or one that was reserved.
-        metadata: What produced the recording: backend, versions, scene, parameters.
-        overwrite: Whether it may replace a recording, or what a killed run left of one.
+        path: File to write, FILE.mcap, or a reserved file.
+        metadata: Origin of the recording: backend, versions, scene, parameters.
+        overwrite: Replace an earlier recording, or the partial file of a killed run.
 
     Raises:
-        RecordError: The file cannot be written there, or the metadata are not text.
+        RecordError: The file cannot be written, or the metadata are not text.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class RecordWriter:
         self.path, self.path_partial = path.path, path.path_partial
         self.step_count = 0
         """Steps written."""
-        self.kept = 0
-        """Steps that are on their way to the disk: a process that is killed does not lose them."""
+        self.saved_step_count = 0
+        """Steps that were passed to the system: a killed process does not lose them."""
         self.failed = False
-        """Whether it could not be written any more: what is kept has the partial name."""
+        """Whether writing failed; the partial file has the saved steps."""
         self.attached: set[str] = set()
-        """Names of what was attached."""
+        """Names of the attachments."""
         self._channels: dict[str, tuple[int, tuple[int, ...] | None, bytes]] = {}
         self._streams: dict[str, tuple[int, tuple[int, ...] | None]] = {}
         self._schemas: dict[str, int] = {}
@@ -86,47 +86,47 @@ class RecordWriter:
     def add_channel(
         self, name: str, *, unit: str = "", shape: tuple[int, ...] | None, description: str = ""
     ) -> None:
-        """Declare a Data. One that comes after the first step has no values before.
+        """Declare a Data. After the first step, earlier values are missing.
 
         Args:
             name: For example `trunk/tip/dofs.position`.
-            unit: Unit of its numbers; empty: none.
+            unit: Unit of the numbers, or "".
             shape: Shape of its value at each step; () for a single number, None for a text.
-            description: Its meaning, in a sentence.
+            description: Meaning, in a sentence.
         """
         if self.step_count and not self._channels:
             raise RecordError(f"{self.path}: channel '{name}' comes after the first step.")
-        channel = self._registered(name, encoding.message_of(shape), unit, shape, description)
-        head = b"" if shape is None else encoding.head_of(shape)
+        channel = self._register(name, encoding.message_name(shape), unit, shape, description)
+        head = b"" if shape is None else encoding.encode_head(shape)
         self._channels[name] = (channel, shape, head)
 
     def add_stream(
         self, name: str, *, unit: str = "", shape: tuple[int, ...] | None, description: str = ""
     ) -> None:
-        """Declare a stream: rows with times of their own. It may come at any time.
+        """Declare a stream, with rows at any times; allowed at any time.
 
         Args:
             name: For example `bridge.robot.command`.
-            unit: Unit of its numbers; empty: none.
+            unit: Unit of the numbers, or "".
             shape: Shape of the value of a row; () for a single number, None for a text.
-            description: Its meaning, in a sentence.
+            description: Meaning, in a sentence.
         """
         kind = encoding.EVENT if shape is None else encoding.ROW
-        self._streams[name] = (self._registered(name, kind, unit, shape, description), shape)
+        self._streams[name] = (self._register(name, kind, unit, shape, description), shape)
 
     def attach(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Add arrays that do not change, such as a mesh. It may come at any time.
+        """Add constant arrays, such as a mesh; allowed at any time.
 
         Args:
             name: For example `bodies/trunk/dofs`.
-            arrays: Numbers and texts, by names of their own.
+            arrays: Numbers and texts by name.
 
         Raises:
             RecordError: The file cannot be written any more.
         """
         self._flush()
         self.attached.add(name)
-        with self._stopping():
+        with self._release_on_error():
             self._writer.add_attachment(0, 0, name, MEDIA_TYPE, pack(arrays))
 
     @property
@@ -134,10 +134,10 @@ class RecordWriter:
         """Names of the streams."""
         return self._streams.keys()
 
-    def _registered(
+    def _register(
         self, name: str, kind: str, unit: str, shape: tuple[int, ...] | None, description: str
     ) -> int:
-        """Number of a new channel."""
+        """Register a channel and return its number."""
         if name in self._channels or name in self._streams or name in RESERVED or not name:
             raise RecordError(
                 f"{self.path}: '{name}' cannot be a channel: expected a name that is not empty, "
@@ -157,7 +157,7 @@ class RecordWriter:
         """Write one step.
 
         Args:
-            time: Time of the simulation [scene time], from 0 and later than the last.
+            time: Time of the simulation [scene time], at least 0 and later than the last.
             values: The value of every channel.
 
         Raises:
@@ -166,11 +166,11 @@ class RecordWriter:
                 be written any more: the message says how many steps are in the partial file.
         """
         time = float(time)
-        if not (time >= 0 and self._time < time < MOST_SECONDS):
+        if not (time >= 0 and self._time < time < _STAMP_MAX):
             raise RecordError(
                 f"{self.path}: expected a time from 0 and later than {self._time}. Got: {time}"
             )
-        step = [self._encoded(name, value) for name, value in values.items()]
+        step = [self._encode(name, value) for name, value in values.items()]
         if len(step) != len(self._channels):
             missing = ", ".join(sorted(self._channels.keys() - values.keys()))
             raise RecordError(f"{self.path}: at time {time} there is no value for {missing}.")
@@ -189,12 +189,11 @@ class RecordWriter:
         clock: np.ndarray,
         values: np.ndarray | Sequence[str],
     ) -> None:
-        """Write rows of a stream, as many as there are.
+        """Write rows of a stream.
 
         Args:
             name: The stream.
-            time: Time of the simulation that each row belongs to, NaN where none [scene time],
-                shape (n,).
+            time: Time of the simulation of each row, or NaN [scene time], shape (n,).
             clock: Monotonic clock of the computer [s], shape (n,).
             values: Shape (n, *shape of the stream), or n texts.
 
@@ -203,14 +202,14 @@ class RecordWriter:
                 the file cannot be written any more.
         """
         if name not in self._streams:
-            known = ", ".join(self._streams) or "none"
-            raise RecordError(f"{self.path}: there is no stream '{name}'. Known are {known}.")
+            names = ", ".join(self._streams) or "none"
+            raise RecordError(f"{self.path}: there is no stream '{name}'. Known are {names}.")
         channel, shape = self._streams[name]
         time, clock = np.asarray(time, dtype=float), np.asarray(clock, dtype=float)
         count = len(values)
         table = None if shape is None else np.asarray(values, dtype=float)
-        wrong = table is not None and table.shape[1:] != shape
-        if wrong or time.shape != (count,) or clock.shape != (count,):
+        has_wrong_shape = table is not None and table.shape[1:] != shape
+        if has_wrong_shape or time.shape != (count,) or clock.shape != (count,):
             raise RecordError(
                 f"{self.path}: rows of '{name}' need a time, a clock and values of shape {shape} "
                 f"each. Got: {time.shape}, {clock.shape} and {np.shape(values)}"
@@ -229,14 +228,14 @@ class RecordWriter:
         self._flush_if_due()
 
     def _flush_if_due(self) -> None:
-        if self._waiting > CHUNK or monotonic() - self._flushed > FLUSH_INTERVAL:
+        if self._waiting > CHUNK_SIZE or monotonic() - self._flushed > FLUSH_INTERVAL:
             self._flush()
 
     def close(self, *, status: str = COMPLETE) -> None:
-        """Finish and rename the file. A second call, or one after a full disk, does nothing.
+        """Finish and rename the file. A second call, or a call after a full disk, does nothing.
 
         Args:
-            status: How the run ended; anything but "complete" marks the recording incomplete.
+            status: End of the run; any other text than "complete" marks the recording incomplete.
         """
         if self._finish(status):
             self.file.finish()
@@ -252,11 +251,11 @@ class RecordWriter:
                 self._finish(f"failed: {type(error).__name__}: {error}")
             self.file.release()
 
-    def _encoded(self, name: str, value: np.ndarray | str) -> tuple[int, bytes]:
-        """Channel and message, without its time."""
+    def _encode(self, name: str, value: np.ndarray | str) -> tuple[int, bytes]:
+        """Return the channel of a value, and its message without the time."""
         if name not in self._channels:
-            known = ", ".join(self._channels) or "none"
-            raise RecordError(f"{self.path}: there is no channel '{name}'. Known are {known}.")
+            names = ", ".join(self._channels) or "none"
+            raise RecordError(f"{self.path}: there is no channel '{name}'. Known are {names}.")
         channel, shape, head = self._channels[name]
         if shape is None:
             return channel, encoding.encode_text(str(value))
@@ -268,25 +267,25 @@ class RecordWriter:
         return channel, head + array.tobytes()
 
     def _flush(self) -> None:
-        """Write what waits as a chunk."""
-        with self._stopping():
+        """Write the waiting messages as a chunk."""
+        with self._release_on_error():
             self._writer.flush()  # type: ignore[no-untyped-call]
-        self.kept, self._waiting, self._flushed = self.step_count, 0, monotonic()
+        self.saved_step_count, self._waiting, self._flushed = self.step_count, 0, monotonic()
 
     def _finish(self, status: str) -> bool:
-        """Finish the partial file; False if it was finished before, or cannot be."""
+        """Finish the partial file; return False if it was finished before, or cannot be."""
         if self.file.stream.closed or self.failed:
             return False
         self._flush()
-        with self._stopping():
+        with self._release_on_error():
             self._writer.add_metadata("end", {"status": status, "steps": str(self.step_count)})
             self._writer.finish()  # type: ignore[no-untyped-call]
             self.file.stream.flush()
         return True
 
     @contextlib.contextmanager
-    def _stopping(self) -> Iterator[None]:
-        """End the recording where the file cannot be written; say what is safe."""
+    def _release_on_error(self) -> Iterator[None]:
+        """End the recording if the file cannot be written; name the saved steps in the error."""
         try:
             yield
         except OSError as reason:
@@ -294,18 +293,18 @@ class RecordWriter:
             self.file.release()
             raise RecordError(
                 f"Cannot write '{self.path}' any more: {reason.strerror or reason}. The first "
-                f"{self.kept} of {self.step_count} steps are safe in '{self.path_partial}', which "
-                "'softctl info' and read_record read. Free some space, or choose another "
-                "folder, before the next run."
+                f"{self.saved_step_count} of {self.step_count} steps are safe in "
+                f"'{self.path_partial}', which 'softctl info' and read_record read. Free some "
+                "space, or choose another folder, before the next run."
             ) from reason
 
 
 def _stamps(seconds: np.ndarray) -> list[int]:
-    """Billionths, as MCAP's stamps are; 0 where there is none."""
-    known = np.where(np.isfinite(seconds), seconds, 0.0).clip(0.0, MOST_SECONDS)
-    return [round(second * 1e9) for second in known.tolist()]
+    """Return times in billionths, as MCAP's stamps are; 0 for those that are not finite."""
+    finite = np.where(np.isfinite(seconds), seconds, 0.0).clip(0.0, _STAMP_MAX)
+    return [round(second * 1e9) for second in finite.tolist()]
 
 
 def _utf8(text: str) -> str:
-    """A text that UTF-8 can encode: a file's name may hold bytes that its locale does not know."""
+    """Return a text that UTF-8 can encode; file names may have bytes that their locale lacks."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

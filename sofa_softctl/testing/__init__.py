@@ -1,4 +1,4 @@
-"""Checks for what plugins bring, to be called from their tests."""
+"""Checks of plugins' components, controllers, devices and solvers, for use in their tests."""
 
 from sofa_softctl.base.public import public
 

@@ -1,4 +1,4 @@
-"""Check of components: what scenes expect of all, and a time step of each role."""
+"""Check of components: the rules that hold for all, and time steps of each role."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sofa_softctl.testing.mass import check_mass
 from sofa_softctl.testing.matrices import displacement
 from sofa_softctl.testing.scene import small_scene
 
-STEPS = 3
+STEP_COUNT = 3
 
 
 def check_component(
@@ -34,19 +34,20 @@ def check_component(
 ) -> Component:
     """Check a component of the embedded runtime.
 
-    Every one: its class and Data are documented, with known units; it can be registered; alone in
-    a node it works or raises a SceneError with the scene's line; in a scene it makes steps. By
-    its role also what `check_force_field`, `check_mapping` or `check_mass` say.
+    For every component: its class and Data are documented, with known units; it can be registered;
+    as the only component of a node it works or raises a SceneError with the scene's line; it makes
+    steps in a scene. Depending on its role, `check_force_field`, `check_mapping` or `check_mass`
+    follow.
 
     Args:
         cls: The class.
-        create: Builds a scene below the root that it is given, and returns the component. Default:
-            a soft bar, 10 x 10 x 40 mm, that gets the component with `values`; a mapping gets
-            three points to carry.
-        at_rest: Compare forces and stiffness where the scene starts, and not with nodes displaced
-            at random by up to a fifth of `scale`: for a stiffness that, as the corotational ones,
-            leaves out a part of the derivative there.
-        inactive: Expect a force field that neither pushes nor is stiff, see `check_force_field`.
+        create: Builds a scene below the given root and returns the component. By default the
+            component, with `values`, is added to a soft bar of 10 x 10 x 40 mm; a mapping drives
+            three points.
+        at_rest: Compare forces and stiffness only where the scene starts, and not with nodes
+            displaced at random by up to a fifth of `scale`: for stiffnesses that neglect a part of
+            the derivative there, such as corotational ones.
+        inactive: Expect neither forces nor stiffness, see `check_force_field`.
         scale: Distance over which forces and positions bend [length].
         tolerance: Largest deviation of a derivative, relative to its largest entry [-].
         values: Data for the default scene.
@@ -55,12 +56,12 @@ def check_component(
         The component, in its scene after some steps.
 
     Raises:
-        AssertionError: What is wrong, what was expected and what came.
+        AssertionError: The component breaks a rule; the message names it.
     """
     Sofa: Any = find_backend("embedded").Sofa
     if not (isinstance(cls, type) and issubclass(cls, Component)):
         raise AssertionError(f"Expected a component's class, a subclass of Component; got {cls!r}.")
-    with _registered(cls):
+    with _register(cls):
         check_declaration(cls)
         _check_alone(cls, Sofa)
         root = Sofa.Core.Node("root")
@@ -80,7 +81,7 @@ def check_component(
             check_mapping(component, scale=scale, tolerance=tolerance)
         elif isinstance(component, Mass):
             check_mass(component)
-        for _ in range(STEPS):
+        for _ in range(STEP_COUNT):
             Sofa.Simulation.animate(root, root.dt.value)
     return component
 
@@ -121,13 +122,13 @@ def _check_alone(cls: type[Component], Sofa: Any) -> None:
 
 
 @contextmanager
-def _registered(cls: type[Component]) -> Iterator[None]:
-    """The class is known to scenes; afterwards, as before."""
-    known = factory.find(cls.__name__)
-    if known not in (None, cls):
+def _register(cls: type[Component]) -> Iterator[None]:
+    """Register the class for scenes in the block."""
+    registered = factory.find(cls.__name__)
+    if registered not in (None, cls):
         raise AssertionError(
-            f"{cls.__name__}: there already is a component of this name, {known.__module__}."
-            f"{known.__qualname__}. Rename one of them."
+            f"{cls.__name__}: there already is a component of this name, {registered.__module__}."
+            f"{registered.__qualname__}. Rename one of them."
         )
     with COMPONENTS.kept():
         factory.register(cls)

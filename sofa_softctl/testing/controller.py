@@ -21,35 +21,35 @@ def check_controller(
 ) -> Any:
     """Check a controller in a soft bar with two cables, see `SmallScene`, without SOFA.
 
-    It makes its steps without an error; after a reset it makes the first ones again, and so it
-    does from a snapshot, bit for bit; what `recorded` lists can be recorded, with known units;
-    `summary`, `plot`, `markers` and `hold`, where it has them, do what `SceneController` says.
+    It makes its steps without an error and repeats them bit for bit after a reset and from a
+    snapshot; Data listed in `recorded` can be recorded, with known units; `summary`, `plot`,
+    `markers` and `hold`, if present, fulfil the contract of `SceneController`.
 
     Args:
         cls: A subclass of Sofa.Core.Controller, such as a SceneController.
-        arguments: Gives what the class is made with beside `name` and `root`, from the scene.
-        steps: Of each run, at least 2.
+        arguments: Returns, for a scene, arguments of the class in addition to `name` and `root`.
+        steps: Number of steps of each run, at least 2.
 
     Returns:
         The controller, in its scene after the last run.
 
     Raises:
-        AssertionError: What is wrong, what was expected and what came.
+        AssertionError: The controller breaks a rule; the message names it.
     """
     Sofa: Any = find_backend("embedded").Sofa
     name = getattr(cls, "__name__", str(cls))
     if not (isinstance(cls, type) and issubclass(cls, Sofa.Core.Controller)):
         raise AssertionError(f"{name}: expected a subclass of Sofa.Core.Controller, got {cls!r}.")
-    made: list[Any] = []
+    controllers: list[Any] = []
 
     def createScene(root: Any) -> None:
         scene = small_scene(root)
-        given = arguments(scene) if arguments is not None else {}
-        made.append(root.addObject(cls(name="checked", root=root, **given)))
+        options = arguments(scene) if arguments is not None else {}
+        controllers.append(root.addObject(cls(name="checked", root=root, **options)))
 
     session = Session(createScene, backend="embedded")
-    controller = made[-1]
-    histories, first = Histories(), []
+    controller = controllers[-1]
+    histories, first_values = Histories(), []
     histories.begin(session)
     for step in range(1, steps + 1):
         try:
@@ -60,11 +60,11 @@ def check_controller(
                 f"{error}"
             ) from error
         histories.step(session, step)
-        first.append(values_of(session))
-    for one, history in histories.by_controller():
-        if one is controller:
+        first_values.append(values_of(session))
+    for watched, history in histories.by_controller():
+        if watched is controller:
             check_shown(controller, history)
-    check_reset(session, name, first)
+    check_reset(session, name, first_values)
     check_snapshot(session, name, steps)
     check_recorded(session, controller, steps)
     return controller

@@ -1,4 +1,4 @@
-"""Check of devices of the hardware bridge: what `bridge.device` asks of every one."""
+"""Check of devices of the hardware bridge against the contract of `bridge.device`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHANNELS = (
     ChannelSetup(0, "first", 0.0, 1.0, 10.0, 0.0),
     ChannelSetup(1, "second", -1.0, 1.0, 10.0, 0.5),
 )
-"""Channels of a check where none are given."""
-LATE = 2**16 - 8
-"""Number of the first command after the device was opened again, as in a long run: devices that
-send numbers modulo 2^16 must not lose count."""
-STOP_BOUND = 1.0
-"""A stop or close that takes longer fails [s]."""
+"""Default channels of a check."""
+LATE_NUMBER = 2**16 - 8
+"""Number of the first command after the second opening, as in a long run: devices that send
+numbers modulo 2^16 must not lose count."""
+STOP_TIME_MAX = 1.0
+"""Longest accepted time of a stop or close [s]."""
 
 
 def check_device(
@@ -31,14 +31,14 @@ def check_device(
 ) -> Capabilities:
     """Check a device against the contract of `sofa_softctl.bridge.device`.
 
-    It takes its options by keyword, with types; making it opens nothing. Opened, it says what it is
-    and can do. Commands of a slow motion about the rest values, within the channels' limits and
-    rates, are written and feedback is read without waiting; times and acknowledged numbers of
-    the feedback increase. A device that measures positions gives them before the first
-    command. One that acknowledges takes the last command, and its positions come to that within
-    its resolution. `stop` and `close` may be repeated; a closed device refuses
-    commands, lets go of its files, and can be opened again. Whatever it raises is one of the four
-    situations of `DeviceError`.
+    The device takes its options by keyword, with types; creating it opens nothing; `open` returns
+    its capabilities. Commands of a slow motion about the rest values, within the channels' limits
+    and rates, are written and feedback is read without waiting; times and acknowledged numbers of
+    the feedback increase. If the device measures positions, it returns them before the first
+    command. If it acknowledges commands, it acknowledges the last one, and its positions reach it
+    within the resolution. `stop` and `close` may be repeated; a closed device refuses commands,
+    closes its files, and can be opened again. All errors are one of the four subclasses of
+    `DeviceError`.
 
     It takes about two seconds. **Motors move**, within the limits of `channels`.
 
@@ -48,54 +48,54 @@ def check_device(
         options: Options of the device, such as its port.
 
     Returns:
-        What the device said when it was opened.
+        The capabilities that the device returned when it was opened.
 
     Raises:
-        AssertionError: What is wrong, what was expected and what came; its cause is what the device
-            raised, where it did.
+        AssertionError: The device breaks a rule; the message names it.
     """
     check_signature(device, options)
-    files = _open_files()
-    made = device("checked", **options)
-    kind = type(made).__name__
-    if not isinstance(made, Device):
+    open_before = _open_files()
+    instance = device("checked", **options)
+    kind = type(instance).__name__
+    if not isinstance(instance, Device):
         raise AssertionError(f"{kind}: expected a subclass of sofa_softctl.bridge.Device.")
-    check_signature(type(made), options)
-    if _open_files() > files:
+    check_signature(type(instance), options)
+    if _open_files() > open_before:
         raise AssertionError(
             f"{kind}: expected that making it opens nothing: that is for `open`; got "
-            f"{_open_files() - files} more open files."
+            f"{_open_files() - open_before} more open files."
         )
-    _check_refuses(made, channels, "before it was opened")
-    found = _session(made, channels, 0)
-    files = _open_files()  # what a library keeps open after its first use is its own
-    _session(made, channels, LATE)
-    if _open_files() > files:
+    _check_refuses(instance, channels, "before it was opened")
+    capabilities = _session(instance, channels, 0)
+    open_before = _open_files()  # what a library keeps open after its first use is its own
+    _session(instance, channels, LATE_NUMBER)
+    if _open_files() > open_before:
         raise AssertionError(
             f"{kind}: expected `close` to let go of everything; after it was opened again and "
-            f"closed, {_open_files() - files} more files are open."
+            f"closed, {_open_files() - open_before} more files are open."
         )
-    _check_unknown_channel(made, channels)
-    return found
+    _check_unknown_channel(instance, channels)
+    return capabilities
 
 
 def _session(device: Device, channels: Sequence[ChannelSetup], first: int) -> Capabilities:
-    """Open, stream, stop and close."""
+    """Open, stream, stop and close the device."""
     kind = type(device).__name__
     try:
-        began = monotonic()
-        found = _called(kind, "open", lambda: device.open(channels))
-        check_capabilities(kind, found, channels)
-        run = DeviceRun(device, channels, found, first, began)
-        _called(kind, "write and read", run.stream)
+        start = monotonic()
+        capabilities = _call(kind, "open", lambda: device.open(channels))
+        check_capabilities(kind, capabilities, channels)
+        run = DeviceRun(device, channels, capabilities, first, start)
+        _call(kind, "write and read", run.stream)
         for number in ("first", "second"):
-            began = monotonic()
-            _called(kind, f"the {number} stop", device.stop)
-            if monotonic() - began > STOP_BOUND:
+            start = monotonic()
+            _call(kind, f"the {number} stop", device.stop)
+            if monotonic() - start > STOP_TIME_MAX:
                 raise AssertionError(
-                    f"{kind}: expected stop within {STOP_BOUND:g} s, got {monotonic() - began:.2f}."
+                    f"{kind}: expected stop within {STOP_TIME_MAX:g} s, got "
+                    f"{monotonic() - start:.2f}."
                 )
-        _called(kind, "read after stop", run.read_after_stop)
+        _call(kind, "read after stop", run.read_after_stop)
     finally:
         for number in ("first", "second"):
             try:
@@ -105,34 +105,34 @@ def _session(device: Device, channels: Sequence[ChannelSetup], first: int) -> Ca
                     f"{kind}: expected that close raises nothing; the {number} one raised {error!r}"
                 ) from error
     _check_refuses(device, channels, "after close")
-    return found
+    return capabilities
 
 
-def _called(kind: str, what: str, call: Callable[[], Any]) -> Any:
-    """What a call returns; that it raises is a failed check."""
+def _call(kind: str, action: str, call: Callable[[], Any]) -> Any:
+    """Return the result of a call; any exception fails the check."""
     try:
         return call()
     except DeviceError as error:
         if type(error) is DeviceError:
             raise AssertionError(
-                f"{kind}: {what}: expected one of the four situations of DeviceError, such as "
+                f"{kind}: {action}: expected one of the four situations of DeviceError, such as "
                 f"DeviceFailedError, got DeviceError itself: {error}"
             ) from error
         raise AssertionError(
-            f"{kind}: {what}: expected no error, got {type(error).__name__}: {error}"
+            f"{kind}: {action}: expected no error, got {type(error).__name__}: {error}"
         ) from error
     except AssertionError:
         raise
     except Exception as error:
         raise AssertionError(
-            f"{kind}: {what}: expected errors of the kinds DeviceUnavailableError, "
+            f"{kind}: {action}: expected errors of the kinds DeviceUnavailableError, "
             f"DeviceOpenError, DeviceFailedError and DeviceTimeoutError, got "
             f"{type(error).__name__}: {error}"
         ) from error
 
 
 def _check_refuses(device: Device, channels: Sequence[ChannelSetup], when: str) -> None:
-    """A device that is not open refuses commands, and `stop` and `close` do no harm."""
+    """Check that a closed device refuses commands, and that `stop` and `close` do no harm."""
     kind = type(device).__name__
     rest = np.array([channel.rest for channel in channels])
     try:
@@ -154,9 +154,11 @@ def _check_refuses(device: Device, channels: Sequence[ChannelSetup], when: str) 
 
 
 def _check_unknown_channel(device: Device, channels: Sequence[ChannelSetup]) -> None:
-    """A channel that can hardly exist is taken or refused, not a crash."""
-    one = channels[0]
-    strange = ChannelSetup(10**6, one.name, one.low, one.high, one.rate, one.rest)
+    """Check that a channel that cannot exist is accepted or refused, without a crash."""
+    channel = channels[0]
+    strange = ChannelSetup(
+        10**6, channel.name, channel.low, channel.high, channel.rate, channel.rest
+    )
     try:
         device.open([strange])
     except DeviceError:
@@ -171,7 +173,7 @@ def _check_unknown_channel(device: Device, channels: Sequence[ChannelSetup]) -> 
 
 
 def _open_files() -> int:
-    """Open files, ports and sockets of this process; what is about to close gets a moment."""
+    """Count open files, ports and sockets of this process; wait a moment for closing ones."""
     counts = []
     for _ in range(5):
         counts.append(len(os.listdir("/proc/self/fd")))

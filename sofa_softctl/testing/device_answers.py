@@ -1,4 +1,4 @@
-"""Checks of what a device says: its options, its capabilities, its feedback."""
+"""Checks of a device's options, capabilities and feedback."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Feedback, cap
 
 
 def check_signature(device: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Options come by keyword, with types: they are keys of a table in a configuration file.
+    """Check that options are passed by keyword, with types: they are keys of a configuration file.
 
     Raises:
-        AssertionError: Of which option.
+        AssertionError: An option is not as expected.
     """
     if not isinstance(device, type):
         return
     kind = device.__name__
-    first, *rest = inspect.signature(device).parameters.values()
+    first, *options_of_class = inspect.signature(device).parameters.values()
     if first.name != "name" or first.kind is not first.POSITIONAL_OR_KEYWORD:
         raise AssertionError(
             f"{kind}: expected the name of its table as first argument, `name: str`, got '{first}'."
         )
-    for option in rest:
+    for option in options_of_class:
         if option.kind is not option.KEYWORD_ONLY:
             raise AssertionError(
                 f"{kind}: expected every option by keyword, as in `(self, name: str, *, port: str, "
@@ -34,21 +34,21 @@ def check_signature(device: Callable[..., Any], options: Mapping[str, Any]) -> N
             )
         if option.annotation is option.empty:
             raise AssertionError(f"{kind}: expected a type for the option '{option.name}'.")
-    known = [option.name for option in rest]
+    names = [option.name for option in options_of_class]
     for name in options:
-        if name not in known:
-            raise AssertionError(f"{kind}: there is no option '{name}'. It has: {known}.")
+        if name not in names:
+            raise AssertionError(f"{kind}: there is no option '{name}'. It has: {names}.")
 
 
-def check_capabilities(kind: str, found: Any, channels: Sequence[ChannelSetup]) -> None:
-    """What `open` returned is complete, and fits the channels.
+def check_capabilities(kind: str, capabilities: Any, channels: Sequence[ChannelSetup]) -> None:
+    """Check that the result of `open` is complete and fits the channels.
 
     Raises:
-        AssertionError: Which field, what was expected, what came.
+        AssertionError: A field is not as expected.
     """
-    if fault := capability_fault(found):
+    if fault := capability_fault(capabilities):
         raise AssertionError(f"{kind}: {fault}.")
-    low, high = found.range
+    low, high = capabilities.range
     for channel in channels:
         if not low <= channel.low <= channel.high <= high:
             raise AssertionError(
@@ -59,12 +59,12 @@ def check_capabilities(kind: str, found: Any, channels: Sequence[ChannelSetup]) 
 
 
 class FeedbackCheck:
-    """Checks each feedback of a device, and remembers what came last.
+    """Check of each feedback of a device, with the last received values.
 
     Args:
         kind: Name of the device's class, for messages.
-        numbers: Numbers of its channels.
-        capabilities: What it said when it was opened.
+        numbers: Numbers of the channels.
+        capabilities: Capabilities that the device returned when it was opened.
     """
 
     def __init__(self, kind: str, numbers: Sequence[int], capabilities: Capabilities) -> None:
@@ -73,17 +73,17 @@ class FeedbackCheck:
         self.acknowledged: int | None = None
         self.positions: dict[int, float] = {}
 
-    def take(self, feedback: Any, began: float, now: float, sent: Sequence[int]) -> None:
+    def check_feedback(self, feedback: Any, began: float, now: float, sent: Sequence[int]) -> None:
         """Check one feedback.
 
         Args:
-            feedback: What `read` returned.
-            began: When the device was opened [s].
+            feedback: Result of `read`.
+            began: Time at which the device was opened [s].
             now: Present time [s].
             sent: Numbers of the commands until now.
 
         Raises:
-            AssertionError: What is wrong.
+            AssertionError: A field is not as expected.
         """
         kind = self.kind
         if not isinstance(feedback, Feedback):
@@ -128,7 +128,7 @@ class FeedbackCheck:
             raise AssertionError(
                 f"{self.kind}: Feedback.acknowledged: expected the number of a command that was "
                 f"sent, {f'{sent[0]} to {sent[-1]}' if sent else 'none yet'}, got {number}. Numbers"
-                f" that a device sends modulo 2^16 go on from the last command's."
+                f" that a device sends modulo 2^16 continue from the last command's."
             )
         if self.acknowledged is not None and number < self.acknowledged:
             raise AssertionError(

@@ -1,4 +1,4 @@
-"""Small quadratic programs with known answers."""
+"""Small quadratic programs with known solutions."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ INF = np.inf
 
 @dataclass(frozen=True, eq=False)
 class KnownQP:
-    """A quadratic program, and its answer, found by hand."""
+    """A quadratic program with its solution, derived by hand."""
 
     name: str
-    """What it shows, in a few words."""
+    """Short description."""
     qp: QP
     """The problem."""
     x: np.ndarray | None
-    """Its minimiser, shape (n,); NaN where any value is as good. None: the limits contradict."""
+    """Minimiser, shape (n,); NaN for arbitrary values. None if the limits contradict each other."""
     y: np.ndarray | None = None
-    """Its multipliers, shape (n + m,), where they are unique."""
+    """Multipliers, shape (n + m,), or None if they are not unique."""
 
 
 def known_qps() -> list[KnownQP]:
-    """All of them."""
+    """Return all problems."""
     nan = np.nan
     return [
         KnownQP("no limits", _qp([[2.0, 0.0], [0.0, 1.0]], [-2.0, 3.0]), _v(1, -3), _v(0, 0)),
@@ -62,7 +62,7 @@ def known_qps() -> list[KnownQP]:
             _v(1, 1),
         ),
         KnownQP(
-            "a singular Hessian",  # 1/2 (x_0 + x_1)^2 - 2 (x_0 + x_1): the sum alone is known
+            "a singular Hessian",  # 1/2 (x_0 + x_1)^2 - 2 (x_0 + x_1): only the sum is determined
             _qp(np.ones((2, 2)), [-2.0, -2.0], None, [0.0, 0.0], [3.0, 3.0]),
             _v(nan, nan),
         ),
@@ -92,12 +92,12 @@ def known_qps() -> list[KnownQP]:
 
 
 def random_qp(seed: int, *, rank: int | None = None, equalities: int = 0) -> QP:
-    """A feasible QP of 6 variables and 5 rows with limits on every side.
+    """Return a feasible QP of 6 variables and 5 rows with limits on every side.
 
     Args:
-        seed: Of the numbers.
-        rank: Of the Hessian; whole by default.
-        equalities: How many rows are equalities.
+        seed: Seed of the random numbers.
+        rank: Rank of the Hessian; full by default.
+        equalities: Number of rows that are equalities.
     """
     rng = np.random.default_rng(seed)
     n, m = 6, 5

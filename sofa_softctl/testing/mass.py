@@ -5,16 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import Mass
-from sofa_softctl.testing.matrices import assembled_matrix, product_matrix, same, unchanged
+from sofa_softctl.testing.matrices import (
+    assembled_matrix,
+    check_unchanged,
+    compare_arrays,
+    product_matrix,
+)
 
 GRAVITY = np.array([1.0, -9.81, 0.5])
 
 
 def check_mass(mass: Mass) -> None:
-    """Check that a mass is symmetric, positive, and weighs what it is.
+    """Check that a mass is symmetric and positive definite, and that its weight is M g.
 
     Args:
-        mass: In a scene that is initialised.
+        mass: Mass in an initialised scene.
 
     Raises:
         AssertionError: The matrix is not symmetric or not positive definite, `add_matrix` is not
@@ -22,17 +27,21 @@ def check_mass(mass: Mass) -> None:
     """
     name, state = mass.getClassName(), mass.state
     M = product_matrix(mass)
-    same(M.T, M, f"{name}: M transposed, against M", 1e-12)
-    least = float(np.linalg.eigvalsh(M)[0])
-    if not least > 0.0:
+    compare_arrays(M.T, M, f"{name}: M transposed, against M", 1e-12)
+    eigenvalue_min = float(np.linalg.eigvalsh(M)[0])
+    if not eigenvalue_min > 0.0:
         raise AssertionError(
-            f"{name}: expected a positive definite matrix, got the eigenvalue {least:.3g}."
+            f"{name}: expected a positive definite matrix, got the eigenvalue {eigenvalue_min:.3g}."
         )
-    same(assembled_matrix(mass), M, f"{name}: M by pairs and add_matrix, against add_product")
+    compare_arrays(
+        assembled_matrix(mass), M, f"{name}: M by pairs and add_matrix, against add_product"
+    )
     g = np.tile(state.kind.linear(GRAVITY), (state.count, 1))
     weight = np.ones_like(g)
     gravity = GRAVITY.copy()
-    with unchanged(f"{name}.add_gravity", state, gravity=gravity):
+    with check_unchanged(f"{name}.add_gravity", state, gravity=gravity):
         mass.add_gravity(weight, gravity)
     expected = 1.0 + (M @ g.ravel()).reshape(g.shape)
-    same(weight, expected, f"{name}.add_gravity with {GRAVITY.tolist()}, force = 1 before")
+    compare_arrays(
+        weight, expected, f"{name}.add_gravity with {GRAVITY.tolist()}, force = 1 before"
+    )

@@ -8,15 +8,15 @@ from sofa_softctl.qp.problem import QP, QPResult, QPSolver, SparseQP, SparseQPSo
 
 
 class NamedSolver:
-    """A solver; what it raises becomes an AssertionError that names the problem."""
+    """A solver whose exceptions become an AssertionError that names the problem."""
 
     def __init__(self, solve: QPSolver) -> None:
         self.solve = solve
         self.problem = ""
-        """What it is called for."""
+        """Name of the current problem."""
 
     def __call__(self, qp: QP, warm: QPResult | None) -> QPResult:
-        """See `qp.problem.QPSolver`."""
+        """Solve a QP, as a `qp.problem.QPSolver`."""
         try:
             result = self.solve(qp, warm)
         except Exception as error:
@@ -30,10 +30,10 @@ class NamedSolver:
 
 
 def of_sparse(solve: SparseQPSolver) -> QPSolver:
-    """A solver of dense problems from one of sparse ones."""
+    """Return a solver of dense problems that calls a solver of sparse ones."""
 
-    def dense(qp: QP, warm: QPResult | None) -> QPResult:
+    def solve_dense(qp: QP, warm: QPResult | None) -> QPResult:
         sparse = SparseQP(csc_array(qp.H), qp.g, csc_array(qp.A), qp.lower, qp.upper)
         return solve(sparse, warm)
 
-    return dense
+    return solve_dense

@@ -1,4 +1,4 @@
-"""Check of QP solvers: known answers, inverse problems, warm starts."""
+"""Check of QP solvers: known solutions, inverse problems, warm starts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sofa_softctl.status import Status
 from sofa_softctl.testing.known_qps import known_qps, random_qp
 from sofa_softctl.testing.named_solver import NamedSolver, of_sparse
 
-NAME = "the checked solver"
+SOLVER_NAME = "the checked solver"
 SEEDS = range(8)
 
 
@@ -33,36 +33,39 @@ def check_qp_solver(
 ) -> None:
     """Check a QP solver: a function (qp, warm) -> QPResult, see `qp.problem.QPSolver`.
 
-    It solves small problems with known answers (degenerate, singular, badly scaled, without limits,
-    infeasible) and random ones, from earlier answers too; a dense one also the inverse problems of
-    `qpcc.examples`, those with contacts together with the usual fallback, as their search asks for
-    QPs at the edge of what is feasible. Each answer passes the check of `qp.verified`. Started from
-    the answer of another problem it does not return that one.
+    It solves small problems with known solutions (degenerate, singular, badly scaled, without
+    limits, infeasible) and random ones, also from earlier solutions. A dense solver also solves the
+    inverse problems of `qpcc.examples`; problems with contacts use the usual fallback, too, as
+    their search solves QPs at the edge of feasibility. Each solution passes the check of
+    `qp.verified`. Started from the solution of another problem, it does not return that solution.
 
     Args:
         solve: The solver; it need not be registered.
-        sparse: Whether it takes a `SparseQP`.
-        tolerance: Largest KKT residual of an answer [-]; by default that of inverse control, 1e-8,
-            and for a sparse one that of planning, 1e-6.
+        sparse: The solver takes a `SparseQP`.
+        tolerance: Largest KKT residual of a solution [-]; by default 1e-8, as in inverse control,
+            and 1e-6 for a sparse solver, as in planning.
 
     Raises:
-        AssertionError: Which problem, what was expected and what came; its cause is what the solver
-            raised, where it did.
+        AssertionError: The solver fails for a problem; the message names it.
     """
     if tolerance is None:
         tolerance = 1e-6 if sparse else 1e-8
     checked = NamedSolver(of_sparse(solve) if sparse else solve)  # type: ignore[arg-type]
-    near = 300.0 * tolerance  # of x and multipliers; the problems' condition numbers are about 10
-    with _registered(checked):
-        for known in known_qps():
-            checked.problem = known.name
-            if known.x is None:
-                _check_infeasible(known.name, known.qp, checked, tolerance)
+    x_tolerance = (
+        300.0 * tolerance
+    )  # of x and multipliers; the problems' condition numbers are about 10
+    with _register_solver(checked):
+        for known_qp in known_qps():
+            checked.problem = known_qp.name
+            if known_qp.x is None:
+                _check_infeasible(known_qp.name, known_qp.qp, checked, tolerance)
             else:
-                found = _verified(known.name, known.qp, tolerance)
-                _close(known.name, "x", found.x, known.x, near)
-                if known.y is not None:
-                    _close(known.name, "the multipliers", found.y, known.y, near)
+                solution = _solve_verified(known_qp.name, known_qp.qp, tolerance)
+                _check_close(known_qp.name, "x", solution.x, known_qp.x, x_tolerance)
+                if known_qp.y is not None:
+                    _check_close(
+                        known_qp.name, "the multipliers", solution.y, known_qp.y, x_tolerance
+                    )
         for seed in SEEDS:
             for options in ({}, {"rank": 2}, {"equalities": 2}):
                 _check_random(seed, checked, tolerance, options)
@@ -71,11 +74,11 @@ def check_qp_solver(
 
 
 def _check_infeasible(name: str, qp: QP, solve: NamedSolver, tolerance: float) -> None:
-    """Whatever the solver says of it, no answer passes; where it says so, it says why."""
+    """Check that no solution passes, and that a reported failure has a message."""
     result = solve(qp, None)
     if result.outcome != "solved" and not result.message:
         raise AssertionError(f"{name}: expected a message with the outcome '{result.outcome}'.")
-    checked = solve_checked(qp, solvers=(NAME,), tolerance=tolerance)
+    checked = solve_checked(qp, solvers=(SOLVER_NAME,), tolerance=tolerance)
     if checked.result is not None:
         raise AssertionError(f"{name}: expected no answer, got x = {checked.result.x}.")
 
@@ -84,31 +87,35 @@ def _check_random(seed: int, solve: NamedSolver, tolerance: float, options: dict
     name = f"random problem {seed} {options or ''}".rstrip()
     solve.problem = name
     qp = random_qp(seed, **options)
-    arrays = {entry.name: getattr(qp, entry.name) for entry in fields(qp)}
+    arrays = {problem_field.name: getattr(qp, problem_field.name) for problem_field in fields(qp)}
     copies = {key: array.copy() for key, array in arrays.items()}
     solve(qp, None)
     for key, array in arrays.items():
         if not np.array_equal(array, copies[key]):
             raise AssertionError(f"{name}: expected the solver to leave {key} as it is.")
-    cold = _verified(name, qp, tolerance)
-    other = QP(qp.H, qp.g + 0.1 * qp.H.sum(axis=0), qp.A, qp.lower, qp.upper)
-    start = solve(other, None)
-    warm = _verified(f"{name}, from the answer of a similar one", qp, tolerance, start)
+    cold = _solve_verified(name, qp, tolerance)
+    similar = QP(qp.H, qp.g + 0.1 * qp.H.sum(axis=0), qp.A, qp.lower, qp.upper)
+    start = solve(similar, None)
+    warm = _solve_verified(f"{name}, from the answer of a similar one", qp, tolerance, start)
     _check_far_start(name, qp, solve, solve(random_qp(seed + 100, **options), None), tolerance)
     if "rank" not in options:  # otherwise the minimisers are many
-        _close(f"{name}, from the answer of a similar one", "x", warm.x, cold.x, 100.0 * tolerance)
+        _check_close(
+            f"{name}, from the answer of a similar one", "x", warm.x, cold.x, 100.0 * tolerance
+        )
 
 
 def _check_far_start(
     name: str, qp: QP, solve: NamedSolver, start: QPResult, tolerance: float
 ) -> None:
-    """From the answer of a clearly different problem it must not return that one.
+    """Check that the solver does not return its start, the solution of a different problem.
 
-    A wrong answer of another kind does no harm: it is asked for again without the start.
+    Another wrong result does no harm: the solver is called again without the start.
     """
     result = solve(qp, start)
-    near = result.x.shape == start.x.shape and np.allclose(result.x, start.x, rtol=1e-9, atol=1e-9)
-    if near and not kkt_residual(qp, result.x, result.y) <= tolerance:
+    is_start = result.x.shape == start.x.shape and np.allclose(
+        result.x, start.x, rtol=1e-9, atol=1e-9
+    )
+    if is_start and not kkt_residual(qp, result.x, result.y) <= tolerance:
         raise AssertionError(
             f"{name}, from the answer of another one: expected its own answer, got the other one "
             f"again, x = {result.x}."
@@ -117,23 +124,27 @@ def _check_far_start(
 
 def _check_inverse_problems(solve: NamedSolver, tolerance: float) -> None:
     problems: list[NamedProblem | ContactProblem] = [*all_problems(), *contact_problems()]
-    for known in problems:
-        solve.problem = known.name
-        fallback = NAME if known.problem.contacts is None else "proxqp"
-        found = solve_inverse(known.problem, solver=NAME, fallback=fallback, tolerance=tolerance)
-        status = found.status
-        if fallback != NAME and status is Status.FALLBACK:  # which other solver answered is its own
-            status = Status.CLOSEST_FEASIBLE if found.relaxed else Status.SOLVED
-        if status is not known.status:
+    for example in problems:
+        solve.problem = example.name
+        fallback = SOLVER_NAME if example.problem.contacts is None else "proxqp"
+        solution = solve_inverse(
+            example.problem, solver=SOLVER_NAME, fallback=fallback, tolerance=tolerance
+        )
+        status = solution.status
+        if (
+            fallback != SOLVER_NAME and status is Status.FALLBACK
+        ):  # which other solver answered is its own
+            status = Status.CLOSEST_FEASIBLE if solution.relaxed else Status.SOLVED
+        if status is not example.status:
             raise AssertionError(
-                f"{known.name}: expected the status {known.status.name}, got {found.status.name}. "
-                f"{found.message}"
+                f"{example.name}: expected the status {example.status.name}, got "
+                f"{solution.status.name}. {solution.message}"
             )
-        _close(known.name, "the efforts", found.effort, known.effort)
+        _check_close(example.name, "the efforts", solution.effort, example.effort)
 
 
-def _verified(name: str, qp: QP, tolerance: float, warm: QPResult | None = None) -> QPResult:
-    checked = solve_checked(qp, solvers=(NAME,), tolerance=tolerance, warm=warm)
+def _solve_verified(name: str, qp: QP, tolerance: float, warm: QPResult | None = None) -> QPResult:
+    checked = solve_checked(qp, solvers=(SOLVER_NAME,), tolerance=tolerance, warm=warm)
     if checked.result is None:
         raise AssertionError(
             f"{name}: expected an answer with a KKT residual of at most {tolerance:.0e}, got "
@@ -146,17 +157,17 @@ def _verified(name: str, qp: QP, tolerance: float, warm: QPResult | None = None)
     return checked.result
 
 
-def _close(
-    name: str, what: str, found: np.ndarray, expected: np.ndarray, tolerance: float = 3e-6
+def _check_close(
+    name: str, label: str, actual: np.ndarray, expected: np.ndarray, tolerance: float = 3e-6
 ) -> None:
-    known = np.isfinite(expected)
-    scale = np.abs(expected[known]).max(initial=0.0) or 1.0
-    if not (np.abs(found - expected)[known] <= tolerance * scale).all():
-        raise AssertionError(f"{name}: expected {what} {expected}, got {found}.")
+    is_known = np.isfinite(expected)
+    scale = np.abs(expected[is_known]).max(initial=0.0) or 1.0
+    if not (np.abs(actual - expected)[is_known] <= tolerance * scale).all():
+        raise AssertionError(f"{name}: expected {label} {expected}, got {actual}.")
 
 
 @contextmanager
-def _registered(solve: QPSolver) -> Iterator[None]:
+def _register_solver(solve: QPSolver) -> Iterator[None]:
     with DENSE.kept():
-        register(NAME, solve)
+        register(SOLVER_NAME, solve)
         yield

@@ -16,8 +16,8 @@ def check_reset(session: Session, name: str, first: list[Values]) -> None:
     """Compare the first run of a session with one after a reset.
 
     Args:
-        session: After its first run.
-        name: Of the controller, for the message.
+        session: Session after its first run.
+        name: Name of the controller, for the message.
         first: Values after each step of that run, see `values_of`.
 
     Raises:
@@ -46,43 +46,45 @@ def check_snapshot(session: Session, name: str, steps: int) -> None:
     _compare(
         first,
         _run(session, steps - steps // 2),
-        f"{name}: after Session.restore, expected the run to go on as from its snapshot",
+        f"{name}: after Session.restore, expected the run to continue as from its snapshot",
         "Has it a method snapshot() that returns the attributes that change from step to step, and "
         "restore(values) that takes them back?",
     )
 
 
 def _run(session: Session, steps: int) -> list[Values]:
-    """Every Data after each step."""
-    found = []
+    """Return every Data after each step."""
+    values = []
     for _ in range(steps):
         session.step()
-        found.append(values_of(session))
-    return found
+        values.append(values_of(session))
+    return values
 
 
 def values_of(session: Session) -> Values:
-    """Every Data of the scene now."""
+    """Return the present value of every Data of the scene."""
     owners = [owner for node in session.nodes() for owner in (node, *node.objects)]
     return {
-        data.getPathName(): _kept(data.get()) for owner in owners for data in owner._data.values()
+        data.getPathName(): _copy_value(data.get())
+        for owner in owners
+        for data in owner._data.values()
     }
 
 
-def _kept(value: Any) -> Any:
-    """A value that the next step does not change; sparse matrices as arrays."""
+def _copy_value(value: Any) -> Any:
+    """Return a copy that the next step does not change; sparse matrices as arrays."""
     if hasattr(value, "toarray"):
         return value.toarray()
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _compare(first: list[Values], again: list[Values], expected: str, hint: str) -> None:
-    for step, (one, other) in enumerate(zip(first, again, strict=True), start=1):
-        for path in one.keys() | other.keys():
-            a, b = one.get(path), other.get(path)
-            arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
-            same = a.tobytes() == b.tobytes() if arrays else a == b  # type: ignore[union-attr]
-            if not same:
+    for step, (first_values, repeated_values) in enumerate(zip(first, again, strict=True), start=1):
+        for path in first_values.keys() | repeated_values.keys():
+            a, b = first_values.get(path), repeated_values.get(path)
+            are_arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+            is_equal = a.tobytes() == b.tobytes() if are_arrays else a == b  # type: ignore[union-attr]
+            if not is_equal:
                 raise AssertionError(
                     f"{expected}, bit for bit. Got another {path} after step {step}: {_short(b)}, "
                     f"not {_short(a)}. {hint}"

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-SIZE = (10.0, 10.0, 40.0)
-"""Of the bar [mm]; it stands on z = 0, where it is clamped."""
-COUNTS = (2, 2, 3)
-"""Nodes along x, y and z."""
+BAR_SIZE = (10.0, 10.0, 40.0)
+"""Size of the bar [mm]; it is clamped at z = 0."""
+NODE_COUNTS = (2, 2, 3)
+"""Number of nodes along x, y and z."""
 
 
 @dataclass(frozen=True)
 class SmallScene:
-    """What can be acted upon. Units: mm, kg, s; steps of 0.01 s."""
+    """Parts of the scene to add controllers to. Units: mm, kg, s; steps of 0.01 s."""
 
     root: Any
     """The root, with a FreeMotionAnimationLoop and a constraint solver."""
@@ -33,7 +33,7 @@ def small_scene(root: Any, *, mass: bool = True) -> SmallScene:
 
     Args:
         root: A node.
-        mass: Whether the bar gets its mass, a UniformMass of 20 g.
+        mass: Add a UniformMass of 20 g to the bar.
     """
     root.dt, root.gravity = 0.01, [0.0, 0.0, -9810.0]
     root.addObject("FreeMotionAnimationLoop")
@@ -55,22 +55,24 @@ def small_scene(root: Any, *, mass: bool = True) -> SmallScene:
     body.addObject("LinearSolverConstraintCorrection")
     cables = tuple(_cable(body, f"cable_{k}", x) for k, x in enumerate((2.0, 8.0)))
     tip = body.addChild("tip")
-    state = tip.addObject("MechanicalObject", name="dofs", position=[[5.0, 5.0, SIZE[2]]])
+    state = tip.addObject("MechanicalObject", name="dofs", position=[[5.0, 5.0, BAR_SIZE[2]]])
     tip.addObject("BarycentricMapping")
     return SmallScene(root, body, (cables[0], cables[1]), state)
 
 
 def bar() -> tuple[np.ndarray, np.ndarray]:
-    """Points of the bar (12, 3), and six tetrahedra a cell (12, 4)."""
-    axes = [np.linspace(0.0, size, count) for size, count in zip(SIZE, COUNTS, strict=True)]
+    """Return points of the bar (12, 3) and six tetrahedra per cell (12, 4)."""
+    axes = [
+        np.linspace(0.0, size, count) for size, count in zip(BAR_SIZE, NODE_COUNTS, strict=True)
+    ]
     points = np.array(list(itertools.product(*axes)))
-    strides = (COUNTS[1] * COUNTS[2], COUNTS[2], 1)
+    strides = (NODE_COUNTS[1] * NODE_COUNTS[2], NODE_COUNTS[2], 1)
     tetrahedra = []
-    for layer in range(COUNTS[2] - 1):
+    for layer in range(NODE_COUNTS[2] - 1):
         for order in itertools.permutations(range(3)):
             path = layer + np.cumsum([0, *(strides[axis] for axis in order)])
-            odd = np.linalg.det(np.eye(3)[list(order)]) < 0.0
-            tetrahedra.append(path[[1, 0, 2, 3]] if odd else path)
+            is_odd = np.linalg.det(np.eye(3)[list(order)]) < 0.0
+            tetrahedra.append(path[[1, 0, 2, 3]] if is_odd else path)
     return points, np.array(tetrahedra)
 
 

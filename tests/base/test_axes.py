@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.base import colors
-from sofa_softctl.base.axes import ENTRIES, frame, legend_beside, plane_of, scale_positive
+from sofa_softctl.base.axes import (
+    ENTRIES,
+    frame,
+    legend_beside,
+    plane_of,
+    scale_positive,
+)
 
 
 def new_axes():

@@ -10,7 +10,7 @@ from numba import types
 
 from sofa_softctl.base import compile_ahead
 from sofa_softctl.base.cached_kernel import CachedKernel
-from sofa_softctl.base.compile_ahead import PACKAGE, Recorded, predict, start_helper
+from sofa_softctl.base.compile_ahead import PACKAGE, RecordedKernel, predict, start_helper
 from sofa_softctl.base.kernel_cache import KernelCache
 from sofa_softctl.base.kernel_types import decode, encode
 from tests.base.kernel_scripts import finish, start
@@ -31,7 +31,9 @@ def test_a_recorded_scene_predicts_its_own_kernels_with_callees_first():
         kernels = predict(PACKAGE + module for module in scene["modules"])
         assert kernels, scene["scene"]
         same = [s for s in LIST["scenes"] if set(s["modules"]) == set(scene["modules"])]
-        assert kernels in [[Recorded(*LIST["kernels"][i]) for i in s["kernels"]] for s in same]
+        assert kernels in [
+            [RecordedKernel(*LIST["kernels"][i]) for i in s["kernels"]] for s in same
+        ]
     names = [
         kernel.name for kernel in predict(["sofa_softctl.runtime.kernels.cholesky.supernodal"])
     ]

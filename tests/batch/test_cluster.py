@@ -358,7 +358,7 @@ def test_files_travel_to_workers_that_do_not_see_them(tmp_path, workers, softctl
         status, _, said = softctl(*words, dask.address, "--quiet")
         assert (status, said) == (0, "")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(carried, "LARGEST", 10)
+            patch.setattr(carried, "SENT_BYTES_MAX", 10)
             (meshes / "0.txt").write_text("310")
             with pytest.raises(ClusterError, match=r"does not see .*bar\.py.* file system"):
                 ClusterExecutor(dask.address, files=[robots / "bar.py", *meshes.iterdir()])

@@ -89,7 +89,7 @@ def test_a_run_that_hangs_says_where_and_what_it_printed(study):
 
 @pytest.mark.processes
 def test_megabytes_of_output_do_not_stay_on_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "LARGEST", 1 << 20)
+    monkeypatch.setattr(worker, "FILE_SIZE_MAX", 1 << 20)
     sizes = []
     shrink = TailFile.shrink
 

@@ -185,7 +185,7 @@ def createScene(root):
 
 @pytest.mark.processes
 def test_a_scene_that_cannot_be_stopped_is_ended_all_the_same(check, monkeypatch):
-    monkeypatch.setattr(folder, "_GRACE", 2.0)
+    monkeypatch.setattr(folder, "_GRACE_TIME", 2.0)
     assert check(STUBBORN, seconds=3.0).error == "It was not done after 3 s."
 
 

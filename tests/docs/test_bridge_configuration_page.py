@@ -45,7 +45,7 @@ def test_every_key_of_a_map_is_on_the_page(kind):
     asked = Fields(faults, ("map",), {})
     unit = {"turn": "deg", "syringe": "ml"}.get(kind, "mm")
     KINDS[kind][1](asked, 1.0, 0.0, unit, (0.0, 1.0))
-    assert asked._asked and all(f"`{key}`" in row for key in asked._asked)
+    assert asked._requested and all(f"`{key}`" in row for key in asked._requested)
 
 
 def test_every_unit_is_on_the_page():

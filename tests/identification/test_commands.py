@@ -153,7 +153,7 @@ def test_problems_are_found_by_name(tmp_path):
     assert load_problem(f"{PROBLEM}:lag").name == "lag"
     with pytest.raises(IdentificationError, match="has no problem 'lug'. Did you mean 'lag'"):
         load_problem(f"{PROBLEM}:lug")
-    with pytest.raises(IdentificationError, match="'nothing' is no Python file.*FILE.py:NAME"):
+    with pytest.raises(IdentificationError, match="'nothing' is not a Python file.*FILE.py:NAME"):
         load_problem("nothing")
     (tmp_path / "none.py").write_text("")
     with pytest.raises(IdentificationError, match="It has: none.*see docs/how-to/identify"):
@@ -164,8 +164,11 @@ def test_problems_are_found_by_name(tmp_path):
     ("text", "message"),
     [
         ("PROBLEMS = [1, 2]", "expected PROBLEMS to be a dict, names to problems. Got: list"),
-        ("PROBLEMS = {'f': lambda: None}", "f.py:f is no problem.*Got: None, without name, param"),
-        ("PROBLEMS = {'f': 3}", "f.py:f is no problem.*Got: int, without name"),
+        (
+            "PROBLEMS = {'f': lambda: None}",
+            "f.py:f is not a problem.*Got: None, without name, param",
+        ),
+        ("PROBLEMS = {'f': 3}", "f.py:f is not a problem.*Got: int, without name"),
         ("PROBLEMS = {'f': lambda a: a}", "a function without arguments that makes one; missing"),
         ("PROBLEMS = {'f': 3, 'g': 4}", r"has several problems: say which, .* It has: f, g\."),
         ("", r"has no problem\. It has: none"),

@@ -295,7 +295,7 @@ def test_tasks_in_a_chain_start_where_the_last_one_that_was_done_ended(program, 
 def test_a_file_that_is_no_library_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "a"
     path.write_bytes(content)
-    with pytest.raises(LibraryError, match="expected a library of motions|is no SQLite file"):
+    with pytest.raises(LibraryError, match="expected a library of motions|is not a SQLite file"):
         load(path)
     assert path.read_bytes() == content
 

@@ -206,7 +206,7 @@ def test_all_motions_are_exported(built, tmp_path, suffix):
 def test_problems_are_found_by_name(problem):
     assert load_problem(problem).name == "pendulum"
     assert load_problem(f"{problem}:pendulum").name == "pendulum"
-    with pytest.raises(LibraryError, match="'elastic_arm' is no Python file.*FILE.py:NAME"):
+    with pytest.raises(LibraryError, match="'elastic_arm' is not a Python file.*FILE.py:NAME"):
         load_problem("elastic_arm")
     with pytest.raises(LibraryError, match="has no problem 'cart'.*It has: pendulum"):
         load_problem(f"{problem}:cart")
@@ -219,7 +219,9 @@ def test_a_problem_is_given_itself_and_what_is_none_is_said(tmp_path, problem):
     (tmp_path / "itself.py").write_text(f"{text}\nPROBLEMS['pendulum'] = PROBLEMS['pendulum']()\n")
     assert load_problem(str(tmp_path / "itself.py")).name == "pendulum"
     (tmp_path / "none.py").write_text("PROBLEMS = {'f': lambda: None}")
-    with pytest.raises(LibraryError, match="none.py:f is no problem.*Got: None, without name, sta"):
+    with pytest.raises(
+        LibraryError, match="none.py:f is not a problem.*Got: None, without name, sta"
+    ):
         load_problem(str(tmp_path / "none.py"))
 
 

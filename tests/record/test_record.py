@@ -222,7 +222,7 @@ def test_steps_are_flushed_after_the_interval(path, monkeypatch):
 
 def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
     """Small chunks, so that every length ends in another one; only the whole file is complete."""
-    monkeypatch.setattr(writer_module, "CHUNK", 150)
+    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 150)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data, counts = path.read_bytes(), []
@@ -243,7 +243,7 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
 
 def test_damage_costs_a_chunk_of_a_recording_but_never_changes_it(path, monkeypatch):
     """Each chunk has a checksum: whatever byte is wrong costs it alone, and changes nothing."""
-    monkeypatch.setattr(writer_module, "CHUNK", 150)
+    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 150)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data, counts = path.read_bytes(), []
@@ -268,7 +268,7 @@ def test_damage_costs_a_chunk_of_a_recording_but_never_changes_it(path, monkeypa
 
 
 def test_damage_says_which_steps_are_lost(path, monkeypatch):
-    monkeypatch.setattr(writer_module, "CHUNK", 150)
+    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 150)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data = bytearray(path.read_bytes())

@@ -145,7 +145,7 @@ def test_streams_of_the_same_rows_are_one_table(path, tmp_path):
     assert rows[0][:2] == ["time", "clock [s]"]
     assert rows[0][2:] == ["command[0]", "command[1]", "measured[0]", "measured[1]"]
     assert rows[2] == ["0.1", "5.1", "3.0", "4.0", "3.5", "4.5"]
-    with pytest.raises(RecordError, match="rows at other times"):
+    with pytest.raises(RecordError, match="rows at different times"):
         export_streams(record, ["command", "other"], tmp_path / "rows.csv")
     with pytest.raises(RecordError, match="no stream 'comand'. Did you mean 'command'"):
         export_streams(record, ["comand"], tmp_path / "rows.csv")

@@ -127,14 +127,14 @@ def test_what_will_be_out_of_reach_is_not_grasped(small_library):
 def test_where_the_hand_will_be_is_predicted(small_library, monkeypatch):
     """When it begins, h = 0.1 s ahead: without the tip's jerk, below 20 m/s^3 in these motions,
     h^3 / 6 of it. Its acceleration left out is 12 mm."""
-    predicted, apart = {}, PickAndPlace._apart
+    predicted, apart = {}, PickAndPlace._final_distance
 
     def noted(lead):
         found = apart(lead)
         predicted.setdefault(lead.number, found)
         return found
 
-    monkeypatch.setattr(PickAndPlace, "_apart", noted)
+    monkeypatch.setattr(PickAndPlace, "_final_distance", noted)
     session, _, lead = session_of(plan="library", library=small_library)
     session.step(920)
     found = [predicted[number] for number in range(6)]
@@ -142,7 +142,7 @@ def test_where_the_hand_will_be_is_predicted(small_library, monkeypatch):
 
 
 def test_a_hand_that_closes_on_nothing_is_not_done(small_library, monkeypatch):
-    monkeypatch.setattr(PickAndPlace, "_apart", lambda self: 0.0)
+    monkeypatch.setattr(PickAndPlace, "_final_distance", lambda self: 0.0)
     session, arm, lead = session_of(plan="library", library=small_library)
     arm.state.places[0, :2] += [-0.1, 0.0]
     session.step(160)

@@ -61,7 +61,7 @@ def played(scene, library):
 
 def test_the_model_in_the_file_is_that_of_the_finger(scene):
     """Its digits: four. The model leaves 1.6 % of the swing, so it is one swing indeed."""
-    found = scene.identified()
+    found = scene.identify_model()
     assert found.compliance == pytest.approx(scene.MODEL.compliance, rel=5e-4)
     assert found.frequency == pytest.approx(scene.MODEL.frequency, rel=5e-4)
     assert found.damping == pytest.approx(scene.MODEL.damping, rel=2e-3)

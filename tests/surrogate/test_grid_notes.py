@@ -121,7 +121,9 @@ def test_equilibria_that_could_not_be_kept_are_said(tmp_path):
 def test_a_store_that_is_refused_is_not_laid_to_the_scene(tmp_path):
     path = tmp_path / "letter"
     path.write_text("a letter, long enough to be taken for a database of another program " * 9)
-    with pytest.raises(StoreError, match=f"^{path}: the store is no SQLite file. Choose another"):
+    with pytest.raises(
+        StoreError, match=f"^{path}: the store is not a SQLite file. Choose another"
+    ):
         plan_scene(SCENE, "circle", store=path)
 
 

@@ -245,7 +245,7 @@ def test_a_default_must_be_a_value_of_its_type():
         def format(self, value):
             return "1"
 
-    with pytest.raises(AssertionError, match=r"Gravel.odd: the default 2.0 is no value of its typ"):
+    with pytest.raises(AssertionError, match=r"Gravel.odd: the default 2.0 is not a value of"):
         check_component(variant(odd=Odd(2.0, "Written as 1.")))
 
 

@@ -16,9 +16,8 @@ from sofa_softctl.testing import check_device, device_run
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """A fifth of the motion, at more than twice the rate: the check is the same."""
-    monkeypatch.setattr(device_run, "COMMANDS", 10)
-    monkeypatch.setattr(device_run, "RATE", 250.0)
-    monkeypatch.setattr(device_run, "SETTLE", 0.1)
+    settings = device_run.DeviceRunSettings(command_count=10, rate_max=250.0, settle_timeout=0.1)
+    monkeypatch.setattr(device_run, "SETTINGS", settings)
 
 
 def test_loopback_passes_with_and_without_a_resolution():

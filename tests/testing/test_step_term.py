@@ -6,7 +6,7 @@ import pytest
 from sofa_softctl.runtime import ForceField, Real, components
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.testing import check_component, check_force_field
-from sofa_softctl.testing.matrices import displacement, moving
+from sofa_softctl.testing.matrices import displacement, movable
 from sofa_softctl.testing.step_term import check_step_term, find_step_term
 
 
@@ -144,7 +144,7 @@ def test_the_corotational_term_passes_away_from_rest():
     """K is not all of -df/dx there, but the term is that of the step, with this K."""
     field = check_component(components.TetrahedronFEMForceField, at_rest=True)
     shape = (field.state.count, field.state.deriv_size)
-    with moving(field.state) as move:
+    with movable(field.state) as move:
         move(displacement(shape, 1.0, seed=5))
         with pytest.raises(AssertionError, match="df/dx by add_product"):
             check_force_field(field, at_rest=True)

@@ -29,7 +29,7 @@ PLUGINS = """
 Sofa.Component.AnimationLoop Sofa.Component.Collision.Geometry Sofa.Component.Mapping.NonLinear
 Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant
 """.split()
-"""What SOFA has to load for this scene."""
+"""Plugins that SOFA needs for this scene."""
 UNITS = "m, kg, s"
 DURATION = 4.0
 
@@ -38,8 +38,8 @@ DURATION = 4.0
 def createScene(root, gait="", body="fish", vertices=98, dt=0.05):
     """Build the scene.
 
-    gait: CSV file of `softctl-swimmer plan`; empty: a wave. body: fish, eel or tadpole. vertices:
-    of the skin of each link. A gait of more or less than 4 s: with --duration.
+    gait: CSV file of `softctl-swimmer plan`, or "" for a wave. body: fish, eel or tadpole.
+    vertices: number for the skin of each link. Use --duration for a gait of more or less than 4 s.
     """
     root.dt = dt
     root.gravity = [0.0, 0.0, 0.0]
@@ -47,7 +47,7 @@ def createScene(root, gait="", body="fish", vertices=98, dt=0.05):
     root.addObject("DefaultAnimationLoop")
 
     swimmer = body_of(body)
-    inertia = FlowInertia(Flow.of(swimmer, vertices))
+    inertia = FlowInertia(Flow.from_swimmer(swimmer, vertices))
     n = swimmer.hinge_count
     swing = partial(wave, amplitude=np.full(n, 0.7), phase=1.0 * np.arange(n), frequency=0.5)
     root.addObject(
@@ -62,7 +62,7 @@ def createScene(root, gait="", body="fish", vertices=98, dt=0.05):
 
 
 def add_links(root, flow):
-    """The frames of the links, which carry their skins."""
+    """Add the frames of the links and their skins; return the state of the frames."""
     node = root.addChild("body")
     still = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     links = len(flow.skins)

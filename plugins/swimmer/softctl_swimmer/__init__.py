@@ -14,7 +14,7 @@ from softctl_swimmer.motion.dynamics import (
     energy_of,
     euler_step,
     midpoint_step,
-    moving,
+    state_with_velocity,
     velocity_of,
 )
 from softctl_swimmer.motion.inertia import FlowInertia, Inertia, IsolatedInertia
@@ -42,8 +42,8 @@ __all__ = [
     "fish",
     "local_connection",
     "midpoint_step",
-    "moving",
     "prescribed_motion",
     "raw_added_mass",
+    "state_with_velocity",
     "velocity_of",
 ]

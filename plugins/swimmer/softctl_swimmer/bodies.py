@@ -12,21 +12,21 @@ from softctl_swimmer.body import Hinge, Link, Swimmer, fish
 
 @dataclass(frozen=True)
 class Body:
-    """A swimmer, and how strong it is."""
+    """A swimmer with the strength of its hinges."""
 
     make: Callable[[], Swimmer]
-    """Makes it."""
+    """Function that creates it."""
     torque: float
     """Largest torque of each hinge [N m]."""
 
 
 def eel() -> Swimmer:
-    """Four slender links, as high as they are wide."""
+    """Return a swimmer of four slender links, as high as they are wide."""
     return fish(semi_axes=(0.1, 0.025, 0.025), gap=0.02)
 
 
 def tadpole() -> Swimmer:
-    """A thick head, and a tail of three links that grow smaller."""
+    """Return a swimmer with a thick head and a tail of three links that become smaller."""
     links = [(0.12, 0.06, 0.06), (0.08, 0.025, 0.04), (0.07, 0.02, 0.035), (0.06, 0.015, 0.03)]
     gap = 0.02
     hinges = [
@@ -37,10 +37,10 @@ def tadpole() -> Swimmer:
 
 
 def body(name: str) -> Swimmer:
-    """A swimmer by its name.
+    """Return a swimmer by its name.
 
     Raises:
-        SceneError: There is none.
+        SceneError: The name is unknown.
     """
     if name not in BODIES:
         raise SceneError(f"There is no body '{name}'. There are: {', '.join(BODIES)}.")
@@ -50,4 +50,4 @@ def body(name: str) -> Swimmer:
 BODIES: Mapping[str, Body] = MappingProxyType(
     {"fish": Body(fish, 0.3), "eel": Body(eel, 0.08), "tadpole": Body(tadpole, 0.15)}
 )
-"""By name."""
+"""Swimmers by name."""

@@ -13,7 +13,7 @@ from sofa_softctl.errors import SceneError
 from softctl_swimmer.flow.contact import contact_scale
 from softctl_swimmer.motion.kinematics import link_jacobians, link_poses, sum_of_links
 
-WATER = 1000.0
+WATER_DENSITY = 1000.0
 """Density of the fluid by default [kg/m^3]."""
 
 
@@ -22,21 +22,21 @@ class Link:
     """A homogeneous ellipsoid; its frame stands at its centre, along its axes."""
 
     semi_axes: tuple[float, float, float]
-    """Along x, y and z [m]."""
+    """Semi-axes along x, y and z [m]."""
     density: float | None = None
-    """[kg/m^3]; None: the fluid's (neutrally buoyant)."""
+    """Density [kg/m^3], or None for the fluid's (neutrally buoyant)."""
 
 
 @dataclass(frozen=True)
 class Hinge:
-    """Joins a link to the next one of the list. At angle zero both frames are parallel."""
+    """Joint between a link and the next one of the list; at angle zero both frames are parallel."""
 
     parent: int
-    """The link that carries it; hinge j moves link j + 1, and parent <= j."""
+    """Number of the link that carries it; hinge j moves link j + 1, and parent <= j."""
     in_parent: tuple[float, float, float]
-    """Its position in the parent's frame [m]."""
+    """Position in the parent's frame [m]."""
     in_child: tuple[float, float, float]
-    """Its position in the moved link's frame [m]."""
+    """Position in the moved link's frame [m]."""
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
     """Direction of its axis, in both frames; normalised."""
     limits: tuple[float, float] = (-1.2, 1.2)
@@ -48,17 +48,16 @@ class Swimmer:
     """Links and hinges. Link 0 is the base; velocities are xi = (its twist, hinge rates).
 
     Raises:
-        SceneError: no links, a number of hinges other than one less, values that are no numbers
-            of the expected kind, limits that hold no angle, or no pose within them is free of
-            contact.
+        SceneError: There are no links, or not one hinge less than links; values are not numbers of
+            the expected kind; limits are empty, or every pose within them has contact.
     """
 
     links: tuple[Link, ...]
     """The N bodies, at least one."""
     hinges: tuple[Hinge, ...] = ()
     """The n = N - 1 joints."""
-    fluid_density: float = WATER
-    """[kg/m^3]."""
+    fluid_density: float = WATER_DENSITY
+    """Density of the fluid [kg/m^3]."""
     _axes: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,15 +75,15 @@ class Swimmer:
     @property
     def length(self) -> float:
         """Largest extent along an axis of link 0, all angles zero [m]."""
-        _, places = self.poses(np.zeros(self.hinge_count))
-        half = np.array([link.semi_axes for link in self.links])
-        return float(((places + half).max(axis=0) - (places - half).min(axis=0)).max())
+        _, centres = self.poses(np.zeros(self.hinge_count))
+        semi_axes = np.array([link.semi_axes for link in self.links])
+        return float(((centres + semi_axes).max(axis=0) - (centres - semi_axes).min(axis=0)).max())
 
     def poses(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rotations (N, 3, 3) and positions [m] (N, 3) of the links in the base's frame.
+        """Return rotations (N, 3, 3) and positions [m] (N, 3) of the links in the base's frame.
 
         Args:
-            angles: Of the hinges [rad], shape (n,).
+            angles: Angles of the hinges [rad], shape (n,).
 
         Raises:
             ValueError: not n finite numbers.
@@ -98,10 +97,10 @@ class Swimmer:
         return link_poses(parents, inner, outer, self._axes, angles)
 
     def jacobians(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Twist of each link, in its own frame, for unit xi, and the derivatives by the angles.
+        """Return the twist of each link, in its own frame, for unit xi, with its derivatives.
 
         Args:
-            angles: Of the hinges [rad], shape (n,).
+            angles: Angles of the hinges [rad], shape (n,).
 
         Returns:
             J: Shape (N, 6, 6 + n); twists are (linear, angular).
@@ -111,10 +110,10 @@ class Swimmer:
         return link_jacobians(parents, inner, self._axes, *self.poses(angles))
 
     def rigid_mass(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mass matrix of the bodies alone, kinetic energy xi^T M xi / 2, and its derivative.
+        """Return the bodies' mass matrix without fluid, energy xi^T M xi / 2, and its derivative.
 
         Args:
-            angles: Of the hinges [rad], shape (n,).
+            angles: Angles of the hinges [rad], shape (n,).
 
         Returns:
             M: [kg, kg m, kg m^2], shape (6 + n, 6 + n), symmetric positive definite.
@@ -143,10 +142,10 @@ class Swimmer:
         )
 
     def contact(self, angles: np.ndarray) -> tuple[float, int, int]:
-        """Smallest factor by which two links can grow until they touch, and which two.
+        """Return the smallest factor by which two links can grow until they touch, and these.
 
         Args:
-            angles: Of the hinges [rad], shape (n,).
+            angles: Angles of the hinges [rad], shape (n,).
 
         Returns:
             The factor (above 1: all links are apart; infinite for one link) and two links.
@@ -154,37 +153,37 @@ class Swimmer:
         R, p = self.poses(angles)
         closest = (math.inf, 0, 0)
         for a, b in combinations(range(len(self.links)), 2):
-            one, two = self.links[a].semi_axes, self.links[b].semi_axes
-            scale = contact_scale(one, two, R[a].T @ R[b], R[a].T @ (p[b] - p[a]))
+            axes_first, axes_second = self.links[a].semi_axes, self.links[b].semi_axes
+            scale = contact_scale(axes_first, axes_second, R[a].T @ R[b], R[a].T @ (p[b] - p[a]))
             closest = min(closest, (scale, a, b))
         return closest
 
     def check_pose(self, angles: np.ndarray, *, growth: float = 1.0) -> None:
-        """Refuse a pose at which links touch or overlap: there is no flow between them.
+        """Raise an error for a pose at which links touch or overlap: there is no flow between them.
 
         Args:
-            angles: Of the hinges [rad], shape (n,).
-            growth: Factor by which the ellipsoids are scaled before, such as to hold meshes.
+            angles: Angles of the hinges [rad], shape (n,).
+            growth: Factor by which the ellipsoids are scaled before, such as to contain meshes.
 
         Raises:
             SceneError: two links touch or overlap.
         """
         scale, a, b = self.contact(angles)
-        if scale > growth * (1.0 + TOUCHING):
+        if scale > growth * (1.0 + TOUCHING_TOLERANCE):
             return
-        what = "touch" if abs(scale - 1.0) <= TOUCHING else "overlap"
-        if scale > 1.0 + TOUCHING:
-            what = f"are so close that their meshes, {growth:.4g} times as large, may touch,"
+        relation = "touch" if abs(scale - 1.0) <= TOUCHING_TOLERANCE else "overlap"
+        if scale > 1.0 + TOUCHING_TOLERANCE:
+            relation = f"are so close that their meshes, {growth:.4g} times as large, may touch,"
         raise SceneError(
-            f"Links {a} and {b} {what} at joint angles {np.asarray(angles).tolist()} rad: their "
-            f"ellipsoids touch when scaled by {scale:.4g}; expected more than {growth:.4g}. Narrow "
-            "the limits of the hinges between them, move these farther from the tips, or take more "
-            "vertices for skins that lie closer."
+            f"Links {a} and {b} {relation} at joint angles {np.asarray(angles).tolist()} rad: "
+            f"their ellipsoids touch when scaled by {scale:.4g}; expected more than {growth:.4g}. "
+            "Narrow the limits of the hinges between them, move these farther from the tips, or "
+            "take more vertices for skins that lie closer."
         )
 
 
-TOUCHING = 1e-9
-"""Factors this close to 1 count as touching."""
+TOUCHING_TOLERANCE = 1e-9
+"""Largest deviation from 1 of a factor that counts as touching [-]."""
 
 
 def fish(
@@ -193,23 +192,24 @@ def fish(
     semi_axes: tuple[float, float, float] = (0.1, 0.03, 0.05),
     gap: float = 0.02,
     limit: float = 1.2,
-    fluid_density: float = WATER,
+    fluid_density: float = WATER_DENSITY,
 ) -> Swimmer:
-    """A chain of equal, neutrally buoyant links along -x from the head, hinges about z.
+    """Return a chain of equal, neutrally buoyant links along -x from the head, hinges about z.
 
     Args:
         link_count: Number of links, 4 in the paper.
-        semi_axes: Of each link [m]: long in x, flat in y, the direction in which it beats.
-        gap: Between neighbours' tips at rest [m]; the hinge stands in its middle.
-        limit: Largest angle of each hinge, both ways [rad].
-        fluid_density: [kg/m^3].
+        semi_axes: Semi-axes of each link [m]: long in x, flat in y, the direction in which it
+            beats.
+        gap: Distance between neighbours' tips at rest [m]; the hinge is in its middle.
+        limit: Largest angle of each hinge in both directions [rad].
+        fluid_density: Density of the fluid [kg/m^3].
 
     Raises:
-        SceneError: as for `Swimmer`.
+        SceneError: As for `Swimmer`.
     """
-    reach = semi_axes[0] + gap / 2
+    hinge_distance = semi_axes[0] + gap / 2
     hinges = [
-        Hinge(j, (-reach, 0.0, 0.0), (reach, 0.0, 0.0), limits=(-limit, limit))
+        Hinge(j, (-hinge_distance, 0.0, 0.0), (hinge_distance, 0.0, 0.0), limits=(-limit, limit))
         for j in range(link_count - 1)
     ]
     return Swimmer((Link(semi_axes),) * link_count, tuple(hinges), fluid_density)
@@ -237,10 +237,12 @@ def _check(swimmer: Swimmer) -> None:
                 f"Hinge {j} moves link {j + 1} and has parent {hinge.parent}; expected a link of "
                 f"0 to {j}. List links so that each comes after its parent."
             )
-        for what in ("in_parent", "in_child", "axis"):
-            value = getattr(hinge, what)
+        for attribute in ("in_parent", "in_child", "axis"):
+            value = getattr(hinge, attribute)
             if np.shape(value) != (3,) or not np.isfinite(value).all():
-                raise SceneError(f"Hinge {j} has {what} {value}; expected three finite numbers.")
+                raise SceneError(
+                    f"Hinge {j} has {attribute} {value}; expected three finite numbers."
+                )
         if not np.any(hinge.axis):
             raise SceneError(f"Hinge {j} has the axis {hinge.axis}; expected a direction.")
         low, high = hinge.limits if np.shape(hinge.limits) == (2,) else (math.nan, math.nan)
@@ -256,14 +258,14 @@ def _positive(value: float) -> bool:
 
 
 def _check_reachable(swimmer: Swimmer) -> None:
-    """Some pose within the limits is free of contact: tried at 3 to 5 angles of each hinge."""
+    """Check that a pose within the limits is free of contact, at 3 to 5 angles of each hinge."""
     per_hinge = max(3, 6 - swimmer.hinge_count) if swimmer.hinge_count < 6 else 2
     angles = [np.linspace(*hinge.limits, per_hinge) for hinge in swimmer.hinges]
     middle = np.array([np.mean(hinge.limits) for hinge in swimmer.hinges])
-    if swimmer.contact(middle)[0] > 1.0 + TOUCHING:
+    if swimmer.contact(middle)[0] > 1.0 + TOUCHING_TOLERANCE:
         return
     best = max((swimmer.contact(np.array(pose)) for pose in product(*angles)), default=None)
-    if best is not None and best[0] <= 1.0 + TOUCHING:
+    if best is not None and best[0] <= 1.0 + TOUCHING_TOLERANCE:
         raise SceneError(
             f"At every pose tried within the joint limits, links overlap; best: links {best[1]} "
             f"and {best[2]}, which would have to shrink to {best[0]:.4g} of their size. Expected "

@@ -28,8 +28,8 @@ def main() -> None:
 
 
 Body = Annotated[str, typer.Option(help="fish, eel or tadpole.")]
-Vertices = Annotated[int, typer.Option(help="Of the skin of each link.", min=6)]
-Kept = Annotated[Path | None, typer.Option(help="Keeps solutions of the flow, for the next time.")]
+Vertices = Annotated[int, typer.Option(help="Number of vertices of each link's skin.", min=6)]
+Kept = Annotated[Path | None, typer.Option(help="File with solutions of the flow, for later runs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -48,10 +48,12 @@ def plan(
         float | None,
         typer.Option(help="Largest torque of each hinge, in N m.", min=1e-9, max=1e6),
     ] = None,
-    duration: Annotated[float, typer.Option(help="Of the motion, in s.", min=0.5, max=20.0)] = 4.0,
+    duration: Annotated[
+        float, typer.Option(help="Duration of the motion, in s.", min=0.5, max=20.0)
+    ] = 4.0,
     vertices: Vertices = 353,
     store: Kept = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture of angles, torques and way.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of angles, torques and path.")] = None,
     movie: Annotated[
         Path | None, typer.Option(help="GIF of the swimmer and the potential on its skin.")
     ] = None,
@@ -61,7 +63,7 @@ def plan(
 ) -> None:
     """Plan a gait and check it on the flow. 5 to 10 minutes; 3 with --vertices 98.
 
-    A gait that the flow does not confirm is not written: exit status 3.
+    If the flow does not confirm the gait, it is not written, and the exit status is 3.
     """
     from softctl_swimmer.bodies import BODIES
     from softctl_swimmer.planning.motion_map import HINGES
@@ -69,28 +71,28 @@ def plan(
     from softctl_swimmer.planning.replay import replay, solve_gait
     from softctl_swimmer.planning.study import prepare
 
-    _known([body], BODIES, "--body")
-    _known([objective], OBJECTIVES, "--objective")
+    _check_names([body], BODIES, "--body")
+    _check_names([objective], OBJECTIVES, "--objective")
     _check_file(out, "--out", (".csv",))
     _check_file(plot, "--plot", (".png", ".pdf", ".svg"))
     _check_file(movie, "--movie", (".gif",))
-    _check_kept([one for one in (out, plot, movie) if one is not None], store, force)
+    _check_kept([path for path in (out, plot, movie) if path is not None], store, force)
     console = Console(stderr=True, quiet=quiet)
     with _errors_as_lines(), console.status("flow") as status:
         study = prepare(body, vertices, store=store, progress=status.update)
-        study = study.of(duration, torque)
+        study = study.with_plan(duration, torque)
         dynamics, count = study.dynamics, itertools.count(1)
-        found = solve_gait(
+        gait_plan = solve_gait(
             dynamics,
             objective,
             instants=study.instants,
             reach=study.limit,
-            progress=lambda one: status.update(f"iteration {next(count)}: {-one.cost:.4g}"),
+            progress=lambda path: status.update(f"iteration {next(count)}: {-path.cost:.4g}"),
         )
         status.update("replay on the flow")
-        found = replay(found, dynamics, study.exact)
-        a, u = found.plan.a if found.motion is None else found.motion, found.plan.u
-        if found.status.ok:
+        gait_plan = replay(gait_plan, dynamics, study.exact)
+        a, u = gait_plan.plan.a if gait_plan.motion is None else gait_plan.motion, gait_plan.plan.u
+        if gait_plan.status.ok:
             torques = dynamics.torque * np.vstack((u, np.zeros(dynamics.inputs)))
             time = dynamics.dt * np.arange(study.instants)
             GaitTable(time, a[:, HINGES], torques).save(out)
@@ -100,15 +102,15 @@ def plan(
             status.update("movie")
             pictures.animate(movie, study.flow, a, dynamics.dt)
     values = {
-        "status": found.status.name,
-        "start": found.begun,
-        "progress": found.progress,
-        "on_the_flow": found.exact,
-        "largest_torque_there": found.torque,
-        "between_instants": found.played,
-        "largest_torque_then": found.played_torque,
+        "status": gait_plan.status.name,
+        "start": gait_plan.begun,
+        "progress": gait_plan.progress,
+        "on_the_flow": gait_plan.exact,
+        "largest_torque_there": gait_plan.torque,
+        "between_instants": gait_plan.played,
+        "largest_torque_then": gait_plan.played_torque,
         "unit": UNITS[objective],
-        "message": found.message,
+        "message": gait_plan.message,
     }
     if as_json:
         print(json.dumps(values))
@@ -116,7 +118,7 @@ def plan(
         for name, value in values.items():
             if value != "":
                 print(f"{name.replace('_', ' ')}: {value}")
-    if not found.status.ok:
+    if not gait_plan.status.ok:
         raise typer.Exit(3)
 
 
@@ -144,8 +146,8 @@ def table(
     from softctl_swimmer.planning.table import PaperRow, Row, contest_of, measure, time_flow
     from softctl_swimmer.show import show_table
 
-    bodies = _known(body or ["fish"], BODIES, "--body")
-    objectives = _known(objective or ["forward"], OBJECTIVES, "--objective")
+    bodies = _check_names(body or ["fish"], BODIES, "--body")
+    objectives = _check_names(objective or ["forward"], OBJECTIVES, "--objective")
     console = Console(stderr=True, quiet=quiet)
     rows: list[Row] = []
     with _errors_as_lines(), console.status("flow") as status:
@@ -157,7 +159,8 @@ def table(
                 progress=lambda number, name=name: status.update(f"{name}: random gait {number}"),
             )
             rows += [
-                measure(study, one, times, rivals, progress=status.update) for one in objectives
+                measure(study, name_of_objective, times, rivals, progress=status.update)
+                for name_of_objective in objectives
             ]
     if as_json:
         print(json.dumps([row.to_dict() for row in rows]))
@@ -171,16 +174,18 @@ def table(
 )
 def learn(
     body: Annotated[str, typer.Option(help="fish, eel or tadpole.")] = "fish",
-    seeds: Annotated[int, typer.Option(help="Trainings, each with its own seed.", min=1)] = 1,
+    seeds: Annotated[
+        int, typer.Option(help="Number of trainings, each with another seed.", min=1)
+    ] = 1,
     steps: Annotated[
         int | None, typer.Option(help="Decisions of a training; the paper's by default.", min=1)
     ] = None,
-    episodes: Annotated[int, typer.Option(help="Of a score on the map.", min=1)] = 50,
+    episodes: Annotated[int, typer.Option(help="Episodes of the score on the map.", min=1)] = 50,
     exact_episodes: Annotated[
-        int, typer.Option(help="Of a score on the flow, some minutes each.", min=1)
+        int, typer.Option(help="Episodes of the score on the flow, some minutes each.", min=1)
     ] = 1,
     folder: Annotated[
-        Path | None, typer.Option(help="Keeps the policies, and checkpoints.")
+        Path | None, typer.Option(help="Folder for policies and checkpoints.")
     ] = None,
     vertices: Vertices = 353,
     store: Kept = None,
@@ -195,7 +200,7 @@ def learn(
     from softctl_swimmer.planning.table import time_flow
     from softctl_swimmer.show import show_learning
 
-    _known([body], BODIES, "--body")
+    _check_names([body], BODIES, "--body")
     console = Console(stderr=True, quiet=quiet)
     rows: list[Row] = []
     with _errors_as_lines(), console.status("flow") as status:
@@ -238,38 +243,38 @@ def starts(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """How far policies, a planned gait and random ones swim from disturbed starts. Minutes."""
+    """Compare policies, a planned gait and random ones from disturbed starts. Minutes."""
     from sofa_softctl.learning import Policy
     from softctl_swimmer.bodies import BODIES
     from softctl_swimmer.learning.starts import compare_starts
-    from softctl_swimmer.planning.gaits import follow
+    from softctl_swimmer.planning.gaits import follow_angles
     from softctl_swimmer.planning.rivals import random_gaits
     from softctl_swimmer.planning.study import prepare
     from softctl_swimmer.planning.table import contest_of
     from softctl_swimmer.show import show_starts
 
-    _known([body], BODIES, "--body")
+    _check_names([body], BODIES, "--body")
     console = Console(stderr=True, quiet=quiet)
     with _errors_as_lines(), console.status("flow") as status:
-        read = {path.stem: Policy.load(path) for path in policies}
+        policy_by_name = {path.stem: Policy.load(path) for path in policies}
         study = prepare(body, vertices, store=store, progress=status.update)
         angles = GaitTable.load(gait, study.dynamics.inputs)
         contest = contest_of(study)
-        planned = follow(study.dynamics, angles(contest.time))
+        planned = follow_angles(study.dynamics, angles(contest.time))
         rivals = random_gaits(
             contest, progress=lambda number: status.update(f"random gait {number}")
         )
         status.update("swimming")
-        found = compare_starts(study, read, planned, rivals)
+        distances = compare_starts(study, policy_by_name, planned, rivals)
     if as_json:
-        print(json.dumps([each.to_dict() for each in found]))
+        print(json.dumps([distance.to_dict() for distance in distances]))
     elif not quiet:
-        show_starts(found)
+        show_starts(distances)
 
 
 @app.command(epilog="Example:\n\n  softctl-swimmer sizes")
 def sizes(quiet: Quiet = False, as_json: Json = False) -> None:
-    """What larger swimmers cost: finer skins, more links, more joints. Some minutes."""
+    """Measure the cost of larger swimmers: finer skins, more links, more joints. Some minutes."""
     from softctl_swimmer.planning.sizes import measure_grids, measure_skins
     from softctl_swimmer.show import show_sizes
 
@@ -282,15 +287,15 @@ def sizes(quiet: Quiet = False, as_json: Json = False) -> None:
         show_sizes(skins, grids)
 
 
-def _known(asked: list[str], known: Collection[str], option: str) -> list[str]:
-    for one in asked:
-        if one not in known:
-            raise typer.BadParameter(f"{option} takes {', '.join(known)}; got '{one}'.")
-    return asked
+def _check_names(requested: list[str], valid_names: Collection[str], option: str) -> list[str]:
+    for name in requested:
+        if name not in valid_names:
+            raise typer.BadParameter(f"{option} takes {', '.join(valid_names)}; got '{name}'.")
+    return requested
 
 
 def _check_file(path: Path | None, option: str, suffixes: tuple[str, ...]) -> None:
-    """Refuse a file that cannot be written, before the work is done."""
+    """Raise an error for a file that cannot be written, before long work."""
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
@@ -304,18 +309,18 @@ def _check_file(path: Path | None, option: str, suffixes: tuple[str, ...]) -> No
 
 
 def _check_kept(written: list[Path], store: Path | None, force: bool) -> None:
-    """Refuse files that would be lost: each other, the store, and without --force what exists."""
-    names = [one.resolve() for one in (*written, *([] if store is None else [store]))]
+    """Raise an error for outputs that would replace each other, the store or existing files."""
+    names = [path.resolve() for path in (*written, *([] if store is None else [store]))]
     if len(set(names)) < len(names):
         raise typer.BadParameter("--out, --plot, --movie and --store must be different files.")
-    for one in written:
-        if one.exists() and not force:
-            raise typer.BadParameter(f"'{one}' exists. Give another name, or --force.")
+    for path in written:
+        if path.exists() and not force:
+            raise typer.BadParameter(f"'{path}' exists. Give another name, or --force.")
 
 
 @contextmanager
 def _errors_as_lines() -> Iterator[None]:
-    """Errors end the command with a line, and status 1."""
+    """Print errors of the block as a line and end the command with status 1."""
     try:
         yield
     except SoftctlError as error:

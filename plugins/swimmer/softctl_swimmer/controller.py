@@ -20,28 +20,28 @@ from softctl_swimmer.motion.se3 import cayley
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """Where link 0 is."""
+class BasePose:
+    """Pose of link 0."""
 
     R: np.ndarray
-    """Its orientation, shape (3, 3)."""
+    """Orientation, shape (3, 3)."""
     x: np.ndarray
-    """Its position [m], shape (3,)."""
+    """Position [m], shape (3,)."""
 
 
 @dataclass(frozen=True)
 class SwimmerSummary(Summary):
-    """How far a swimmer swam."""
+    """Displacement and rotation of a swimmer."""
 
     way: list[float]
-    """Of the centre of mass, in the axes of link 0 at the start [m]."""
+    """Displacement of the centre of mass, in the axes of link 0 at the start [m]."""
     turned: float
-    """Angle that link 0 turned by, about any axis [rad]."""
+    """Angle of the rotation of link 0, about any axis [rad]."""
 
     @override
     def report(self, units: dict[str, str]) -> Report:
         del units
-        way = ", ".join(f"{100.0 * each:.4g}" for each in self.way)
+        way = ", ".join(f"{100.0 * distance:.4g}" for distance in self.way)
         text = f"The centre of mass swam {way} cm along x, y and z; link 0 turned by"
         return Report(lines=[Line(f"{text} {self.turned:.4g} rad.")])
 
@@ -50,8 +50,8 @@ class SwimmerController(SceneController):
     """A swimmer whose hinges follow a gait, as a robot in a scene; in SI units.
 
     From rest in fluid at rest, link 0 moves so that the momentum of body and fluid stays zero: each
-    step solves the flow once, at the angles in its middle. The frames of the links are set; nothing
-    else of the scene must move them.
+    step solves the flow once, at the angles in its middle. The controller sets the frames of the
+    links; nothing else may move them.
 
     Args:
         root: Root of the scene.
@@ -95,10 +95,11 @@ class SwimmerController(SceneController):
             gait,
             frames,
         )
-        links, given = len(self.swimmer.links), len(frames.position.value)
-        if given != links:
+        links, frame_count = len(self.swimmer.links), len(frames.position.value)
+        if frame_count != links:
             raise SceneError(
-                f"{self.made_at}: the swimmer has {links} links. Got: a state of {given} frames."
+                f"{self.made_at}: the swimmer has {links} links. Got: a state of {frame_count} "
+                "frames."
             )
         start = np.asarray(gait(np.zeros(1)))
         if start.shape != (1, self.swimmer.hinge_count):
@@ -112,17 +113,17 @@ class SwimmerController(SceneController):
         self.add_output("centre", np.zeros(3), "Position of the centre of mass [m].")
         self.add_output("turned", [0.0], "Angle that link 0 has turned by [rad].")
         masses = self.swimmer.link_inertias[:, 0, 0]
-        self.shares = masses / masses.sum()
+        self.mass_fractions = masses / masses.sum()
         self.reset()
         self.begin = np.array(self.outputs["centre"].value)
 
     def reset(self) -> None:
         """Restore the start: link 0 at the origin."""
-        self.keep(place=Place(np.eye(3), np.zeros(3)), failed=False)
+        self.keep(place=BasePose(np.eye(3), np.zeros(3)), failed=False)
         self._show(0.0)
 
     def snapshot(self) -> dict[str, Any]:
-        """Where link 0 is."""
+        """Return the pose of link 0."""
         return {"place": self.place}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -130,14 +131,14 @@ class SwimmerController(SceneController):
         self.keep(**snapshot)
 
     def summary(self, history: History) -> SwimmerSummary | None:
-        """How far it swam; None without a step. See SceneController."""
+        """Return displacement and rotation, or None without a step."""
         if not history.values["centre"]:
             return None
         way = history["centre"][-1] - self.begin
         return SwimmerSummary(way.tolist(), float(history["turned"][-1, 0]))
 
     def plot(self, figure: Any, history: Any) -> bool:
-        """The way of the centre of mass from above, and the angles; see SceneController."""
+        """Plot the path of the centre of mass from above, and the angles."""
         way, course = figure.subplots(1, 2)
         x, y = (100.0 * (history["centre"] - self.begin)[:, :2]).T
         way.plot(x, y)
@@ -154,11 +155,11 @@ class SwimmerController(SceneController):
         """Move by a step, and set frames and Data to its end."""
         del event
         begin, dt = float(self.time.value), float(self.dt.value)
-        here, there = self.gait(np.array([begin, begin + dt]))
-        flow = local_connection(self.inertia, 0.5 * (here + there))
-        turn, shift = cayley(flow @ (there - here))
-        now = self.place
-        self.keep(place=Place(now.R @ turn, now.x + now.R @ shift))
+        angles_begin, angles_end = self.gait(np.array([begin, begin + dt]))
+        connection = local_connection(self.inertia, 0.5 * (angles_begin + angles_end))
+        turn, shift = cayley(connection @ (angles_end - angles_begin))
+        pose = self.place
+        self.keep(place=BasePose(pose.R @ turn, pose.x + pose.R @ shift))
         self._show(begin + dt)
 
     def _show(self, time: float) -> None:
@@ -170,6 +171,6 @@ class SwimmerController(SceneController):
         self.frames.position.value = frames.tolist()
         self.outputs["angle"].value = angles.tolist()
         self.outputs["place"].value = self.place.x.tolist()
-        self.outputs["centre"].value = (self.shares @ p).tolist()
+        self.outputs["centre"].value = (self.mass_fractions @ p).tolist()
         turned = Rotation.from_matrix(self.place.R).magnitude()
         self.outputs["turned"].value = [float(turned)]

@@ -13,12 +13,12 @@ from softctl_swimmer.flow.potential import Flow
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.poses import rotation, velocity
 
-SHARE = 0.98
-"""Share of all potentials that the colours resolve; a few at tips are larger."""
+COLOR_QUANTILE = 0.98
+"""Fraction of all potentials that the colours resolve [-]; a few at tips are larger."""
 
 
 def save_plot(path: Path, at: MotionMap, a: np.ndarray, u: np.ndarray, dt: float) -> None:
-    """Angles and torques over time, and the way of the centre of mass, as a picture.
+    """Save a picture of angles and torques over time, and of the path of the centre of mass.
 
     Args:
         path: PNG, PDF or SVG.
@@ -55,14 +55,14 @@ def animate(
     dt: float,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """The swimmer as a GIF; colours are the fluid's potential f(q) xi on its skin [m^2/s].
+    """Save a GIF of the swimmer, coloured by the fluid's potential f(q) xi on its skin [m^2/s].
 
     Args:
         path: The GIF.
-        flow: Its flow, solved once for each frame.
+        flow: Flow around the swimmer, solved once for each frame.
         a: Coordinates at instants, shape (K, 6 + n).
         dt: Time between them [s].
-        progress: Called after each frame with the numbers of done and of all.
+        progress: Called after each frame with the numbers of finished and of all frames.
     """
     import matplotlib as mpl
     from matplotlib.animation import FuncAnimation, PillowWriter
@@ -72,24 +72,24 @@ def animate(
 
     xi = velocity(a[:-1], a[1:], dt)
     corners, potentials = [], []
-    for k, (now, speed) in enumerate(zip(a[1:], xi, strict=True)):
-        phi = flow.solve(now[HINGES]).f @ speed
-        corners.append(_corners(flow, now))
+    for k, (coordinates, speed) in enumerate(zip(a[1:], xi, strict=True)):
+        phi = flow.solve(coordinates[HINGES]).f @ speed
+        corners.append(_corners(flow, coordinates))
         potentials.append(phi)
         if progress is not None:
             progress(k + 1, len(xi))
     triangles = _triangles(flow)
-    most = float(np.quantile(np.abs(potentials), SHARE)) or 1.0
+    potential_max = float(np.quantile(np.abs(potentials), COLOR_QUANTILE)) or 1.0
     colors = mpl.colormaps["RdBu_r"]
-    norm = mpl.colors.Normalize(-most, most)
+    norm = mpl.colors.Normalize(-potential_max, potential_max)
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes: Any = figure.add_subplot(projection="3d")
     _frame(axes, np.concatenate(corners))
     skin = Poly3DCollection(corners[0][triangles], linewidth=0.4, clip_on=False)
     axes.add_collection3d(skin)
-    shown = mpl.cm.ScalarMappable(norm, colors)
-    figure.colorbar(shown, ax=axes, shrink=0.6, label="potential on the skin [m²/s]")
+    color_scale = mpl.cm.ScalarMappable(norm, colors)
+    figure.colorbar(color_scale, ax=axes, shrink=0.6, label="potential on the skin [m²/s]")
     title = axes.set_title("")
 
     def draw(k: int) -> list[Any]:
@@ -107,12 +107,12 @@ def animate(
 
 
 def _corners(flow: Flow, a: np.ndarray) -> np.ndarray:
-    """Vertices of all skins in space [m], shape (P, 3)."""
+    """Return the vertices of all skins in space [m], shape (P, 3)."""
     R, p = flow.swimmer.poses(a[HINGES])
     R0, x = rotation(a[None, 3:6])[0], a[:3]
-    local = [s.vertices @ each.T + at for s, each, at in zip(flow.skins, R, p, strict=True)]
-    found: np.ndarray = x + np.concatenate(local) @ R0.T
-    return found
+    local = [skin.vertices @ Rk.T + pk for skin, Rk, pk in zip(flow.skins, R, p, strict=True)]
+    corners: np.ndarray = x + np.concatenate(local) @ R0.T
+    return corners
 
 
 def _triangles(flow: Flow) -> np.ndarray:
@@ -122,7 +122,7 @@ def _triangles(flow: Flow) -> np.ndarray:
 
 
 def _frame(axes: Any, points: np.ndarray) -> None:
-    """Fixed axes, seen from above and behind, of one scale."""
+    """Set fixed axes of equal scale, seen from above and behind."""
     low, high = points.min(axis=0) - 0.02, points.max(axis=0) + 0.02
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     axes.set_box_aspect(high - low, zoom=1.05)

@@ -1,4 +1,4 @@
-"""What sofa_softctl loads as a plugin."""
+"""Plugin module that sofa_softctl loads."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,12 +8,12 @@ from sofa_softctl import hookimpl
 
 @hookimpl
 def softctl_register_controllers(register: Callable[[str, Callable[..., Any]], None]) -> None:
-    """See sofa_softctl.hooks."""
+    """Register the controller "swimmer"."""
     register("swimmer", _controller)
 
 
 def _controller() -> type[Any]:
-    """The class, imported when it is needed."""
+    """Return the controller's class; it is imported only here."""
     from softctl_swimmer.controller import SwimmerController
 
     return SwimmerController

@@ -89,22 +89,24 @@ def show_learning(rows: Sequence[Any]) -> None:
     )
 
 
-def show_starts(found: Sequence[Ways]) -> None:
-    """Print ways from disturbed starts, a column for each disturbance."""
+def show_starts(distances: Sequence[Ways]) -> None:
+    """Print distances from disturbed starts, a column for each disturbance."""
     table = Table(title="Way from disturbed starts [cm], mean ± deviation", title_justify="left")
     table.add_column("")
-    factors = list(dict.fromkeys(each.disturbance for each in found))
+    factors = list(dict.fromkeys(distance.disturbance for distance in distances))
     for factor in factors:
         table.add_column(escape(f"disturbed {factor:g} times"), justify="right")
-    for name in dict.fromkeys(each.name for each in found):
-        own = {each.disturbance: each for each in found if each.name == name}
-        cells = [own[factor] for factor in factors]
+    for name in dict.fromkeys(distance.name for distance in distances):
+        by_factor = {
+            distance.disturbance: distance for distance in distances if distance.name == name
+        }
+        cells = [by_factor[factor] for factor in factors]
         table.add_row(
             escape(name),
             *(
-                f"{one.mean:.1f} ± {one.deviation:.1f}"
-                + (f", {one.lost:.0%} lost" * bool(one.lost))
-                for one in cells
+                f"{distance.mean:.1f} ± {distance.deviation:.1f}"
+                + (f", {distance.lost:.0%} lost" * bool(distance.lost))
+                for distance in cells
             ),
         )
     Console().print(table)
@@ -119,19 +121,19 @@ def _show_beside(
     title: str,
     caption: str,
 ) -> None:
-    """A table with the paper's row as its first column."""
+    """Print a table with the paper's row as its first column."""
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("")
     for name in ("paper", *heads):
         table.add_column(name, justify="right")
-    for label, theirs, value in lines:
-        known = _text(getattr(paper, theirs)) if theirs else ""
-        table.add_row(escape(label), known, *(_text(value(row)) for row in rows))
+    for label, field_name, value in lines:
+        paper_value = _text(getattr(paper, field_name)) if field_name else ""
+        table.add_row(escape(label), paper_value, *(_text(value(row)) for row in rows))
     Console().print(table)
 
 
 def show_sizes(skins: Sequence[SkinRow], grids: Sequence[GridRow]) -> None:
-    """Print what larger swimmers cost."""
+    """Print the cost of larger swimmers."""
     table = Table(title="A solution of the flow", title_justify="left")
     heads = ("links", "vertices", "operator [s]", "factors [s]", "f [s]", "with slopes [s]", "MB")
     for head in (*heads, "error of M"):
@@ -142,8 +144,8 @@ def show_sizes(skins: Sequence[SkinRow], grids: Sequence[GridRow]) -> None:
     table = Table(title="Solutions of a map, 0.3 rad apart", title_justify="left")
     for head in ("hinges", "spline over the box", "cells of a wave"):
         table.add_column(head, justify="right")
-    for each in grids:
-        table.add_row(*(_text(value) for value in asdict(each).values()))
+    for grid in grids:
+        table.add_row(*(_text(value) for value in asdict(grid).values()))
     Console().print(table)
 
 

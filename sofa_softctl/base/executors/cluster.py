@@ -17,54 +17,62 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from sofa_softctl.base.executors.carried import digests
-from sofa_softctl.base.executors.cluster_client import connected, quiet
+from sofa_softctl.base.executors.cluster_client import connected, silence_dask
 from sofa_softctl.base.executors.cluster_members import Members
-from sofa_softctl.base.executors.cluster_worker import Call, Setup, release
+from sofa_softctl.base.executors.cluster_worker import RemoteTask, WorkerSetup, release
 from sofa_softctl.base.executors.packing import packed, unpacked
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.executors.worker import result_of
-from sofa_softctl.base.files_read import with_modules_beside
+from sofa_softctl.base.files_read import add_sibling_modules
 from sofa_softctl.base.processes import first_calls, first_files
 from sofa_softctl.base.versions import blas_kernels
 from sofa_softctl.errors import ClusterError
 
-LOOKS_EVERY = 1.0
-"""Time between two looks at the workers of the cluster [s]; longer where there are many."""
-MANY = 100
-"""Workers of which a look takes the scheduler some 10 ms."""
-ENDS_WITHIN = 5.0
-"""Time after which the end of a connection is not waited for any longer [s]."""
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """Intervals of a `ClusterExecutor`."""
+
+    members_interval: float = 1.0
+    """Time between two requests for the list of workers [s]; longer for many workers."""
+    members_per_interval: int = 100
+    """Number of workers beyond which the interval grows; a list of these takes some 10 ms."""
+    close_timeout: float = 5.0
+    """Longest time to wait for the end of the connection [s]."""
 
 
-def say(text: str) -> None:
+SETTINGS = ClusterSettings()
+
+
+def print_error(text: str) -> None:
     """Print on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 class ClusterExecutor(Executor):
-    """Does tasks on the workers of a Dask cluster, each in a `LocalExecutor` of that worker.
+    """Executor of tasks on the workers of a Dask cluster, in a `LocalExecutor` of each worker.
 
-    Results, exceptions and lost processes arrive as from a LocalExecutor. A Dask worker that dies
-    costs nothing: its tasks are done by others. Where the cluster itself is gone, all tasks are
-    cancelled, also those that are submitted later.
+    Results, exceptions and lost processes arrive as from a LocalExecutor. If a Dask worker dies,
+    other workers repeat its tasks. If the cluster itself is gone, all tasks are cancelled,
+    including later ones.
 
-    Workers that have other versions of this package, Python, or `versions.PACKAGES` do no task.
+    Workers that have other versions of this package, Python, or `versions.PACKAGES` are not used.
 
     Args:
-        address: Of the scheduler, such as 'tcp://host:8786'.
-        seconds: Longest time of a task [s]; None: any.
-        memory: Most resident memory of its process [bytes]; None: any.
+        address: Address of the scheduler, such as 'tcp://host:8786'.
+        seconds: Longest time of a task [s], or None.
+        memory: Largest resident memory of its process [bytes], or None.
         files: Files that tasks read, sent to workers that do not see them, as are plugin files and
-            modules beside those. Where the name of one is in what tasks or workers get, it is there
-            the name on the worker.
-        note: Called with what a user should know, as that there are no workers.
+            modules next to those. Names of these files in tasks and results are translated.
+        note: Called with messages for the user, such as a lack of workers.
 
     Raises:
-        ClusterError: It is not reached, or a worker has other versions or lacks files that are too
-            large to be sent.
+        ClusterError: The cluster is not reached, or a worker has other versions or lacks files that
+            are too large to be sent.
     """
 
     def __init__(
@@ -74,14 +82,14 @@ class ClusterExecutor(Executor):
         seconds: float | None = None,
         memory: float | None = None,
         files: Iterable[str] = (),
-        note: Callable[[str], None] = say,
+        note: Callable[[str], None] = print_error,
     ) -> None:
         self._address, self._note = address, note
-        self._files = digests({*files, *with_modules_beside(first_files())})
+        self._files = digests({*files, *add_sibling_modules(first_files())})
         self._lock = threading.RLock()
         self._sent: dict[Future[Any], tuple[Any, bytes]] = {}
-        self._closed = self._lost = False
-        self._said_kernels: set[str] = set()
+        self._is_closed = self._is_lost = False
+        self._reported_kernels: set[str] = set()
         self._stop = threading.Event()
         self._ends = ExitStack()
         try:
@@ -98,31 +106,31 @@ class ClusterExecutor(Executor):
 
     @property
     def count(self) -> int:
-        """Tasks that can be done at once; it changes as workers come and go."""
+        """Number of simultaneous tasks; it changes as workers join and leave."""
         return self._members.count
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """See `Executor.submit`; `fn` must be importable on the workers."""
+        """Submit a task; `fn` must be importable on the workers."""
         future: Future[Any] = Future()
         task = packed((fn, args, kwargs), self._files.keys())
         with self._lock:
-            if self._closed:
+            if self._is_closed:
                 raise RuntimeError("This executor was shut down.")
-            if not self._lost:
+            if not self._is_lost:
                 try:
                     self._send(future, task)
                 except Exception:  # its connection was closed
-                    self._lose()
-            if self._lost:
+                    self._cancel_all()
+            if self._is_lost:
                 future.cancel()
-        future.add_done_callback(self._forget)
+        future.add_done_callback(self._release_task)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """See `Executor.shutdown`. Without `wait`, tasks that are not done are cancelled."""
+        """Shut down; without `wait`, unfinished tasks are cancelled."""
         with self._lock:
-            closed, self._closed = self._closed, True
-        if closed:
+            was_closed, self._is_closed = self._is_closed, True
+        if was_closed:
             return
         try:
             if wait and not cancel_futures:
@@ -131,20 +139,20 @@ class ClusterExecutor(Executor):
             self._close()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Wait for all tasks; after an error, end them."""
+        """Wait for all tasks; after an error, cancel them."""
         self.shutdown(wait=True, cancel_futures=kind is not None)
 
     def _open(self, address: str) -> Any:
         client = connected(address)
-        self._ends.enter_context(quiet())
-        self._ends.callback(client.close, timeout=ENDS_WITHIN)
+        self._ends.enter_context(silence_dask())
+        self._ends.callback(client.close, timeout=SETTINGS.close_timeout)
         return client
 
-    def _setup(self, seconds: float | None, memory: float | None) -> Setup:
-        """What workers need; see there."""
+    def _setup(self, seconds: float | None, memory: float | None) -> WorkerSetup:
+        """Return the data that workers need before their first task."""
         files = self._files
         search = [path for path in sys.path if any(f.startswith(path + os.sep) for f in files)]
-        return Setup(
+        return WorkerSetup(
             name=f"softctl-{uuid.uuid4().hex}",
             files=files,
             folder=os.getcwd(),
@@ -155,42 +163,42 @@ class ClusterExecutor(Executor):
         )
 
     def _wait_for_workers(self) -> None:
-        """Until there is one that is ready.
+        """Wait until a worker is ready.
 
         Raises:
-            ClusterError: One cannot be used, or the cluster is gone.
+            ClusterError: A worker cannot be used, or the cluster is gone.
         """
-        said = False
+        is_announced = False
         while not self.count:
             try:
-                self._members.look()
+                self._members.update()
             except OSError as error:
                 raise ClusterError(f"The cluster at '{self._address}' is gone.") from error
             if self._members.refused:
                 raise ClusterError("\n".join(self._members.refused.values()))
-            if not self.count and not said:
+            if not self.count and not is_announced:
                 self._note(f"The cluster at '{self._address}' has no workers yet: waiting.")
-                said = True
-            self._stop.wait(0.0 if self.count else LOOKS_EVERY / 5)
-        self._say_kernels()
+                is_announced = True
+            self._stop.wait(0.0 if self.count else SETTINGS.members_interval / 5)
+        self._report_kernels()
 
     def _send(self, future: Future[Any], task: bytes) -> None:
-        """Give a task to the scheduler, whose result becomes that of the future."""
+        """Submit a task to the scheduler; its result goes to the future."""
         name = self._members.setup.name
         key = f"softctl-{uuid.uuid4().hex}"
-        # The scheduler unpickles what is submitted: bytes, so that it needs nothing of ours.
-        call = pickle.dumps(Call(name, task))
+        # The scheduler unpickles submitted objects: bytes do not need this package there.
+        call = pickle.dumps(RemoteTask(name, task))
         remote = self._client.submit(pickle.loads, call, key=key, pure=False, resources={name: 1})
         self._sent[future] = remote, task
         remote.add_done_callback(lambda remote: self._collect_later(future, remote))
 
     def _collect_later(self, future: Future[Any], remote: Any) -> None:
-        """In a thread of ours: Dask's own is one for all, and a lost result is computed again."""
-        with suppress(RuntimeError):  # we are closed
+        """Collect a result in a separate thread: Dask has only one, and recomputes lost results."""
+        with suppress(RuntimeError):  # this executor is closed
             self._collectors.submit(self._collect, future, remote)
 
     def _collect(self, future: Future[Any], remote: Any) -> None:
-        """Give a future the result of its task."""
+        """Set the result of a future to the result of its task."""
         from distributed.scheduler import KilledWorker
 
         result: Any = None
@@ -199,7 +207,7 @@ class ClusterExecutor(Executor):
             answer = remote.result()
         except (CancelledError, OSError):  # the scheduler's end, before or while it answers
             if self._is_current(future, remote):
-                self._lose()
+                self._cancel_all()
             return
         except KilledWorker:
             text = "the Dask workers that had it died, one after the other"
@@ -220,79 +228,81 @@ class ClusterExecutor(Executor):
         with self._lock:
             return self._sent.get(future, (None,))[0] is remote
 
-    def _forget(self, future: Future[Any]) -> None:
-        """Drop the task of a future that is done, or was cancelled."""
+    def _release_task(self, future: Future[Any]) -> None:
+        """Release the task of a future that is done or cancelled."""
         if future.cancelled():
-            with suppress(RuntimeError):  # it knows already
+            with suppress(RuntimeError):  # it is notified already
                 future.set_running_or_notify_cancel()  # for those who wait for it
         with self._lock:
             remote, _ = self._sent.pop(future, (None, b""))
-        if remote is not None and not self._lost:
+        if remote is not None and not self._is_lost:
             with suppress(Exception):
                 remote.cancel() if future.cancelled() else remote.release()
 
     def _watch(self) -> None:
-        """Make workers ready that join, and notice the end of the cluster."""
-        while not self._stop.wait(self._pause()) and not self._lost:
-            before, refused = self.count, set(self._members.refused)
+        """Prepare workers that join, and notice the end of the cluster."""
+        while not self._stop.wait(self._pause()) and not self._is_lost:
+            count_before, refused_before = self.count, set(self._members.refused)
             try:
-                changed = self._members.look()
-                if changed and self.count:
+                has_changed = self._members.update()
+                if has_changed and self.count:
                     self._send_stuck()
             except Exception:
                 if not self._stop.is_set():
-                    self._lose()
+                    self._cancel_all()
                 return
-            for name, why in self._members.refused.items():
-                if name not in refused:
-                    self._note(f"Not used: {why}")
-            self._say_kernels()
-            if before and not self.count:
+            for name, reason in self._members.refused.items():
+                if name not in refused_before:
+                    self._note(f"Not used: {reason}")
+            self._report_kernels()
+            if count_before and not self.count:
                 self._note(f"The cluster at '{self._address}' has lost its workers: waiting.")
 
-    def _say_kernels(self) -> None:
-        """That workers have other processors, once for each kind."""
-        here = blas_kernels()
-        for kernels in self._members.kernels - {here} - self._said_kernels:
-            self._said_kernels.add(kernels)
+    def _report_kernels(self) -> None:
+        """Report workers with other processors, once for each kind."""
+        own_kernels = blas_kernels()
+        for kernels in self._members.kernels - {own_kernels} - self._reported_kernels:
+            self._reported_kernels.add(kernels)
             self._note(
                 f"BLAS has the kernels of {kernels or 'another processor'} on workers, and of "
-                f"{here or 'another'} here: last digits of results may differ."
+                f"{own_kernels or 'another'} here: last digits of results may differ."
             )
 
     def _pause(self) -> float:
-        return LOOKS_EVERY * max(1.0, self._members.known / MANY)
+        return SETTINGS.members_interval * max(
+            1.0, self._members.worker_count / SETTINGS.members_per_interval
+        )
 
     def _send_stuck(self) -> None:
-        """Send tasks anew that no worker has.
+        """Submit tasks that no worker has again.
 
-        The scheduler does not look at them again when a worker gets ready that had joined before.
+        The scheduler does not reconsider them when a worker gets ready that had joined before.
         """
-        held = {key for keys in self._client.processing().values() for key in keys}
+        assigned = {key for keys in self._client.processing().values() for key in keys}
         with self._lock:
             for future, (remote, task) in list(self._sent.items()):
-                if remote.status == "pending" and remote.key not in held:
+                if remote.status == "pending" and remote.key not in assigned:
                     self._send(future, task)
                     remote.cancel()
 
-    def _lose(self) -> None:
-        """The cluster is gone."""
+    def _cancel_all(self) -> None:
+        """Cancel all tasks: the cluster is gone."""
         with self._lock:
-            self._lost = True
+            self._is_lost = True
             futures = list(self._sent)
         for future in futures:
             future.cancel()
 
     def _wait_for_tasks(self) -> None:
         while futures := list(self._sent):
-            wait(futures, LOOKS_EVERY)
+            wait(futures, SETTINGS.members_interval)
 
     def _close(self) -> None:
-        """Cancel what is left, end the processes on the workers, and disconnect."""
+        """Cancel the remaining tasks, end the processes on the workers, and disconnect."""
         self._stop.set()
         for future in list(self._sent):
             future.cancel()
-        if not self._lost:
+        if not self._is_lost:
             with suppress(Exception):
                 self._client.run(release, self._members.setup.name, on_error="ignore")
         self._ends.close()

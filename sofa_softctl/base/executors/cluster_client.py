@@ -13,15 +13,15 @@ from typing import Any
 from sofa_softctl.errors import ClusterError
 
 CONNECTS_WITHIN = 8.0
-"""Time after which there is no scheduler [s]."""
+"""Longest time to wait for an answer of the scheduler [s]."""
 _ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}/?")
 
 
 def connected(address: str) -> Any:
-    """A `distributed.Client` of a scheduler.
+    """Connect to a scheduler; return a `distributed.Client`.
 
     Raises:
-        ClusterError: Dask is not installed, the address is none, or nothing answers there.
+        ClusterError: Dask is not installed, the address is invalid, or nothing answers there.
     """
     if not _ADDRESS.fullmatch(address):
         raise ClusterError(
@@ -36,7 +36,7 @@ def connected(address: str) -> Any:
             "pip install 'sofa-softctl[cluster]'."
         ) from error
     try:
-        _ask(address)
+        _check_scheduler(address)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # our own check names the versions that matter
             return Client(address, timeout=CONNECTS_WITHIN, set_as_default=False, name="softctl")
@@ -47,8 +47,8 @@ def connected(address: str) -> Any:
         ) from error
 
 
-def _ask(address: str) -> None:
-    """Connect once: `Client` tries for ever where another program answers.
+def _check_scheduler(address: str) -> None:
+    """Connect once: `Client` retries for ever if another program answers.
 
     Raises:
         OSError: No scheduler answers within `CONNECTS_WITHIN`.
@@ -56,31 +56,33 @@ def _ask(address: str) -> None:
     from distributed.comm import connect
     from distributed.security import Security
 
-    async def ask() -> None:
+    async def connect_once() -> None:
         arguments = Security().get_connection_args("client")
         connecting = connect(address, CONNECTS_WITHIN, **arguments)
-        found = await asyncio.wait_for(connecting, CONNECTS_WITHIN + 1.0)
-        found.abort()
+        connection = await asyncio.wait_for(connecting, CONNECTS_WITHIN + 1.0)
+        connection.abort()
 
     try:
-        asyncio.run(ask())
+        asyncio.run(connect_once())
     except TimeoutError as error:
         raise OSError("what answers there does not speak Dask's protocol") from error
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Nothing is printed by Dask in the block: what happens to a cluster is said by us."""
+def silence_dask() -> Iterator[None]:
+    """Suppress Dask's log messages in the block: this package reports what happens."""
     loggers = [logging.getLogger(name) for name in list(logging.root.manager.loggerDict)]
     names = ("distributed", "tornado", "asyncio")
-    before = [(one, one.level) for one in loggers if one.name.partition(".")[0] in names]
-    for one, _ in before:
-        one.setLevel(logging.CRITICAL + 1)
+    levels = [
+        (logger, logger.level) for logger in loggers if logger.name.partition(".")[0] in names
+    ]
+    for logger, _ in levels:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for one, level in before:
-            one.setLevel(level)
+        for logger, level in levels:
+            logger.setLevel(level)
 
 
 def _first_line(error: BaseException) -> str:

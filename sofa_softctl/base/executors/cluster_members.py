@@ -1,131 +1,137 @@
-"""Which workers of a Dask cluster do tasks: those of the same versions, made ready."""
+"""Workers of a Dask cluster: check of their versions, and preparation for tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sofa_softctl.base.executors.carried import contents
-from sofa_softctl.base.executors.cluster_worker import Setup, prepare
+from sofa_softctl.base.executors.carried import read_contents
+from sofa_softctl.base.executors.cluster_worker import WorkerSetup, prepare
 from sofa_softctl.base.versions import blas_kernels, made_of
 from sofa_softctl.errors import ClusterError
 
 
 class Members:
-    """The workers of a cluster, and how many tasks they do at once.
+    """Workers of a cluster, with their number of simultaneous tasks.
 
     Args:
         client: A `distributed.Client`.
-        setup: What each needs before its first task.
+        setup: Data that each worker needs before its first task.
     """
 
-    def __init__(self, client: Any, setup: Setup) -> None:
+    def __init__(self, client: Any, setup: WorkerSetup) -> None:
         self._client, self.setup = client, setup
         self._ready: dict[str, int] = {}
         self.refused: dict[str, str] = {}
-        """Why workers are not used, by their addresses."""
+        """Reasons for workers that are not used, by their addresses."""
         self.kernels: set[str] = set()
-        """Processors for which workers that were made ready have chosen their BLAS kernels."""
-        self.known = 0
-        """Workers of the cluster at the last look."""
+        """Processors for which the BLAS of the prepared workers has chosen its kernels."""
+        self.worker_count = 0
+        """Number of workers of the cluster at the last update."""
 
     @property
     def count(self) -> int:
-        """Tasks that are done at once."""
+        """Number of simultaneous tasks."""
         return sum(self._ready.values())
 
-    def look(self) -> bool:
-        """Make workers ready that have joined; whether those that are ready have changed.
+    def update(self) -> bool:
+        """Prepare workers that have joined; return True if the set of ready workers has changed.
 
         Raises:
             OSError: The scheduler does not answer.
         """
-        found = self._client.scheduler_info(n_workers=-1)["workers"]
-        self.known = len(found)
-        self.refused = {name: why for name, why in self.refused.items() if name in found}
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        self.worker_count = len(workers)
+        self.refused = {name: reason for name, reason in self.refused.items() if name in workers}
         ready = {
             name: worker["nthreads"]
-            for name, worker in found.items()
+            for name, worker in workers.items()
             if self.setup.name in worker["resources"]
         }
-        new = [name for name in found if name not in ready and name not in self.refused]
+        new = [name for name in workers if name not in ready and name not in self.refused]
         if new:
-            ready |= {name: found[name]["nthreads"] for name in self._prepare(new)}
-        before, self._ready = self._ready, ready
-        return before.keys() != ready.keys()
+            ready |= {name: workers[name]["nthreads"] for name in self._prepare(new)}
+        ready_before, self._ready = self._ready, ready
+        return ready_before.keys() != ready.keys()
 
     def _prepare(self, names: list[str]) -> list[str]:
-        """Workers of these that are ready now. One that has left meanwhile is none."""
-        good = [name for name, said in self._run(_asked, names).items() if self._fits(name, said)]
-        done = self._run_prepare(good, None)
-        lacking = [name for name, ready in done.items() if not ready]
-        if lacking:
+        """Prepare workers; return those that are ready. Workers may leave in between."""
+        accepted = [
+            name
+            for name, versions in self._run(_worker_versions, names).items()
+            if self._fits(name, versions)
+        ]
+        is_ready = self._run_prepare(accepted, None)
+        without_files = [name for name, is_prepared in is_ready.items() if not is_prepared]
+        if without_files:
             try:
-                done |= self._run_prepare(lacking, contents(self.setup.files))
+                is_ready |= self._run_prepare(without_files, read_contents(self.setup.files))
             except ClusterError as error:
-                for name in lacking:
+                for name in without_files:
                     self._refuse(name, f"does not see the files that tasks read. {error}")
-        return [name for name, ready in done.items() if ready]
+        return [name for name, is_prepared in is_ready.items() if is_prepared]
 
     def _run_prepare(self, names: list[str], content: Any) -> dict[str, bool]:
-        said = self._run(prepare, names, self.setup, content)
-        for name, answer in said.items():
+        answers = self._run(prepare, names, self.setup, content)
+        for name, answer in answers.items():
             if isinstance(answer, Exception):
                 self._refuse(name, f"cannot be made ready ({type(answer).__name__}: {answer}).")
-        return {name: answer for name, answer in said.items() if isinstance(answer, bool)}
+        return {name: answer for name, answer in answers.items() if isinstance(answer, bool)}
 
     def _run(self, function: Callable[..., Any], names: list[str], *args: Any) -> dict[str, Any]:
-        """What a function gives on workers, or raises; without those that have left."""
+        """Run a function on workers; return results or exceptions of those that have not left."""
         if not names:
             return {}
-        said = self._client.run(function, *args, workers=names, on_error="return")
-        return {name: each for name, each in said.items() if not isinstance(each, _LEFT)}
+        answers = self._client.run(function, *args, workers=names, on_error="return")
+        return {name: answer for name, answer in answers.items() if not isinstance(answer, _LEFT)}
 
-    def _fits(self, name: str, said: Mapping[str, Any] | Exception) -> bool:
-        """Whether a worker has the versions of this process."""
-        if isinstance(said, Exception):
+    def _fits(self, name: str, answer: Mapping[str, Any] | Exception) -> bool:
+        """Return True if a worker has the versions of this process."""
+        if isinstance(answer, Exception):
             self._refuse(
                 name,
-                f"has no sofa_softctl that is like the one here ({type(said).__name__}: {said}). "
-                "Install the same version there.",
+                "has no sofa_softctl that is like the one here "
+                f"({type(answer).__name__}: {answer}). Install the same version there.",
             )
             return False
-        wrong = differences(made_of(), said)
-        if not wrong:
-            self.kernels.add(said["blas_kernels"])
-        if wrong:
+        mismatches = version_differences(made_of(), answer)
+        if not mismatches:
+            self.kernels.add(answer["blas_kernels"])
+        if mismatches:
             self._refuse(
                 name,
-                f"has {', '.join(wrong)}. Its results would not be those of this computer: use the "
-                "same environment on all computers.",
+                f"has {', '.join(mismatches)}. Its results would not be those of this computer: "
+                "use the same environment on all computers.",
             )
-        return not wrong
+        return not mismatches
 
-    def _refuse(self, name: str, why: str) -> None:
-        self.refused[name] = f"The Dask worker {name} {why}"
+    def _refuse(self, name: str, reason: str) -> None:
+        self.refused[name] = f"The Dask worker {name} {reason}"
 
 
-def _asked() -> dict[str, Any]:
+def _worker_versions() -> dict[str, Any]:
     return made_of() | {"blas_kernels": blas_kernels()}
 
 
 _LEFT = (OSError, TimeoutError)
 
 
-def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
-    """What a worker has in other versions, in words; empty: nothing.
+def version_differences(local: Mapping[str, Any], remote: Mapping[str, Any]) -> list[str]:
+    """Return the versions of a worker that differ, as texts.
 
     Args:
-        here: `versions.made_of` of this process.
-        there: That of the worker.
+        local: `versions.made_of` of this process.
+        remote: `versions.made_of` of the worker.
     """
-    found = []
-    for name, version in here["versions"].items():
-        other = there["versions"].get(name, "not installed")
+    mismatches = []
+    for name, version in local["versions"].items():
+        remote_version = remote["versions"].get(name, "not installed")
         if name == "python":  # releases of one minor version give the same numbers
-            version, other = (".".join(text.split(".")[:2]) for text in (version, other))
-        if other != version:
-            found.append(f"{name} {other}, not {version}")
-    if not found and there["package"] != here["package"]:
-        found.append(f"other sources of sofa_softctl {here['versions']['softctl']}")
-    return found
+            version, remote_version = (
+                ".".join(text.split(".")[:2]) for text in (version, remote_version)
+            )
+        if remote_version != version:
+            mismatches.append(f"{name} {remote_version}, not {version}")
+    if not mismatches and remote["package"] != local["package"]:
+        mismatches.append(f"other sources of sofa_softctl {local['versions']['softctl']}")
+    return mismatches

@@ -1,4 +1,4 @@
-"""What happens in a worker of a Dask cluster: it hands tasks to processes of its own."""
+"""Functions that run in a worker of a Dask cluster, which passes tasks to its own processes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,32 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sofa_softctl.base.executors.carried import are_here, lay_out, root_of
+from sofa_softctl.base.executors.carried import cached_root, match_digests, write_below
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.packing import packed_back, set_root, unpacked
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.executors.worker import answer_of, packed_answer
 
-IDLE = 60.0
-"""Time without a task after which a process ends [s]: its driver may have been killed."""
-LOOKS_EVERY = 0.5
-"""Time between two looks whether a task that runs is still wanted [s]."""
+
+@dataclass(frozen=True)
+class ClusterWorkerSettings:
+    """Intervals of the processes of a Dask worker."""
+
+    idle_timeout: float = 60.0
+    """Time without a task after which a process ends [s]: its driver may have been killed."""
+    check_interval: float = 0.5
+    """Interval of checks for cancelled tasks [s]."""
+
+
+SETTINGS = ClusterWorkerSettings()
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What every worker needs before its first task."""
+class WorkerSetup:
+    """Data that every worker needs before its first task."""
 
     name: str
-    """Of the driver; tasks need a resource of this name, which workers that are ready have."""
+    """Name of the driver; tasks need a resource of this name, which only ready workers have."""
     files: Mapping[str, str]
     """Digest of each file that tasks read, by its absolute path."""
     folder: str
@@ -38,24 +46,26 @@ class Setup:
     search: tuple[str, ...]
     """Entries of its sys.path in which some of the files are."""
     first: bytes
-    """What each process calls first; a pickle of `packing.packed`."""
+    """Functions that each process calls first; a pickle of `packing.packed`."""
     seconds: float | None
-    """Longest time of a task [s]; None: any."""
+    """Longest time of a task [s], or None."""
     memory: float | None
-    """Most resident memory of a process [bytes]; None: any."""
+    """Largest resident memory of a process [bytes], or None."""
 
 
 _executors: dict[tuple[str, str], LocalExecutor] = {}
-"""By driver and worker: threads may be workers, too."""
+"""Executors by driver and worker: threads may be workers, too."""
 
 
-async def prepare(setup: Setup, content: Mapping[str, bytes] | None, dask_worker: Any) -> bool:
-    """Make a worker ready for tasks; False: it does not see the files, and needs their contents.
+async def prepare(
+    setup: WorkerSetup, content: Mapping[str, bytes] | None, dask_worker: Any
+) -> bool:
+    """Prepare a worker for tasks; return False if it lacks files and needs their contents.
 
     Args:
-        setup: What it needs.
-        content: Content of each file; None: only look for them.
-        dask_worker: The worker, from `Client.run`.
+        setup: Data that the worker needs.
+        content: Content of each file, or None to only look for the files.
+        dask_worker: Worker, from `Client.run`.
     """
     root = await asyncio.to_thread(_root_for, setup.files, content, dask_worker.local_directory)
     if root is None:
@@ -65,7 +75,7 @@ async def prepare(setup: Setup, content: Mapping[str, bytes] | None, dask_worker
         dask_worker.state.nthreads,
         seconds=setup.seconds,
         memory=setup.memory,
-        idle=IDLE,
+        idle=SETTINGS.idle_timeout,
         first=[partial(_begin, root, setup.folder, setup.search, setup.first)],
     )
     await dask_worker.set_resources(**{setup.name: dask_worker.state.nthreads})
@@ -75,14 +85,14 @@ async def prepare(setup: Setup, content: Mapping[str, bytes] | None, dask_worker
 def _root_for(
     files: Mapping[str, str], content: Mapping[str, bytes] | None, cache: str
 ) -> str | None:
-    """Folder below which the files are, which are written there; None: they are not there."""
-    if are_here(files):
+    """Return the folder above the files, written if necessary, or None if contents are missing."""
+    if match_digests(files):
         return ""
-    root = root_of(files, cache)
-    if not are_here(files, root):
+    root = cached_root(files, cache)
+    if not match_digests(files, root):
         if content is None:
             return None
-        lay_out(content, root)
+        write_below(content, root)
     return root
 
 
@@ -93,7 +103,7 @@ async def release(name: str, dask_worker: Any) -> None:
 
 
 def release_executor(name: str, dask_worker: Any) -> bool:
-    """End the processes of a driver; False: it has none."""
+    """End the processes of a driver; return False if it has none."""
     executor = _executors.pop((name, dask_worker.id), None)
     if executor is not None:
         executor.shutdown(wait=False, cancel_futures=True)
@@ -101,23 +111,23 @@ def release_executor(name: str, dask_worker: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Call:
-    """A call of `do`, in whose place `pickle.loads` gives what it gives."""
+class RemoteTask:
+    """A call of `run_task`, which `pickle.loads` replaces by its result."""
 
     name: str
-    """See `do`."""
+    """Name of the driver."""
     task: bytes
-    """See `do`."""
+    """Function, arguments and keywords; a pickle of `packing.packed`."""
 
     def __reduce__(self) -> tuple[Callable[[str, bytes], bytes], tuple[str, bytes]]:
-        return do, (self.name, self.task)
+        return run_task, (self.name, self.task)
 
 
-def do(name: str, task: bytes) -> bytes:
-    """Do a task in a process of this worker; a pickled `worker.Answer`.
+def run_task(name: str, task: bytes) -> bytes:
+    """Run a task in a process of this worker; return a pickled `worker.Answer`.
 
     Args:
-        name: The driver's.
+        name: Name of the driver.
         task: Function, arguments and keywords; a pickle of `packing.packed`.
     """
     from distributed import get_worker
@@ -125,7 +135,7 @@ def do(name: str, task: bytes) -> bytes:
     worker = get_worker()
     executor, key = _executors[name, worker.id], worker.get_current_task()
     future = executor.submit(_call, task)
-    while not wait([future], LOOKS_EVERY).done:
+    while not wait([future], SETTINGS.check_interval).done:
         if not _is_wanted(worker, key):
             executor.drop(future)
     return _answer(future)
@@ -139,13 +149,13 @@ def _answer(future: Future[bytes]) -> bytes:
 
 
 def _is_wanted(worker: Any, key: Any) -> bool:
-    """Whether a task that runs was neither cancelled, nor lost its driver."""
+    """Return True if a running task was neither cancelled nor lost its driver."""
     state = worker.state.tasks.get(key)
     return state is not None and state.state != "cancelled"
 
 
 def _begin(root: str, folder: str, search: tuple[str, ...], first: bytes) -> None:
-    """Be where the driver is, as far as there are its files."""
+    """Change to the driver's folder and search path, as far as its files exist here."""
     set_root(root)
     sys.path[:0] = [root + path for path in search if root + path not in sys.path]
     if root:
@@ -161,16 +171,16 @@ def _begin(root: str, folder: str, search: tuple[str, ...], first: bytes) -> Non
 
 
 def _call(task: bytes) -> bytes:
-    """Do a task in this process."""
-    answer = answer_of(partial(_done, task))
+    """Run a task in this process and return the pickled answer."""
+    answer = answer_of(partial(_run, task))
     return packed_answer(answer, packed_back, unpacked)
 
 
 _problems: list[Exception] = []
-"""Why this process can do no task, as for want of SOFA on this computer: all tasks raise it."""
+"""Errors of the first calls, such as a missing SOFA: all tasks of this process raise them."""
 
 
-def _done(task: bytes) -> Any:
+def _run(task: bytes) -> Any:
     for problem in _problems:
         raise problem
     function, args, kwargs = unpacked(task)

@@ -1,4 +1,4 @@
-"""Worker processes of this computer, of which each may be lost without the others."""
+"""Worker processes of this computer; if one is lost, the others continue."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -22,32 +23,40 @@ from sofa_softctl.base.executors.retry import LostTask, WorkerEndedError
 from sofa_softctl.base.executors.worker import WHERE, TailFile, result_of, start_worker
 from sofa_softctl.base.processes import first_calls
 
-LOOKS_EVERY = 0.2
-"""Time between two looks at a worker's memory [s]."""
-ANSWERS_WITHIN = 1.0
-"""Time for which a worker that is to be killed is asked where it is [s]."""
-ENDS_WITHIN = 2.0
-"""Time after which an idle worker that does not end is killed [s]."""
 
-STARTS = 3
-"""Workers that may die before they are ready, one after the other."""
+@dataclass(frozen=True)
+class LocalSettings:
+    """Intervals and limits of a `LocalExecutor`."""
+
+    check_interval: float = 0.2
+    """Interval of checks of a worker's memory and time [s]."""
+    stack_timeout: float = 1.0
+    """Longest time to wait for the stack of a worker before it is killed [s]."""
+    exit_timeout: float = 2.0
+    """Time after which an idle worker that does not end is killed [s]."""
+    starts_max: int = 3
+    """Number of starts of a worker; it may die before it is ready."""
+
+
+SETTINGS = LocalSettings()
 
 Task = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class LocalExecutor(Executor):
-    """Does tasks in worker processes, one at a time in each.
+    """Executor of tasks in worker processes, one at a time in each.
 
-    A worker that dies, or whose task exceeds a limit and which is therefore killed, costs this
-    task alone: its Future raises WorkerEndedError, and a new worker takes its place. Unlike with
-    ProcessPoolExecutor, all others go on. Workers ignore SIGINT and end with this process.
+    A worker that dies, or is killed because its task exceeds a limit, costs only this task: its
+    Future raises WorkerEndedError, and a new worker is started. Unlike with ProcessPoolExecutor,
+    all others continue. Workers ignore SIGINT and end with this process.
 
     Args:
         count: Number of workers, started when there are tasks for them.
-        seconds: Longest time of a task [s]; None: any.
-        memory: Most resident memory of a worker [bytes]; None: any.
-        idle: Time without a task after which a worker ends [s]; None: any.
-        first: What each worker calls before its first task; None: `processes.first_calls`.
+        seconds: Longest time of a task [s], or None.
+        memory: Largest resident memory of a worker [bytes], or None.
+        idle: Time without a task after which a worker ends [s], or None.
+        first: Functions that each worker calls before its first task; by default
+            `processes.first_calls`.
     """
 
     def __init__(
@@ -65,28 +74,28 @@ class LocalExecutor(Executor):
         self._changed = threading.Condition()
         self.count = count
         self._idle = 0
-        self._closed = self._abandoned = False
+        self._is_closed = self._is_abandoned = False
         self._threads: list[threading.Thread] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """See `Executor.submit`; function, arguments and result are pickled."""
+        """Submit a task; function, arguments and result are pickled."""
         future: Future[Any] = Future()
         with self._changed:
-            if self._closed:
+            if self._is_closed:
                 raise RuntimeError("This executor was shut down.")
             self._tasks.append((future, fn, args, kwargs))
             if self._idle < len(self._tasks) and len(self._threads) < self.count:
-                thread = threading.Thread(target=self._attend, daemon=True)
+                thread = threading.Thread(target=self._serve_worker, daemon=True)
                 self._threads.append(thread)
                 thread.start()
             self._changed.notify()
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """See `Executor.shutdown`. With `cancel_futures`, tasks that run are ended, too."""
+        """Shut down; with `cancel_futures`, running tasks are killed, too."""
         with self._changed:
-            self._closed = True
-            self._abandoned = self._abandoned or cancel_futures
+            self._is_closed = True
+            self._is_abandoned = self._is_abandoned or cancel_futures
             while cancel_futures and self._tasks:
                 self._tasks.popleft()[0].cancel()
             self._changed.notify_all()
@@ -94,23 +103,23 @@ class LocalExecutor(Executor):
             for thread in list(self._threads) if wait else ():
                 thread.join()
         except BaseException:  # Ctrl-C: do not wait for what runs
-            self._abandoned = True
+            self._is_abandoned = True
             raise
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Wait for all tasks; after an error, end them."""
+        """Wait for all tasks; after an error, kill them."""
         self.shutdown(wait=True, cancel_futures=kind is not None)
 
-    def _attend(self) -> None:
-        """Give one worker its tasks, and replace it when it is lost."""
+    def _serve_worker(self) -> None:
+        """Send tasks to one worker, and replace it when it is lost."""
         worker: _Worker | None = None
-        while (task := self._next()) is not None:
+        while (task := self._next_task()) is not None:
             future, *call = task
             if not future.set_running_or_notify_cancel():
                 continue
             try:
                 message = ForkingPickler.dumps(call)
-                worker = _with_task(self, worker, message, future)
+                worker = _assign(self, worker, message, future)
                 result = worker.answer(self, future)
             except BaseException as error:
                 future.set_exception(error)
@@ -123,12 +132,12 @@ class LocalExecutor(Executor):
         if worker is not None:
             worker.end()
 
-    def _next(self) -> Task | None:
-        """The next task; None: there will be none, or none has come for long."""
+    def _next_task(self) -> Task | None:
+        """Wait for the next task; return None after shutdown, or after the idle time."""
         with self._changed:
             self._idle += 1
             try:
-                while not self._tasks and not self._closed:
+                while not self._tasks and not self._is_closed:
                     if not self._changed.wait(self._idle_time) and not self._tasks:
                         self._threads.remove(threading.current_thread())
                         return None
@@ -137,59 +146,63 @@ class LocalExecutor(Executor):
                 self._idle -= 1
 
     def drop(self, future: Future[Any]) -> None:
-        """Cancel a task; where it runs already, its process is killed."""
+        """Cancel a task; if it runs already, its process is killed."""
         if not future.cancel() and not future.done():
             self._dropped.add(future)
 
-    def abandoned(self, future: Future[Any] | None = None) -> bool:
-        """Whether a task is to be ended although it runs."""
-        return self._abandoned or future in self._dropped
+    def should_kill(self, future: Future[Any] | None = None) -> bool:
+        """Return True if a running task should be killed."""
+        return self._is_abandoned or future in self._dropped
 
     def first_calls(self) -> list[Callable[[], object]]:
-        """What a worker calls before its first task."""
+        """Return the functions that a worker calls before its first task."""
         return first_calls() if self._first is None else list(self._first)
 
 
-def _started(executor: LocalExecutor) -> _Worker:
-    """A new worker that is ready. One that dies before has no task to lose: another is tried.
+def _start(executor: LocalExecutor) -> _Worker:
+    """Start a worker and wait until it is ready; if it dies before, start another one.
 
     Raises:
-        WorkerEndedError: `STARTS` workers have died.
+        WorkerEndedError: `LocalSettings.starts_max` workers have died.
     """
-    for start in range(STARTS):
+    for start in range(SETTINGS.starts_max):
         worker = _Worker(executor.first_calls())
         try:
             worker.begin(executor)
             return worker
         except WorkerEndedError:
-            if start == STARTS - 1 or executor.abandoned():
+            if start == SETTINGS.starts_max - 1 or executor.should_kill():
                 raise
     raise AssertionError("not reached")
 
 
-def _with_task(
+def _assign(
     executor: LocalExecutor, worker: _Worker | None, message: Any, future: Future[Any]
 ) -> _Worker:
-    """A worker that has a task. One that dies before, as while idle, has not begun it.
+    """Send a task to a worker; if it had died while idle, start another one.
 
     Raises:
-        WorkerEndedError: `STARTS` workers have died, or the task was abandoned.
+        WorkerEndedError: `LocalSettings.starts_max` workers have died, or the task was abandoned.
     """
-    for start in range(STARTS):
+    for start in range(SETTINGS.starts_max):
         if worker is None or not worker.process.is_alive():
-            worker = _started(executor)
+            worker = _start(executor)
         try:
-            worker.give(message, executor, future)
+            worker.send(message, executor, future)
             return worker
         except WorkerEndedError as error:
-            if start == STARTS - 1 or error.kind != "died" or executor.abandoned(future):
+            if (
+                start == SETTINGS.starts_max - 1
+                or error.kind != "died"
+                or executor.should_kill(future)
+            ):
                 raise
             worker = None
     raise AssertionError("not reached")
 
 
 class _Worker:
-    """One process, and the connection to it."""
+    """A process and the connection to it."""
 
     process: SpawnProcess
     connection: Connection
@@ -200,7 +213,7 @@ class _Worker:
         self._begun: tuple[datetime, float] | None = None
 
     def begin(self, executor: LocalExecutor) -> None:
-        """Wait until it is ready for tasks.
+        """Wait until the process is ready for tasks.
 
         Raises:
             WorkerEndedError: The process died.
@@ -208,11 +221,11 @@ class _Worker:
         with self._alive():
             self._receive(executor)
 
-    def give(self, message: Any, executor: LocalExecutor, future: Future[Any]) -> None:
-        """Send a pickled task, and wait until the process has it.
+    def send(self, message: Any, executor: LocalExecutor, future: Future[Any]) -> None:
+        """Send a pickled task, and wait until the process has received it.
 
         Raises:
-            WorkerEndedError: The process died, and has not begun it; or it was killed.
+            WorkerEndedError: The process died before it began the task, or it was killed.
         """
         self._output.clear()
         self._stack.clear()
@@ -222,11 +235,11 @@ class _Worker:
             self._receive(executor, None, future)
 
     def answer(self, executor: LocalExecutor, future: Future[Any]) -> Any:
-        """The result of the task.
+        """Wait for the result of the task.
 
         Raises:
             WorkerEndedError: The process died, or exceeded a limit and was killed.
-            BaseException: Whatever the task raised.
+            BaseException: Raised by the task.
         """
         with self._alive():
             answer = self._receive(executor, executor.seconds, future)
@@ -239,7 +252,7 @@ class _Worker:
             yield
         except (EOFError, ConnectionError) as reason:
             self.process.join()
-            raise WorkerEndedError("died", self._death(), self._lost()) from reason
+            raise WorkerEndedError("died", self._death(), self._lost_task()) from reason
 
     def _receive(
         self,
@@ -247,9 +260,9 @@ class _Worker:
         seconds: float | None = None,
         future: Future[Any] | None = None,
     ) -> Any:
-        """The next message, within a time; None: any."""
+        """Receive the next message, within a time if given."""
         start = monotonic()
-        while not wait([self.connection, self.process.sentinel], LOOKS_EVERY):
+        while not wait([self.connection, self.process.sentinel], SETTINGS.check_interval):
             if seconds is not None and monotonic() - start > seconds:
                 self._kill("time", f"it took longer than {seconds:g} s")
             self._check(executor, future)
@@ -257,10 +270,10 @@ class _Worker:
 
     def _check(self, executor: LocalExecutor, future: Future[Any] | None) -> None:
         self._output.shrink()
-        most = executor.memory
-        if most is not None and resident(self.process.pid) > most:
-            self._kill("memory", f"its process took more than {most / 1e6:.0f} MB of memory")
-        if executor.abandoned(future):
+        memory_max = executor.memory
+        if memory_max is not None and resident(self.process.pid) > memory_max:
+            self._kill("memory", f"its process took more than {memory_max / 1e6:.0f} MB of memory")
+        if executor.should_kill(future):
             self._kill("died", "it was abandoned")
 
     def _kill(self, kind: str, text: str) -> None:
@@ -268,11 +281,11 @@ class _Worker:
             self._ask_where()
         self.process.kill()
         self.process.join()
-        raise WorkerEndedError(kind, text, self._lost())
+        raise WorkerEndedError(kind, text, self._lost_task())
 
     def _ask_where(self) -> None:
-        """Have the process write its stack."""
-        end = monotonic() + ANSWERS_WITHIN
+        """Make the process write its stack."""
+        end = monotonic() + SETTINGS.stack_timeout
         assert self.process.pid is not None
         with suppress(ProcessLookupError):
             os.kill(self.process.pid, WHERE)
@@ -280,8 +293,8 @@ class _Worker:
             sleep(0.01)
         sleep(0.01)  # it writes line by line
 
-    def _lost(self) -> LostTask | None:
-        """What is known of its task, now that it is gone."""
+    def _lost_task(self) -> LostTask | None:
+        """Return the known facts about the lost task, or None without a task."""
         if self._begun is None:
             return None
         started, begin = self._begun
@@ -301,16 +314,16 @@ class _Worker:
         return f"its process ended with status {status}"
 
     def end(self) -> None:
-        """Let it end: it has no task."""
+        """End the idle process."""
         self.connection.close()
-        self.process.join(ENDS_WITHIN)
+        self.process.join(SETTINGS.exit_timeout)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
 
 
 def resident(pid: int | None) -> int:
-    """Resident memory of a process [bytes]; 0 where the system does not say."""
+    """Return the resident memory of a process [bytes], or 0 if the system does not report it."""
     if sys.platform != "linux" or pid is None:
         return 0
     with suppress(OSError, IndexError, ValueError):

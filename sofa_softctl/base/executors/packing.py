@@ -1,4 +1,4 @@
-"""Pickles in which the names of files become those of the same files elsewhere."""
+"""Pickles that translate the names of files between computers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 _FILE, _TEXT = "file", "text"
 """Kinds of marks: KIND, a zero, the text; with a file, a zero and its name without links."""
 
-LONGEST = 4096
-"""Name of a file [characters]."""
+PATH_LENGTH_MAX = 4096
+"""Longest name of a file [characters]."""
 
 
 _root = ""
@@ -22,34 +22,34 @@ _root = ""
 
 
 def set_root(root: str) -> None:
-    """Set the folder below which this process has the files; empty: they have their own names."""
+    """Set the folder below which this process has the files, or "" for their original names."""
     global _root
     _root = root
 
 
 def original(text: str) -> str:
-    """A text, in which files below this process's folder of them have their own names."""
+    """Return a text in which files below this process's folder have their original names."""
     return text.replace(_root, "") if _root else text
 
 
 def packed(value: Any, files: Set[str]) -> bytes:
-    """A value, in which names of files are marked; `unpacked` replaces them.
+    """Pickle a value and mark the names of files in it; `unpacked` replaces them.
 
     Args:
-        value: Every text in it that is the name of a file, 'FILE' or 'FILE.py:NAME', is marked.
+        value: Texts in it that name a file, 'FILE' or 'FILE.py:NAME', are marked.
         files: Absolute paths of these files, without links.
     """
-    return _dumps(value, partial(_marked, files=files) if files else None)
+    return _dumps(value, partial(_mark_file, files=files) if files else None)
 
 
 def unpacked(data: bytes) -> Any:
-    """The value of `packed` or `packed_back`; marked files get the names that they have here."""
+    """Unpickle a value of `packed` or `packed_back`; marked files get their local names."""
     return _Unpickler(io.BytesIO(data)).load()
 
 
 def packed_back(value: Any) -> bytes:
-    """A value, in all texts of which files have their own names."""
-    return _dumps(value, _unmarked if _root else None)
+    """Pickle a value with the original names of files in all texts."""
+    return _dumps(value, _mark_original if _root else None)
 
 
 def _dumps(value: Any, mark: Callable[[str], str | None] | None) -> bytes:
@@ -64,7 +64,7 @@ class _Pickler(pickle.Pickler):
         self._mark = mark
 
     def persistent_id(self, value: Any) -> str | None:
-        """What `_Unpickler.persistent_load` gets in place of a text."""
+        """Return the mark for `_Unpickler.persistent_load`, or None to pickle the value itself."""
         return self._mark(value) if self._mark and type(value) is str else None
 
     def reducer_override(self, value: Any) -> Any:
@@ -74,7 +74,7 @@ class _Pickler(pickle.Pickler):
 
 class _Unpickler(pickle.Unpickler):
     def persistent_load(self, mark: str) -> str:
-        """The text for a mark."""
+        """Return the text for a mark."""
         kind, _, text = mark.partition("\0")
         if kind == _TEXT:
             return text
@@ -82,8 +82,8 @@ class _Unpickler(pickle.Unpickler):
         return _root + real if _root else written
 
 
-def _marked(text: str, files: Set[str]) -> str | None:
-    if not os.path.isabs(text) or "\0" in text or len(text) > LONGEST:
+def _mark_file(text: str, files: Set[str]) -> str | None:
+    if not os.path.isabs(text) or "\0" in text or len(text) > PATH_LENGTH_MAX:
         return None
     file, end = text, ""
     if ".py:" in text:
@@ -93,7 +93,7 @@ def _marked(text: str, files: Set[str]) -> str | None:
     return f"{_FILE}\0{text}\0{real}{end}" if real in files else None
 
 
-def _unmarked(text: str) -> str | None:
+def _mark_original(text: str) -> str | None:
     return f"{_TEXT}\0{original(text)}" if _root in text else None
 
 

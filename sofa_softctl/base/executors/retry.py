@@ -1,4 +1,4 @@
-"""Tasks whose worker is gone: what their Future raises, and doing them again."""
+"""Errors for tasks whose worker is gone, and repetition of such tasks."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from sofa_softctl.errors import WorkerError
 
 @dataclass(frozen=True)
 class LostTask:
-    """What is known of a task whose worker is gone."""
+    """Known facts about a task whose worker is gone."""
 
     worker: str
-    """Where it was done, HOST:PID."""
+    """Process of the task, HOST:PID."""
     started: str
-    """When it was begun, in ISO format."""
+    """Start time, in ISO format."""
     seconds: float
     """Time until its end [s]."""
     output: str
-    """The end of what it printed, where it keeps that in `worker.output_file`."""
+    """End of the task's output, if written to `worker.output_file`."""
     traceback: str
-    """Where Python was at the end; empty where the process could not say, as after SIGKILL."""
+    """Stack of Python at the end, or "" if the process could not write it, as after SIGKILL."""
 
 
 class WorkerEndedError(BrokenExecutor):
-    """A worker process died with a task, or was ended since the task exceeded a limit.
+    """A worker process died with a task, or was killed because the task exceeded a limit.
 
-    Other tasks are not concerned: another worker takes its place.
+    Other tasks are not affected: another worker replaces it.
     """
 
     def __init__(self, kind: str, text: str, task: LostTask | None = None) -> None:
@@ -38,50 +38,50 @@ class WorkerEndedError(BrokenExecutor):
         self.kind = kind
         """'died', 'time' or 'memory'."""
         self.task = task
-        """The task; None: nothing is known of it."""
+        """The lost task, or None if nothing is known of it."""
 
     def __reduce__(self) -> tuple[type[WorkerEndedError], tuple[str, str, LostTask | None]]:
-        """It is pickled on its way from a cluster."""
+        """Keep all arguments when the error is sent from a cluster."""
         return type(self), (self.kind, str(self), self.task)
 
 
 T = TypeVar("T")
 
-TRIES = 2
-"""Workers that a task may cost before it counts as lost."""
+TRIES_MAX = 2
+"""Number of workers that a task may kill before it counts as lost."""
 GOES_ON = (
     "All that was measured is in the file: the same command goes on with it, perhaps with fewer "
     "workers."
 )
-"""For `lost_workers`, where results are written as they come."""
+"""Argument of `lost_workers` if results are written immediately."""
 
 
 def submit_again(executor: Executor, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
-    """Submit a task that is done once more if its worker died, e.g. for want of memory.
+    """Submit a task that is repeated once if its worker died, for example out of memory.
 
-    For tasks whose result depends on their arguments alone.
+    The result must depend only on the arguments.
 
     Returns:
-        Its future. It raises WorkerEndedError if another worker died with it, too, or the task
-        exceeded a limit of the executor, and BrokenExecutor if the executor is gone.
+        Future, which raises WorkerEndedError if a second worker died or the task exceeded a limit
+        of the executor, and BrokenExecutor if the executor is gone.
     """
     future: Future[Any] = Future()
-    _try(executor, future, TRIES, function, args)
+    _try(executor, future, TRIES_MAX, function, args)
     return future
 
 
 def in_order(
     executor: Executor | None, function: Callable[..., T], /, *arguments: Iterable[Any]
 ) -> Iterator[T]:
-    """Results of a function for each set of arguments, in their order, like `map`.
+    """Yield the results of a function for each set of arguments, in order, like `map`.
 
     Args:
-        executor: Does several at a time, by `submit_again`; None: here, one after the other.
-        function: The task.
+        executor: Runs several tasks at a time, by `submit_again`; None to run them here in turn.
+        function: Function of each task.
         arguments: An iterable for each argument, all of the same length.
 
     Raises:
-        Exception: What a task raises; those that wait are then cancelled.
+        Exception: Raised by a task; waiting tasks are then cancelled.
     """
     yield from _results(executor, function, arguments, list)
 
@@ -89,7 +89,7 @@ def in_order(
 def as_done(
     executor: Executor | None, function: Callable[..., T], /, *arguments: Iterable[Any]
 ) -> Iterator[T]:
-    """The same as they come: a slow task holds back no others."""
+    """Yield the results like `in_order`, but each as soon as it is complete."""
     yield from _results(executor, function, arguments, as_completed)
 
 
@@ -102,7 +102,7 @@ def _results(
     if executor is None:
         yield from map(function, *arguments)
         return
-    futures = [submit_again(executor, function, *each) for each in zip(*arguments, strict=True)]
+    futures = [submit_again(executor, function, *values) for values in zip(*arguments, strict=True)]
     try:
         for future in order(futures):
             yield future.result()
@@ -116,7 +116,7 @@ def lost_workers(kept: str) -> Iterator[None]:
     """Raise the loss of workers in the block as WorkerError.
 
     Args:
-        kept: What is left of the work, and how to go on.
+        kept: Sentence on the saved part of the work, and how to continue.
     """
     try:
         yield
@@ -129,28 +129,28 @@ def lost_workers(kept: str) -> Iterator[None]:
 def _try(
     executor: Executor,
     future: Future[Any],
-    tries: int,
+    tries_left: int,
     function: Callable[..., Any],
     args: tuple[Any, ...],
 ) -> None:
-    """Submit the task; its end is that of the future, unless there are tries left."""
+    """Submit the task; its result goes to the future, unless it died and tries remain."""
     running = executor.submit(function, *args)
 
-    def end(done: Future[Any]) -> None:
-        error = None if done.cancelled() else done.exception()
+    def end(task: Future[Any]) -> None:
+        error = None if task.cancelled() else task.exception()
         died = isinstance(error, WorkerEndedError) and error.kind == "died"
-        if died and tries > 1 and not future.cancelled():
+        if died and tries_left > 1 and not future.cancelled():
             with suppress(RuntimeError):  # the executor was shut down: no more tasks
-                _try(executor, future, tries - 1, function, args)
+                _try(executor, future, tries_left - 1, function, args)
                 return
         if not future.set_running_or_notify_cancel():
             return
-        if done.cancelled():
+        if task.cancelled():
             error = BrokenExecutor("the executor, or its cluster, was stopped")
         if error is not None:
             future.set_exception(error)
         else:
-            future.set_result(done.result())
+            future.set_result(task.result())
 
     running.add_done_callback(end)
     future.add_done_callback(lambda _: running.cancel())

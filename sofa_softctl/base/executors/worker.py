@@ -1,4 +1,4 @@
-"""A worker process that does one task after the other, with a file for what it prints."""
+"""A worker process that runs one task after the other, with a file for its output."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from typing import Any
 from typing_extensions import override
 
 LONGEST = 8000
-"""Of a text that is kept; of longer ones the end [characters]."""
-LARGEST = 1 << 24
+"""Longest text that is returned; longer ones lose their beginning [characters]."""
+FILE_SIZE_MAX = 1 << 24
 """Size of a file beyond which its beginning is dropped [bytes]."""
-_KEPT = 4 * (LONGEST + 1)
-"""Bytes that hold so many characters, and a part of one at the start."""
+_TAIL_SIZE = 4 * (LONGEST + 1)
+"""Bytes that hold this number of characters, and a part of one at the start."""
 
 
 class TailFile:
-    """A file without a name, to which processes append, and of which the end is read.
+    """A file without a name, to which processes append; only its end is read.
 
-    Sent to a process that is being started, it is the same file there. It goes with the last
-    process that has it open.
+    It can be passed to a new process. It disappears with the last process that has it open.
     """
 
     def __init__(self, fd: int | None = None) -> None:
@@ -45,11 +44,11 @@ class TailFile:
         weakref.finalize(self, os.close, fd).atexit = False
 
     def fileno(self) -> int:
-        """Its file descriptor."""
+        """Return the file descriptor."""
         return self._fd
 
     def text(self) -> str:
-        """The last `LONGEST` characters."""
+        """Return the last `LONGEST` characters."""
         return self._end().decode(errors="replace")[-LONGEST:]
 
     def write(self, text: str) -> None:
@@ -57,27 +56,27 @@ class TailFile:
         os.write(self._fd, text.encode(errors="backslashreplace"))
 
     def clear(self) -> None:
-        """Drop what is in it."""
+        """Delete the content."""
         os.ftruncate(self._fd, 0)
 
     def shrink(self) -> None:
-        """Drop the beginning of a large file, so that processes that go on do not fill the disk.
+        """Delete the beginning of a large file, so that long runs do not fill the disk.
 
-        What is written at the same moment comes before what was kept, or is lost.
+        Text written at the same moment comes before the remaining text, or is lost.
         """
-        if os.fstat(self._fd).st_size > LARGEST:
+        if os.fstat(self._fd).st_size > FILE_SIZE_MAX:
             end = self._end()
             self.clear()
             os.write(self._fd, end)
 
     def _end(self) -> bytes:
-        return os.pread(self._fd, _KEPT, max(os.fstat(self._fd).st_size - _KEPT, 0))
+        return os.pread(self._fd, _TAIL_SIZE, max(os.fstat(self._fd).st_size - _TAIL_SIZE, 0))
 
     def __reduce__(self) -> tuple[Callable[[Any], TailFile], tuple[Any]]:
-        return _received, (DupFd(self._fd),)
+        return _from_descriptor, (DupFd(self._fd),)
 
 
-def _received(fd: Any) -> TailFile:
+def _from_descriptor(fd: Any) -> TailFile:
     return TailFile(fd.detach())
 
 
@@ -93,17 +92,17 @@ class _Process(SpawnProcess):
 
     @override
     def start(self) -> None:
-        own = current_process()._config  # type: ignore[attr-defined]
+        config = current_process()._config  # type: ignore[attr-defined]
         with _starting:
-            daemonic = own.pop("daemon", None)
+            daemon = config.pop("daemon", None)
             try:
                 self._start()
             finally:
-                if daemonic is not None:
-                    own["daemon"] = daemonic
+                if daemon is not None:
+                    config["daemon"] = daemon
 
     def _start(self) -> None:
-        """Start it; a blocked signal is inherited."""
+        """Start the process with SIGINT blocked, which it inherits."""
         if not hasattr(signal, "pthread_sigmask"):  # Windows
             super().start()
             return
@@ -116,13 +115,13 @@ class _Process(SpawnProcess):
 
 
 Answer = tuple[Any, BaseException | None, str]
-"""Of a task: result, exception, traceback."""
+"""Answer of a task: result, exception, traceback."""
 
 
 WHERE = signal.SIGUSR1
-"""Signal at which a worker writes where its task is, also when it is in C."""
+"""Signal at which a worker writes its stack, also while it runs compiled code."""
 _output: TailFile | None = None
-"""File of this worker; None: this is none."""
+"""Output file of this worker; None in other processes."""
 
 
 class _Context(SpawnContext):
@@ -142,12 +141,12 @@ class RemoteTraceback(Exception):
 def start_worker(
     first: Sequence[Callable[[], object]], output: TailFile, stack: TailFile
 ) -> tuple[SpawnProcess, Connection]:
-    """A new worker, and this end of the connection to it.
+    """Start a worker; return its process and this end of the connection to it.
 
     Args:
-        first: What it calls before its first task.
-        output: Its `output_file`.
-        stack: Gets the stack of Python at a fatal signal, such as SIGSEGV, and at `WHERE`.
+        first: Functions that the worker calls before its first task.
+        output: Output file of the worker.
+        stack: Receives the stack of Python at a fatal signal, such as SIGSEGV, and at `WHERE`.
     """
     ours, theirs = CONTEXT.Pipe()
     args = (theirs, list(first), output, stack)
@@ -158,7 +157,7 @@ def start_worker(
 
 
 def output_file() -> TailFile:
-    """Where a task may put what it prints, for its parent; a new file where this is no worker."""
+    """Return the file for a task's output, for its parent; a new file outside of a worker."""
     return _output or TailFile()
 
 
@@ -168,7 +167,7 @@ def _serve(
     output: TailFile,
     stack: TailFile,
 ) -> None:
-    """Say that it is ready; then, receive tasks, say so, and send answers.
+    """Send True when ready; then receive tasks, confirm each, and send answers.
 
     A task is (function, arguments, keywords).
     """
@@ -180,26 +179,26 @@ def _serve(
     for call in first:
         call()
     connection.send(True)
-    own, frozen = os.getpid(), False
+    process_id, is_frozen = os.getpid(), False
     while True:
         try:
             message = connection.recv_bytes()
         except EOFError:  # the executor is shut down
             return
         connection.send(True)
-        answer = _done(message)
-        if os.getpid() != own:  # a child that the task has forked
+        answer = _run(message)
+        if os.getpid() != process_id:  # a child that the task has forked
             os._exit(0)
         connection.send_bytes(packed_answer(answer))
         del message
         gc.collect()  # scenes are cycles with large arrays, whose size Python does not count
-        if not frozen:
+        if not is_frozen:
             gc.freeze()  # modules, mostly: from now on a collection takes 1 ms instead of 80
-            frozen = True
+            is_frozen = True
 
 
-def _done(message: bytes) -> Answer:
-    """What a task gives; a function that this process does not have is an error of the task."""
+def _run(message: bytes) -> Answer:
+    """Run a task; a function that this process cannot import is an error of the task."""
 
     def call() -> Any:
         function, args, kwargs = pickle.loads(message)
@@ -209,7 +208,7 @@ def _done(message: bytes) -> Answer:
 
 
 def answer_of(call: Callable[[], Any]) -> Answer:
-    """What a call gives or raises."""
+    """Call a function; return its result or its exception with traceback."""
     try:
         return call(), None, ""
     except BaseException as error:  # SystemExit too: only the task is to end
@@ -221,14 +220,14 @@ def packed_answer(
     dumps: Callable[[Any], bytes] = pickle.dumps,
     loads: Callable[[bytes], Any] = pickle.loads,
 ) -> bytes:
-    """An answer, pickled; what cannot be pickled is put in words."""
+    """Pickle an answer; a text replaces what cannot be pickled."""
     try:
         packed = dumps(answer)
         loads(packed)  # exceptions with arguments of their own pickle, but do not unpickle
     except Exception as error:
         result, raised, text = answer
-        said = f"{type(raised).__name__}: {raised}" if raised else f"its result: {error}"
-        packed = dumps((None, RuntimeError(said), text or traceback.format_exc()))
+        description = f"{type(raised).__name__}: {raised}" if raised else f"its result: {error}"
+        packed = dumps((None, RuntimeError(description), text or traceback.format_exc()))
     return packed
 
 

@@ -1,4 +1,4 @@
-"""The executor that a count of processes, or the address of a cluster, asks for."""
+"""Choice of an executor by a number of processes or the address of a cluster."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def workers(
     seconds: float | None = None,
     memory: float | None = None,
 ) -> Iterator[LocalExecutor | ClusterExecutor | None]:
-    """An executor, which ends with the context; None for 0 processes.
+    """Yield an executor, which ends with the block, or None for 0 processes.
 
     Its processes also end when this one is killed.
 
     Args:
         count: Number of processes on this computer; 0 with a cluster.
-        cluster: Address of a Dask scheduler, such as 'tcp://host:8786'; empty: this computer.
+        cluster: Address of a Dask scheduler, such as 'tcp://host:8786'; "" for this computer.
         files: Files that tasks read, for workers of the cluster that do not see them.
-        seconds: Longest time of a task [s]; None: any.
-        memory: Most resident memory of a process [bytes]; None: any.
+        seconds: Longest time of a task [s], or None.
+        memory: Largest resident memory of a process [bytes], or None.
 
     Raises:
-        UsageError: There are both, see `check_workers`.
+        UsageError: Both are given, see `check_workers`.
         ClusterError: The cluster cannot be used, see `ClusterExecutor`.
     """
     check_workers(count, cluster)
@@ -47,10 +47,10 @@ def workers(
 
 
 def check_workers(count: int | None, cluster: str) -> None:
-    """Refuse processes of this computer beside a cluster: all workers of the cluster work.
+    """Refuse processes of this computer together with a cluster, whose workers are all used.
 
     Raises:
-        UsageError: There are both.
+        UsageError: Both are given.
     """
     if count and cluster:
         raise UsageError(
@@ -60,8 +60,8 @@ def check_workers(count: int | None, cluster: str) -> None:
 
 
 def files_sent(cluster: str, *imported: str) -> AbstractContextManager[set[str]]:
-    """What to give `workers` as files: those that Python reads in the block, see `files_read`.
+    """Yield the files for `workers`: those that Python reads in the block, see `files_read`.
 
-    Without a cluster, there are none, and nobody looks.
+    Without a cluster, no files are collected.
     """
     return files_read(*imported) if cluster else nullcontext(set())

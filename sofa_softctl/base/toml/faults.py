@@ -1,4 +1,4 @@
-"""Kinds of TOML files, and the faults of one, gathered before any is raised."""
+"""Kinds of TOML files, and the errors of a file, collected before one is raised."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from sofa_softctl.errors import SoftctlError
 
 @dataclass(frozen=True)
 class FileKind:
-    """One kind of file."""
+    """Kind of a TOML file."""
 
     name: str
-    """What it is, such as 'configuration file'."""
+    """Noun for such a file, such as 'configuration file'."""
     error: type[SoftctlError]
-    """Raised where a file is wrong."""
+    """Class of the error for a wrong file."""
     tables: Collection[str] = ()
-    """Its tables [NAME]."""
+    """Names of the tables [NAME]."""
     named: Collection[str] = ()
-    """Its tables [KIND.NAME], by their kinds."""
+    """Kinds of the tables [KIND.NAME]."""
 
 
-SHOWN = 10
-"""Errors that a message lists."""
+LISTED_ERRORS_MAX = 10
+"""Largest number of errors in a message."""
 
 
 class Faults:
-    """The errors of one file.
+    """Errors of one TOML file, with line numbers.
 
     Args:
         file: Name of the file.
-        lines: Line of every table and key, see `locate`; None: what is read is no text.
-        kind: What it is.
+        lines: Line of every table and key, see `locate`, or None if there is no text.
+        kind: Kind of the file.
     """
 
     def __init__(self, file: str, lines: dict[Path, int] | None, kind: FileKind) -> None:
@@ -42,39 +42,41 @@ class Faults:
         self.found: list[tuple[int, str]] = []
 
     def line(self, path: Path) -> int:
-        """Line of a key, or of the innermost table around it that there is; at least 1."""
+        """Return the line of a key, or of the innermost known table around it; at least 1."""
         lines = self.lines or {}
         while path and path not in lines:
             path = path[:-1]
         return lines.get(path, 1)
 
     def add(self, path: Path, text: str) -> None:
-        """An error of the key or table at a path, in a sentence that says what to do."""
+        """Add an error of the key or table at a path, as a sentence that says what to do."""
         self.found.append((self.line(path), f"{place(path, self.kind)}{text}"))
 
     def wrong(self, path: Path, expected: str, got: Any, advice: str) -> None:
-        """A value that is not what it should be."""
+        """Add an error for an invalid value."""
         self.add(path, f"expected {expected}, got {shown(got)}. {advice}")
 
     def raise_any(self) -> None:
-        """Raise what was found.
+        """Raise the errors, if any.
 
         Raises:
-            SoftctlError: `kind.error`: all errors, in the order of their lines; one a line, at
-                most `SHOWN`.
+            SoftctlError: `kind.error`: all errors in the order of their lines, each on one line, at
+                most `LISTED_ERRORS_MAX`.
         """
         if not self.found:
             return
         numbers = "" if self.lines is None else ":{}"
         lines = [f"{self.file}{numbers.format(n)}: {text}" for n, text in sorted(self.found)]
         lines = list(dict.fromkeys(lines))
-        if len(lines) > SHOWN:
-            lines[SHOWN:] = [f"{self.file}: and {len(lines) - SHOWN} more errors."]
+        if len(lines) > LISTED_ERRORS_MAX:
+            lines[LISTED_ERRORS_MAX:] = [
+                f"{self.file}: and {len(lines) - LISTED_ERRORS_MAX} more errors."
+            ]
         raise self.kind.error("\n".join(lines))
 
 
 def place(path: Path, kind: FileKind) -> str:
-    """Where a key is, for a message: '[actuators.left] map.radius: '."""
+    """Return the position of a key for a message: '[actuators.left] map.radius: '."""
     if not path:
         return ""
     split = 2 if path[0] in kind.named else 1
@@ -86,14 +88,14 @@ def place(path: Path, kind: FileKind) -> str:
 
 
 def toml_key(key: str | int) -> str:
-    """A key as TOML has it: with quotes where it needs them."""
+    """Return a key in TOML's syntax, with quotes if it needs them."""
     text = str(key)
     plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
     return text if plain else repr(text)
 
 
 def shown(value: Any) -> str:
-    """A value of a TOML document in a message, cut if it is long."""
+    """Format a value of a TOML document for a message, cut if it is long."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

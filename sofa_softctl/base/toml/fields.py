@@ -1,4 +1,4 @@
-"""Reads the keys of one table of a TOML file; what is wrong goes to its `Faults`."""
+"""Reader for the keys of one table of a TOML file; errors go to its `Faults`."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from sofa_softctl.base.toml.faults import Faults
 from sofa_softctl.base.toml.locate import Path
 
 NONE: Any = object()
-"""Default of a key that must be there."""
+"""Default of a required key."""
 
 
 GREATEST = 1e15
-"""Greatest number that makes sense, in whatever unit."""
+"""Largest number that makes sense, in any unit."""
 
 
 def number_of(value: Any) -> float | None:
-    """A number of TOML as a float; None: it is something else, NaN, or beyond `GREATEST`."""
+    """Return a number of TOML as a float; None for other values, NaN, or beyond `GREATEST`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:
         return None
-    return found if abs(found) <= GREATEST else None
+    return number if abs(number) <= GREATEST else None
 
 
 class Fields:
-    """One table. `close` reports keys that were not asked for, and missing ones.
+    """One table. `close` reports unknown and missing keys.
 
-    Where a value is wrong, NaN, an empty text or -1 stands in for it, so that reading goes on:
-    conditions on them should be such that NaN is no further error.
+    NaN, "" or -1 replaces a wrong value, so that reading continues: conditions on values should
+    not report NaN as a further error.
 
     Args:
-        faults: Where errors go.
+        faults: Receives the errors.
         path: Path of the table.
-        values: The table; anything else is an error, and taken for an empty one.
+        values: The table; anything else is an error, and treated as an empty table.
     """
 
     def __init__(self, faults: Faults, path: Path, values: Any) -> None:
@@ -47,7 +47,7 @@ class Fields:
         if not self.is_table:
             faults.wrong(path, "a table", values, "Write its keys below a line [...].")
         self.values: Mapping[str, Any] = values if self.is_table else {}
-        self._asked: list[str] = []
+        self._requested: list[str] = []
         self._missing: dict[str, str] = {}
 
     @property
@@ -56,22 +56,22 @@ class Fields:
         return self.faults.line(self.path)
 
     def wrong(self, key: str, expected: str, advice: str) -> None:
-        """The value of a key is not what it should be."""
+        """Add an error for the invalid value of a key."""
         self.faults.wrong((*self.path, key), expected, self.values[key], advice)
 
     def add(self, key: str, text: str) -> None:
-        """Another error of a key."""
+        """Add another error of a key."""
         self.faults.add((*self.path, key), text)
 
     def get(self, key: str, example: str, default: Any = NONE) -> Any:
-        """The raw value of a key; None: it is missing, which is an error without a default.
+        """Return the raw value of a key, or None if it is missing, an error without a default.
 
         Args:
             key: The key.
-            example: A line for users who left it out, such as 'rate = 40.0'.
-            default: Returned where it is missing.
+            example: Line for users who left it out, such as 'rate = 40.0'.
+            default: Returned if the key is missing.
         """
-        self._asked.append(key)
+        self._requested.append(key)
         if key in self.values:
             return self.values[key]
         if default is NONE:
@@ -89,15 +89,15 @@ class Fields:
         default: float = NONE,
         example: str = "",
     ) -> float:
-        """A finite number that fits, or NaN."""
+        """Return a finite number that fits, or NaN."""
         value = self.get(key, example, default)
         if key not in self.values:
             return math.nan if value is None else value
-        found = number_of(value)
-        if found is None or not fits(found):
+        converted = number_of(value)
+        if converted is None or not fits(converted):
             self.wrong(key, expected, advice)
             return math.nan
-        return found
+        return converted
 
     def whole(
         self,
@@ -109,7 +109,7 @@ class Fields:
         default: int = NONE,
         example: str = "",
     ) -> int:
-        """A whole number that fits, or -1."""
+        """Return a whole number that fits, or -1."""
         value = self.get(key, example, default)
         if key not in self.values:
             return -1 if value is None else value
@@ -127,7 +127,7 @@ class Fields:
         example: str = "",
         known: Collection[str] = (),
     ) -> str:
-        """A text, one of `known` if there are any; or an empty one."""
+        """Return a text, one of `known` if given, or ""."""
         value = self.get(key, example, default)
         if key not in self.values:
             return value or ""
@@ -141,7 +141,7 @@ class Fields:
         return value
 
     def flag(self, key: str, what: str, *, default: bool) -> bool:
-        """True or false."""
+        """Return a truth value."""
         value = self.get(key, "", default)
         if not isinstance(value, bool):
             self.wrong(key, f"true or false: {what}", "Write one of them, without quotes.")
@@ -149,45 +149,45 @@ class Fields:
         return value
 
     def numbers(self, key: str, expected: str, advice: str, *, example: str) -> list[float]:
-        """A list of finite numbers, or an empty one."""
+        """Return a list of finite numbers, empty if invalid."""
         value = self.get(key, example)
         if key not in self.values:
             return []
-        found = [number_of(each) for each in value] if isinstance(value, list) else [None]
-        if None in found:
-            where = found.index(None)
-            path = (*self.path, key, where) if isinstance(value, list) else (*self.path, key)
-            got = value[where] if isinstance(value, list) else value
+        converted = [number_of(item) for item in value] if isinstance(value, list) else [None]
+        if None in converted:
+            index = converted.index(None)
+            path = (*self.path, key, index) if isinstance(value, list) else (*self.path, key)
+            got = value[index] if isinstance(value, list) else value
             self.faults.wrong(path, expected, got, advice)
             return []
-        return [each for each in found if each is not None]
+        return [number for number in converted if number is not None]
 
     def table(self, key: str, example: str = "", default: Any = NONE) -> Fields | None:
-        """A table within this one; None: it is missing or none."""
+        """Return a table within this one, or None if it is missing or not a table."""
         value = self.get(key, example, default)
         if key not in self.values:
             return None
-        found = Fields(self.faults, (*self.path, key), value)
-        return found if found.is_table else None
+        fields = Fields(self.faults, (*self.path, key), value)
+        return fields if fields.is_table else None
 
     def close(self, what: str) -> None:
         """Report unknown and missing keys.
 
         Args:
-            what: What the table is of, such as 'an actuator'.
+            what: Noun for the content of the table, such as 'an actuator'.
         """
         if not self.is_table:
             return
         for key in self.values:
-            if key in self._asked:
+            if key in self._requested:
                 continue
-            close = nearest(key, self._missing) or nearest(key, self._asked)
+            close = nearest(key, self._missing) or nearest(key, self._requested)
             for meant in close:
                 self._missing.pop(meant, None)
             hint = f"Did you mean '{close[0]}'?" if close else "Remove it."
             self.faults.add(
                 (*self.path, key),
-                f"expected a key of {what}: {', '.join(self._asked)}; got '{key}'. {hint}",
+                f"expected a key of {what}: {', '.join(self._requested)}; got '{key}'. {hint}",
             )
         for key, example in self._missing.items():
             self.faults.add(self.path, f"expected the key '{key}', got none. Add: {example}")

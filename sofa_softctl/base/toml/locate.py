@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"\d{4}-\d\d-\d\d \d\d:[^\s,\]}#]+|[^\s,\]}#]+")  # a date m
 
 
 def locate(text: str) -> dict[Path, int]:
-    """The line of every table, key and element of a list, from 1.
+    """Return the line of every table, key and element of a list, from 1.
 
     Args:
         text: A valid TOML document: one that `tomllib` has read.
@@ -31,7 +31,7 @@ def locate(text: str) -> dict[Path, int]:
 
 
 class _Locator:
-    """Goes through a valid document once."""
+    """Parser that goes through a valid document once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -47,15 +47,15 @@ class _Locator:
                 self._pair(table)
 
     def _skip(self) -> bool:
-        """Skip blanks, ends of lines and comments; whether anything follows."""
-        self._take(_BLANK)
+        """Skip blanks, ends of lines and comments; return True if anything follows."""
+        self._match(_BLANK)
         return self.at < len(self.text)
 
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        assert found is not None, f"no TOML at line {self._line()}"
-        self.at = found.end()
-        return found.group()
+    def _match(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.text, self.at)
+        assert match is not None, f"no TOML at line {self._line()}"
+        self.at = match.end()
+        return match.group()
 
     def _line(self) -> int:
         return bisect_right(self._ends, self.at - 1) + 1
@@ -63,11 +63,11 @@ class _Locator:
     def _mark(self, path: Path, line: int) -> None:
         self.lines.setdefault(path, line)
 
-    def _dotted(self) -> list[str]:
+    def _dotted_keys(self) -> list[str]:
         keys = []
         while True:
             self._skip()
-            key = self._take(_KEY)
+            key = self._match(_KEY)
             keys.append(tomllib.loads(f"key = {key}")["key"] if key[0] in "\"'" else key)
             self._skip()
             if self.text[self.at] != ".":
@@ -78,9 +78,9 @@ class _Locator:
         line = self._line()
         is_array = self.text.startswith("[[", self.at)
         self.at += 1 + is_array
-        keys = self._dotted()
+        keys = self._dotted_keys()
         self.at += 1 + is_array
-        path = self._resolved((), keys[:-1], line)
+        path = self._resolve((), keys[:-1], line)
         if is_array:
             number = self._counts[(*path, keys[-1])] = self._counts.get((*path, keys[-1]), 0) + 1
             self._mark((*path, keys[-1]), line)
@@ -90,8 +90,8 @@ class _Locator:
         self._mark(path, line)
         return path
 
-    def _resolved(self, path: Path, keys: list[str], line: int) -> Path:
-        """The path of a table; an array of tables means its last one."""
+    def _resolve(self, path: Path, keys: list[str], line: int) -> Path:
+        """Return the path of a table; for an array of tables, of its last one."""
         for key in keys:
             path = (*path, key)
             self._mark(path, line)
@@ -101,7 +101,7 @@ class _Locator:
 
     def _pair(self, table: Path) -> None:
         line = self._line()
-        keys = self._dotted()
+        keys = self._dotted_keys()
         self.at += 1  # the equals sign
         path = table
         for key in keys:
@@ -113,16 +113,16 @@ class _Locator:
         self._skip()
         first = self.text[self.at]
         if first in "\"'":
-            self._take(_TEXT)
+            self._match(_TEXT)
         elif first == "[":
             self._members(path, "]")
         elif first == "{":
             self._members(path, "}")
         else:
-            self._take(_PLAIN)
+            self._match(_PLAIN)
 
     def _members(self, path: Path, end: str) -> None:
-        """Elements of a list, or pairs of an inline table."""
+        """Read the elements of a list, or the pairs of an inline table."""
         self.at += 1
         count = 0
         while self._skip() and self.text[self.at] != end:

@@ -1,4 +1,4 @@
-"""Text of a file of a user's, and what TOML is in it."""
+"""Reading a user's file as text and as TOML."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from sofa_softctl.base.suggestions import files_like
 from sofa_softctl.base.toml.faults import FileKind
 
 SIZE_MAX = 1 << 20
-"""Greatest file that is read [bytes]."""
+"""Size of the largest file that is read [bytes]."""
 
 
 def read_text(path: str | os.PathLike[str], kind: FileKind) -> str:
-    """Text of a file.
+    """Read the text of a file.
 
     Raises:
-        SoftctlError: `kind.error`: There is no such file, or it is not a text in UTF-8 of at most
-            `SIZE_MAX`.
+        SoftctlError: `kind.error`: The file is missing, too large, or not a text in UTF-8.
     """
     file = Path(path)
     try:
@@ -54,23 +53,23 @@ def read_text(path: str | os.PathLike[str], kind: FileKind) -> str:
 
 
 def parse_toml(text: str, path: str, kind: FileKind) -> dict[str, Any]:
-    """The TOML document of a text.
+    """Parse a TOML document.
 
     Raises:
-        SoftctlError: `kind.error`: It is none; with the line, if that is known.
+        SoftctlError: `kind.error`: The text is not TOML; with the line, if it is known.
     """
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said = str(error)
-        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", said)
-        reason = said[: place.start()] if place else said
+        message = str(error)
+        position = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+        reason = message[: position.start()] if position else message
         line = text.count("\n") + 1
         column = ""
-        if place and place[1]:
-            line, column = int(place[1]), f" at column {place[2]}"
-        twice = reason.startswith(("Cannot declare", "Cannot overwrite", "Duplicate"))
-        if twice:
+        if position and position[1]:
+            line, column = int(position[1]), f" at column {position[2]}"
+        is_duplicate = reason.startswith(("Cannot declare", "Cannot overwrite", "Duplicate"))
+        if is_duplicate:
             advice = "The table or key is there twice: rename or remove one."
         else:
             advice = "Correct this line: texts need quotes, tables [...], keys an '='."

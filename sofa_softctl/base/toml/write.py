@@ -1,4 +1,4 @@
-"""Writes plain values as TOML."""
+"""Writing plain values as TOML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def toml_text(document: Mapping[str, Any]) -> str:
-    """A TOML document, which `tomllib` reads as the same.
+    """Return a TOML document, which `tomllib` reads as the same values.
 
     Args:
         document: Tables of tables, texts, truth values, finite numbers, and lists of them.
@@ -19,10 +19,10 @@ def toml_text(document: Mapping[str, Any]) -> str:
 
 
 def _write(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
-    own = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
-    if path and (own or not table):
+    plain_values = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    if path and (plain_values or not table):
         lines += ["", f"[{'.'.join(map(_key, path))}]"]
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in own.items()]
+    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain_values.items()]
     for key, value in table.items():
         if isinstance(value, Mapping):
             _write(value, (*path, key), lines)

@@ -36,11 +36,10 @@ _FLAGS = {
 
 
 def solve_daqp(qp: QP, warm: QPResult | None = None) -> QPResult:
-    """Solve with daqp's native interface. See `qp.QPSolver`.
+    """Solve a QP with daqp's native interface.
 
-    The warm start is the earlier working set, read off the signs of the earlier multipliers. One
-    with more limits than variables makes daqp call NaN optimal: `solve_checked` then calls it
-    without it.
+    The warm start is the earlier working set, given by the signs of the earlier multipliers. If it
+    has more limits than variables, daqp calls NaN optimal: `solve_checked` then starts cold.
 
     Source: Arnstroem, Bemporad, Axehill 2022, "A dual active-set solver for embedded quadratic
         programming using recursive LDL^T updates".
@@ -60,7 +59,7 @@ def solve_daqp(qp: QP, warm: QPResult | None = None) -> QPResult:
 
 
 class KeptDaqp:
-    """daqp for problems that differ in gradient and limits alone: a third of the time.
+    """daqp for QPs that differ only in gradient and limits: it takes a third of the time.
 
     The factors of H and the transformed rows are kept. About one answer in a hundred is wrong (for
     tangent QPs of trajectories): verify each one.
@@ -74,11 +73,11 @@ class KeptDaqp:
         m, n = A.shape
         self._model = daqp.Model()
         self._model.settings = {**self._model.settings, **_SETTINGS}
-        none = np.full(n + m, _NO_LIMIT)
-        self._model.setup(np.array(H), np.zeros(n), np.array(A), none, -none)
+        no_limit = np.full(n + m, _NO_LIMIT)
+        self._model.setup(np.array(H), np.zeros(n), np.array(A), no_limit, -no_limit)
 
     def solve(self, qp: QP) -> QPResult:
-        """The answer for a QP with the same H and A."""
+        """Solve a QP with the same H and A."""
         lower = np.maximum(qp.lower, -_NO_LIMIT)
         upper = np.minimum(qp.upper, _NO_LIMIT)
         self._model.update(f=np.array(qp.g), bupper=upper, blower=lower)

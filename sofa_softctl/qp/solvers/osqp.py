@@ -19,7 +19,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def solve_osqp(qp: SparseQP, warm: QPResult | None = None) -> QPResult:
-    """Solve with osqp, from a cold start. See `qp.QPSolver`.
+    """Solve a sparse QP with osqp, from a cold start.
 
     Source: Stellato, Banjac, Goulart, Bemporad, Boyd 2020, "OSQP: an operator splitting solver for
         quadratic programs".
@@ -40,8 +40,8 @@ def solve_osqp(qp: SparseQP, warm: QPResult | None = None) -> QPResult:
         qp.upper,
         **_SETTINGS,
     )
-    found = solver.solve(raise_error=False)
-    info = found.info
+    result = solver.solve(raise_error=False)
+    info = result.info
     outcome = "solved" if info.status == "solved" else "failed"
-    x, y = np.array(found.x, float), np.array(found.y, float)
+    x, y = np.array(result.x, float), np.array(result.y, float)
     return QPResult(x, y, outcome, info.iter, "" if outcome == "solved" else info.status)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def solve_proxqp(qp: QP, warm: QPResult | None = None) -> QPResult:
-    """Solve with the dense interface of proxsuite. See `qp.QPSolver`.
+    """Solve a QP with the dense interface of proxsuite.
 
     Source: Bambade, El-Kazdadi, Taylor, Carpentier 2022, "PROX-QP: yet another quadratic
         programming solver for robotics and beyond".

@@ -37,7 +37,7 @@ _TIGHT: dict[str, dict[str, Any]] = {
 
 @cache
 def from_qpsolvers(name: str) -> QPSolver:
-    """The solver `name` of qpsolvers, with the interface `qp.QPSolver`.
+    """Return the solver `name` of qpsolvers, with the interface `qp.QPSolver`.
 
     It is slower by 30 us a call than a native interface and starts cold.
     """
@@ -55,7 +55,7 @@ def from_qpsolvers(name: str) -> QPSolver:
     sparse = name not in qpsolvers.dense_solvers
 
     def solve_adapted(qp: QP, warm: QPResult | None = None) -> QPResult:
-        del warm  # hardly any solver of qpsolvers can use the multipliers
+        del warm  # few solvers of qpsolvers can use the multipliers
         problem, multipliers = _to_qpsolvers(qp, sparse)
         try:
             with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def from_qpsolvers(name: str) -> QPSolver:
 def _to_qpsolvers(
     qp: QP, sparse: bool
 ) -> tuple[qpsolvers.Problem, Callable[[qpsolvers.Solution], np.ndarray]]:
-    """The QP as G x <= h, A x = b, and the function that extracts multipliers from a solution."""
+    """Return the QP as G x <= h, A x = b, and a function that takes multipliers off a solution."""
     import qpsolvers
 
     rows = np.concatenate((np.eye(len(qp.g)), qp.A))  # (n + m, n)

@@ -1,4 +1,4 @@
-"""QP solvers by name: built-in ones, those of qpsolvers, and those of plugins."""
+"""QP solvers by name: built in, of the package qpsolvers, and of plugins."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def register(name: str, function: QPSolver | SparseQPSolver, *, sparse: bool = F
     """Register a QP solver.
 
     Args:
-        name: What users write, as in `solve(problem, solver=name)`.
+        name: Name that users write, as in `solve(problem, solver=name)`.
         function: Takes a QP and an earlier result or None, returns a QPResult. See `qp.QPSolver`.
-        sparse: Whether it takes a SparseQP; dense and sparse solvers have names of their own.
+        sparse: Register a solver of SparseQPs; dense and sparse solvers may share a name.
 
     Raises:
         PluginError: The name is taken.
@@ -50,12 +50,12 @@ def register(name: str, function: QPSolver | SparseQPSolver, *, sparse: bool = F
 
 
 def find(name: str, *, sparse: bool = False) -> Any:
-    """The solver of that name, for dense or sparse QPs.
+    """Return the solver of that name, for dense or sparse QPs.
 
     "qpsolvers:NAME" is any dense solver of the package qpsolvers.
 
     Raises:
-        ProblemError: There is no such solver.
+        ProblemError: The name is unknown.
     """
     if name.startswith(ADAPTED) and not sparse:
         from sofa_softctl.qp.solvers.qpsolvers_adapter import from_qpsolvers
@@ -65,14 +65,14 @@ def find(name: str, *, sparse: bool = False) -> Any:
 
 
 def describe(name: str, *, sparse: bool = False) -> str:
-    """For messages: "QP solver 'mine' of plugin 'my_plugin'"."""
+    """Return the solver's name for messages: "QP solver 'mine' of plugin 'my_plugin'"."""
     registry = _registry(sparse)
     kind = registry.kind
     return f"{kind[0].upper()}{kind[1:]} '{name}'{registry.origin(name)}"
 
 
 def is_built_in(name: str, function: Any) -> bool:
-    """Whether a solver is code of this package, adapters to other packages left out."""
+    """Return True if a solver is code of this package and not an adapter to another one."""
     home = str(getattr(function, "__module__", ""))
     return home.startswith("sofa_softctl.") and not name.startswith(ADAPTED)
 

@@ -198,9 +198,9 @@ def test_a_missing_port_lists_those_that_there_are():
 
 def test_a_file_is_no_port(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DeviceOpenError, match="is no serial port"):
+    with pytest.raises(DeviceOpenError, match="is not a serial port"):
         SerialDevice("board", port=str(tmp_path / "file")).open([])
-    with pytest.raises(DeviceOpenError, match="is no serial port"):
+    with pytest.raises(DeviceOpenError, match="is not a serial port"):
         SerialDevice("board", port=str(tmp_path)).open([])
 
 

@@ -39,7 +39,7 @@ def test_a_fish_has_as_many_links_as_asked_for(count):
 
 def test_a_pose_at_which_links_overlap_is_refused_with_both_and_the_angles():
     with pytest.raises(SceneError, match=re.escape("Links 0 and 1 overlap at joint angles [2.8]")):
-        Flow.of(fish(2), 60).solve([2.8])
+        Flow.from_swimmer(fish(2), 60).solve([2.8])
 
 
 def test_links_that_touch_are_told_from_links_that_overlap():
@@ -51,7 +51,7 @@ def test_links_that_touch_are_told_from_links_that_overlap():
 
 
 def test_meshes_that_may_touch_are_refused_although_their_ellipsoids_do_not():
-    flow = Flow.of(fish(2, gap=0.002), 20)
+    flow = Flow.from_swimmer(fish(2, gap=0.002), 20)
     with pytest.raises(SceneError, match="so close that their meshes, 1.203 times as large"):
         flow.solve([0.0])
 
@@ -89,4 +89,4 @@ def test_wrong_bodies_are_refused():
 
 def test_a_flow_wants_one_mesh_for_each_link():
     with pytest.raises(ValueError, match="1 meshes for 2 links"):
-        Flow.of(fish(2), skins=[ellipsoid_surface(LINK.semi_axes, 60)])
+        Flow.from_swimmer(fish(2), skins=[ellipsoid_surface(LINK.semi_axes, 60)])

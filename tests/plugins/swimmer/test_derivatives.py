@@ -44,7 +44,7 @@ def agree(derivative, differences):
 @pytest.mark.soak
 @pytest.mark.parametrize("swimmer", [fish(), branched()], ids=["fish", "branched"])
 def test_derivatives_of_potentials_and_added_mass(swimmer):
-    angles, flow = np.array([0.4, -0.6, 0.5]), Flow.of(swimmer, 62)
+    angles, flow = np.array([0.4, -0.6, 0.5]), Flow.from_swimmer(swimmer, 62)
     solution = flow.solve(angles)
     df = flow.derivative(solution)
     agree(df, central(lambda q: flow.solve(q).f, angles))
@@ -58,7 +58,7 @@ def test_derivatives_of_jacobians_and_of_every_mass_matrix():
     angles, swimmer = np.array([0.4, -0.6, 0.5]), branched()
     agree(swimmer.jacobians(angles)[1], central(lambda q: swimmer.jacobians(q)[0], angles))
     agree(swimmer.rigid_mass(angles)[1], central(lambda q: swimmer.rigid_mass(q)[0], angles))
-    for inertia in (IsolatedInertia(swimmer), FlowInertia(Flow.of(swimmer, 62))):
+    for inertia in (IsolatedInertia(swimmer), FlowInertia(Flow.from_swimmer(swimmer, 62))):
         agree(inertia.at(angles)[1], central(lambda q, i=inertia: i.at(q)[0], angles))
 
 

@@ -20,7 +20,7 @@ from softctl_swimmer import (
     euler_step,
     fish,
     midpoint_step,
-    moving,
+    state_with_velocity,
     velocity_of,
 )
 from softctl_swimmer.motion.se3 import body_momentum, cayley, coadjoint, dcay_inv_transpose
@@ -33,7 +33,9 @@ VELOCITY = np.array([0.1, 0.05, -0.1, 0.5, -0.8, 0.4, 1.5, -1.0, 0.7])
 
 
 def tumbling(inertia=INERTIA):
-    return moving(inertia, [0.2, -0.3, 0.4], VELOCITY, position=np.array([1.0, 2.0, 3.0]))
+    return state_with_velocity(
+        inertia, [0.2, -0.3, 0.4], VELOCITY, position=np.array([1.0, 2.0, 3.0])
+    )
 
 
 def exact_end(start, duration):
@@ -146,7 +148,7 @@ def test_the_motion_does_not_depend_on_where_space_has_its_origin():
     """A turned and displaced start gives the turned and displaced motion, to rounding."""
     turn, shift = cayley(np.array([1.0, -2.0, 3.0, 0.5, 0.7, -0.9]))
     one = tumbling()
-    two = moving(
+    two = state_with_velocity(
         INERTIA,
         one.angles,
         VELOCITY,
@@ -163,8 +165,8 @@ def test_the_motion_does_not_depend_on_where_space_has_its_origin():
 @pytest.mark.soak
 def test_the_laws_hold_with_boundary_elements_too():
     """Energy over 12 steps of 8 ms on 62 vertices a link: dA/dq is that of A, so 1e-3 as above."""
-    inertia = FlowInertia(Flow.of(fish(), 62))
-    state = moving(inertia, [0.2, -0.3, 0.4], VELOCITY * [1, 1, 0, 0, 0, 1, 1, 1, 1])
+    inertia = FlowInertia(Flow.from_swimmer(fish(), 62))
+    state = state_with_velocity(inertia, [0.2, -0.3, 0.4], VELOCITY * [1, 1, 0, 0, 0, 1, 1, 1, 1])
     energy, momentum, guess = energy_of(inertia, state), state.momentum, None
     for _ in range(12):
         step = midpoint_step(inertia, state, np.zeros(3), 8e-3, guess=guess)
@@ -179,8 +181,8 @@ def test_the_laws_hold_with_boundary_elements_too():
 
 def test_a_lone_ellipsoid_tumbles_by_kirchhoffs_equations_with_its_energy():
     """One link has no hinge: n = 0. Energy to 1e-4 at 5 ms (measured 3e-5)."""
-    inertia = FlowInertia(Flow.of(fish(1), 62))
-    state = moving(inertia, [], np.array([0.1, 0.2, -0.1, 1.0, 2.0, -1.0]))
+    inertia = FlowInertia(Flow.from_swimmer(fish(1), 62))
+    state = state_with_velocity(inertia, [], np.array([0.1, 0.2, -0.1, 1.0, 2.0, -1.0]))
     energy = energy_of(inertia, state)
     for _ in range(40):
         state = midpoint_step(inertia, state, np.zeros(0), 5e-3).state
@@ -217,10 +219,10 @@ def test_what_is_no_force_no_pose_and_no_ellipsoid_is_refused():
     with pytest.raises(UsageError, match=r"Damping is -1\.0"):
         midpoint_step(INERTIA, rest, TORQUES, 0.01, damping=-1.0)
     for rotation in (2.0 * np.eye(3), -np.eye(3)):
-        with pytest.raises(UsageError, match="no rotation"):
-            moving(INERTIA, np.zeros(3), xi, rotation=rotation)
+        with pytest.raises(UsageError, match="not a rotation"):
+            state_with_velocity(INERTIA, np.zeros(3), xi, rotation=rotation)
     with pytest.raises(UsageError, match="The velocity is"):
-        moving(INERTIA, np.zeros(3), xi * np.nan)
+        state_with_velocity(INERTIA, np.zeros(3), xi * np.nan)
     for axes, density in (((1, -1, 1), 1.0), ((1, 1), 1.0), ((1, 1, np.nan), 1.0), ((1, 1, 1), -1)):
         with pytest.raises(UsageError, match="three positive numbers"):
             ellipsoid_added_mass(axes, density)

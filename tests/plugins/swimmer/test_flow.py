@@ -22,7 +22,7 @@ AXES = (1.0, 0.3, 0.5)
 
 def added_mass_alone(axes, count, **options):
     swimmer = Swimmer((Link(axes),), fluid_density=1.0)
-    flow = Flow.of(swimmer, skins=[ellipsoid_surface(axes, count, **options)])
+    flow = Flow.from_swimmer(swimmer, skins=[ellipsoid_surface(axes, count, **options)])
     return added_mass_of(flow, [], flow.solve([]).f)
 
 
@@ -147,7 +147,7 @@ def test_no_net_force_at_steady_speed_on_two_unequal_bodies():
 
 def test_added_mass_is_positive_definite_and_nearly_symmetric_before_it_is_made_so():
     """Asymmetry is a discretisation error: below 1e-3 of the geometric mean of the diagonal."""
-    flow = Flow.of(fish(), 90)
+    flow = Flow.from_swimmer(fish(), 90)
     angles = np.array([0.5, -0.9, 0.7])
     f = flow.solve(angles).f
     raw, A = raw_added_mass(flow, angles, f), added_mass_of(flow, angles, f)
@@ -161,7 +161,7 @@ def test_far_apart_links_have_the_added_mass_they_have_alone():
     """Interaction falls with the third power of the distance: 1e-3 at ten lengths."""
     links = (Link((0.1, 0.03, 0.05)), Link((0.1, 0.03, 0.05)))
     swimmer = Swimmer(links, (Hinge(0, (-1.0, 0, 0), (1.0, 0, 0)),))
-    flow = Flow.of(swimmer, 90)
+    flow = Flow.from_swimmer(swimmer, 90)
     A = added_mass_of(flow, [0.0], flow.solve([0.0]).f)
     alone = added_mass_alone(links[0].semi_axes, 90) * swimmer.fluid_density
     assert A[1, 1] == pytest.approx(2 * alone[1, 1], rel=1e-3)
@@ -169,11 +169,11 @@ def test_far_apart_links_have_the_added_mass_they_have_alone():
 
 def test_a_bend_and_its_mirror_image_have_mirrored_added_mass():
     """y -> -y: signs of vectors, axial vectors and hinge rates; to rounding, by the meshes."""
-    flow = Flow.of(fish(3), 60)
+    flow = Flow.from_swimmer(fish(3), 60)
     A, B = (added_mass_of(flow, q, flow.solve(q).f) for q in ([0.5, 0.8], [-0.5, -0.8]))
     signs = np.array([1, -1, 1, -1, 1, -1, -1, -1])
     assert A == pytest.approx(signs[:, None] * B * signs, abs=1e-12 * np.abs(A).max())
 
 
 def test_the_papers_swimmer_has_1412_vertices():
-    assert Flow.of(fish()).vertex_count == 1412
+    assert Flow.from_swimmer(fish()).vertex_count == 1412

@@ -8,11 +8,11 @@ from softctl_swimmer.body import fish
 from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning.entries import MassEntries
 from softctl_swimmer.planning.gait_plan import Gentle, best_wave, hinge_range, plan_gait
-from softctl_swimmer.planning.gaits import follow, wave
+from softctl_swimmer.planning.gaits import follow_angles, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.objectives import OBJECTIVES
 from softctl_swimmer.planning.playing import play
-from softctl_swimmer.planning.replay import FINER, replay, solve_gait
+from softctl_swimmer.planning.replay import SUBSTEP_COUNT, replay, solve_gait
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 from sofa_softctl.errors import SceneError, UsageError
@@ -119,7 +119,7 @@ def test_a_plan_that_leads_nowhere_is_not_solved(ahead, dynamics, exact):
     for progress in (0.9 * ahead.begun, 1e-9):
         found = replay(replace(ahead, progress=progress), dynamics, exact)
         assert found.status is Status.REJECTED and "this body cannot" in found.message
-        assert ("as good as nowhere" if progress == 1e-9 else "less far than") in found.message
+        assert ("nearly nothing" if progress == 1e-9 else "less far than") in found.message
 
 
 @pytest.mark.soak
@@ -129,7 +129,7 @@ def test_a_gait_that_its_time_step_does_not_resolve_is_not_solved(dynamics, exac
     swing = wave(
         strong.dt * np.arange(11), amplitude=np.ones(2), phase=np.arange(2.0), frequency=2.0
     )
-    begun = follow(strong, swing)
+    begun = follow_angles(strong, swing)
     coarse = plan_gait(strong, instants=11, reach=REACH, start=begun, gentle=0.0)
     found = replay(coarse, strong, exact)
     assert found.status is Status.REJECTED
@@ -164,7 +164,9 @@ def test_hinges_keep_their_limits_between_the_instants(dynamics, exact):
 
     def bent(found):
         goal = OBJECTIVES["turn"](at.embedding)
-        return np.abs(play(at, found.plan.a[:, HINGES], goal, FINER).gait.a[:, HINGES]).max()
+        return np.abs(
+            play(at, found.plan.a[:, HINGES], goal, SUBSTEP_COUNT).gait.a[:, HINGES]
+        ).max()
 
     coarse = replay(plan_gait(at, "turn", instants=21), at, exact)
     assert bent(coarse) > 0.91 and coarse.status is Status.REJECTED

@@ -7,7 +7,7 @@ import pytest
 from softctl_swimmer.body import fish
 from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning.entries import MassEntries
-from softctl_swimmer.planning.gaits import follow, wave
+from softctl_swimmer.planning.gaits import follow_angles, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
@@ -44,7 +44,7 @@ def test_hinges_move_as_given_and_the_torques_make_that_motion(dynamics):
     """Steps that are simulated from the torques alone find it, to what their tolerance, 1e-10 of
     a torque, becomes in 3 s."""
     q = angles()
-    gait = follow(dynamics, q)
+    gait = follow_angles(dynamics, q)
     assert np.array_equal(gait.a[:, HINGES], q)
     again = simulate(dynamics, gait.u, gait.a[0])
     assert again.status.ok
@@ -54,8 +54,8 @@ def test_hinges_move_as_given_and_the_torques_make_that_motion(dynamics):
 def test_where_it_swims_to_does_not_depend_on_how_fast(dynamics):
     """Without momentum, body and fluid go where the path of the shape leads: equal in slow motion,
     to rounding, and torques are a quarter at half the speed."""
-    fast = follow(dynamics, angles())
-    slow = follow(replace(dynamics, dt=2.0 * DT), angles())
+    fast = follow_angles(dynamics, angles())
+    slow = follow_angles(replace(dynamics, dt=2.0 * DT), angles())
     assert slow.a == pytest.approx(fast.a, abs=1e-9)
     assert slow.u == pytest.approx(0.25 * fast.u, abs=1e-6 * np.abs(fast.u).max())
 
@@ -65,7 +65,7 @@ def test_a_stroke_and_its_way_back_lead_nowhere_and_a_wave_does(dynamics):
     places = dynamics.embedding.places
 
     def way(q):
-        x = places(follow(dynamics, q).a)[:, :3]
+        x = places(follow_angles(dynamics, q).a)[:, :3]
         return x[-1] - x[0]
 
     half = angles()[:31]
@@ -77,10 +77,10 @@ def test_a_stroke_and_its_way_back_lead_nowhere_and_a_wave_does(dynamics):
 
 def test_what_cannot_be_followed_is_refused(dynamics):
     with pytest.raises(SceneError, match=r"not known at instant 10, at the angles \[1.3 "):
-        follow(dynamics, np.where(np.arange(61)[:, None] == 10, 1.3, 0.0) * np.ones(3))
+        follow_angles(dynamics, np.where(np.arange(61)[:, None] == 10, 1.3, 0.0) * np.ones(3))
     turned = replace(dynamics, embedding=Turned(dynamics.embedding.masses, fish()))
     with pytest.raises(SceneError, match="Take a smaller time step, or a slower gait"):
-        follow(turned, angles())
+        follow_angles(turned, angles())
 
 
 class Turned(MotionMap):

@@ -13,7 +13,7 @@ from softctl_swimmer.learning.strokes import Swimmers, momenta_of, rates_of, str
 from softctl_swimmer.learning.task import Start, SwimTask
 from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning.entries import MassEntries
-from softctl_swimmer.planning.gaits import follow, wave
+from softctl_swimmer.planning.gaits import follow_angles, wave
 from softctl_swimmer.planning.motion_map import MotionMap
 from softctl_swimmer.planning.study import Study
 from softctl_swimmer.planning.swimming import SwimmingDynamics
@@ -29,7 +29,7 @@ def study():
     values = replace(exact, slopes=False)
     masses = TensorSpline(values, 0.3, lower=-1.2 * np.ones(2), upper=1.2 * np.ones(2))
     dynamics = SwimmingDynamics(MotionMap(masses, fish(3)), dt=0.05, torque=0.05)
-    return Study("fish", Flow.of(fish(3), 18), exact, dynamics, 81, instants=41)
+    return Study("fish", Flow.from_swimmer(fish(3), 18), exact, dynamics, 81, instants=41)
 
 
 def coordinates(swimmers):
@@ -69,7 +69,7 @@ def test_torques_of_a_gait_make_it_again_up_to_the_edge_of_the_map(study):
     swing = wave(
         dt * np.arange(41), amplitude=np.full(n, 1.18), phase=1.5 * np.arange(n), frequency=1.5
     )
-    gait = follow(dynamics, swing)
+    gait = follow_angles(dynamics, swing)
     now, beyond = Swimmers(np.zeros((1, 3)), np.eye(3)[None], swing[:1], np.zeros((1, n))), 0
     for u, angles in zip(dynamics.torque * gait.u, swing[1:], strict=True):
         first = now.angles + dt * rates_of(masses, now.angles, now.momenta + dt * u)
@@ -148,7 +148,7 @@ def test_episodes_begin_around_rest_and_end_where_hinges_do(study):
         found = task.advance(state, np.full((50, 2), 0.05))
         state = np.where(found.valid[:, None], found.state, state)
     assert not found.valid.any()
-    assert (np.abs(task.unpacked(state)[0].angles) <= task.limit).all()
+    assert (np.abs(task.from_state(state)[0].angles) <= task.limit).all()
 
 
 def test_torques_rise_within_their_time(study):
@@ -156,9 +156,9 @@ def test_torques_rise_within_their_time(study):
     task = SwimTask(study, start=Start().times(0.0))
     state = task.begin(np.random.default_rng(0), 1)
     state = task.advance(state, np.full((1, 2), 0.05)).state
-    assert task.unpacked(state)[1] == pytest.approx(0.025)
+    assert task.from_state(state)[1] == pytest.approx(0.025)
     state = task.advance(state, np.full((1, 2), -0.05)).state
-    assert task.unpacked(state)[1] == pytest.approx(0.0)
+    assert task.from_state(state)[1] == pytest.approx(0.0)
 
 
 def test_gaits_from_disturbed_starts_are_compared_with_policies(study):
@@ -167,7 +167,9 @@ def test_gaits_from_disturbed_starts_are_compared_with_policies(study):
     task, dynamics = SwimTask(study), study.dynamics
     time, n = dynamics.dt * np.arange(study.instants), dynamics.inputs
     waves = [
-        follow(dynamics, wave(time, amplitude=size * np.ones(n), phase=np.arange(n), frequency=0.7))
+        follow_angles(
+            dynamics, wave(time, amplitude=size * np.ones(n), phase=np.arange(n), frequency=0.7)
+        )
         for size in (0.5, 0.1, 0.3)
     ]
     still = Policy(

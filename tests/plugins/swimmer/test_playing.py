@@ -9,7 +9,7 @@ from softctl_swimmer.motion.inertia import IsolatedInertia
 from softctl_swimmer.planning import replay as replays
 from softctl_swimmer.planning.entries import MassEntries
 from softctl_swimmer.planning.gait_plan import GENTLE, plan_gait
-from softctl_swimmer.planning.gaits import follow, wave
+from softctl_swimmer.planning.gaits import follow_angles, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.objectives import OBJECTIVES, Turn
 from softctl_swimmer.planning.playing import Refinement, play, slope_by_angles
@@ -52,9 +52,9 @@ def test_slopes_of_progress_are_those_of_differences(objective, dynamics, swing)
     random = np.random.default_rng(0)
     change = random.standard_normal(swing.shape)
     change[0] = 0.0
-    played, coarse = play(dynamics, swing, goal), follow(dynamics, swing)
+    played, coarse = play(dynamics, swing, goal), follow_angles(dynamics, swing)
     for made, slope in (
-        (lambda q: goal.made(dynamics.embedding, follow(dynamics, q).a),
+        (lambda q: goal.progress_of(dynamics.embedding, follow_angles(dynamics, q).a),
          slope_by_angles(dynamics, coarse, goal)),
         (lambda q: play(dynamics, q, goal).progress, played.slope()),
     ):  # fmt: skip
@@ -65,8 +65,8 @@ def test_slopes_of_progress_are_those_of_differences(objective, dynamics, swing)
 def test_a_refined_plan_has_the_progress_that_is_played(dynamics, swing):
     """Value and slopes; None where the angles cannot be followed."""
     goal = OBJECTIVES["forward"](dynamics.embedding)
-    played, coarse = play(dynamics, swing, goal), follow(dynamics, swing)
-    own = goal.made(dynamics.embedding, coarse.a)
+    played, coarse = play(dynamics, swing, goal), follow_angles(dynamics, swing)
+    own = goal.progress_of(dynamics.embedding, coarse.a)
     more = Refinement(dynamics, goal)
     assert own - more.value(swing) == pytest.approx(played.progress, abs=1e-14)
     slope = slope_by_angles(dynamics, coarse, goal) - more.gradient(swing)
@@ -102,7 +102,9 @@ def test_steps_that_are_too_coarse_are_refined(dynamics, exact, monkeypatch):
 def test_a_gait_that_strains_between_its_instants_is_planned_gentler(dynamics, exact, monkeypatch):
     """It takes less torque there, and leads a little less far."""
     plain = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
-    monkeypatch.setattr(replays, "PLAYED_TORQUE", plain.played_torque - 1.0 - 0.02)
+    excess = plain.played_torque - 1.0 - 0.02
+    settings = replays.ReplaySettings(played_torque_excess_max=excess)
+    monkeypatch.setattr(replays, "SETTINGS", settings)
     gentle = replay(solve_gait(dynamics, instants=21, reach=1.0), dynamics, exact)
     assert gentle.played_torque < plain.played_torque - 0.02
     assert 0.8 * plain.progress < gentle.progress < plain.progress
@@ -119,7 +121,8 @@ def test_one_that_did_not_converge_is_planned_gentler_as_well(dynamics, monkeypa
         return plan_gait(*given, **options)
 
     monkeypatch.setattr(replays, "plan_gait", recorded)
-    monkeypatch.setattr(replays, "PLAYED_TORQUE", -1.0)  # any torque strains
+    settings = replays.ReplaySettings(played_torque_excess_max=-1.0)  # any torque strains
+    monkeypatch.setattr(replays, "SETTINGS", settings)
     found = solve_gait(dynamics, instants=21, reach=1.0, settings=Settings(iterations=2))
     assert not found.plan.status.ok
     assert list(dict.fromkeys(charged))[-2:] == [3.0 * GENTLE, 9.0 * GENTLE]

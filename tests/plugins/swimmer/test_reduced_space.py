@@ -174,7 +174,7 @@ def test_a_step_keeps_to_limits_whose_multipliers_are_not_known_yet(penalty, swi
     assert excess.max() < 0.0
     paid = search.answers.of(search._subproblem(model, excess, model.depth).qp)
     assert (excess + model.rows @ paid.x[:p]).max() > 1.0
-    answer = search._steered(model, excess, model.depth).answer
+    answer = search._solve_steered(model, excess, model.depth).answer
     assert (excess + model.rows @ answer.x[:p]).max() < 1e-5
     assert penalty < search.penalty < search.settings.penalty_max
 

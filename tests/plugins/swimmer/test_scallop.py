@@ -13,8 +13,8 @@ from softctl_swimmer import (
     prescribed_motion,
 )
 
-INERTIA = FlowInertia(Flow.of(fish(3), 62))  # two hinges, all interactions
-ONE_HINGE = FlowInertia(Flow.of(fish(2), 62))
+INERTIA = FlowInertia(Flow.from_swimmer(fish(3), 62))  # two hinges, all interactions
+ONE_HINGE = FlowInertia(Flow.from_swimmer(fish(2), 62))
 
 
 def circle(count, sense=1):

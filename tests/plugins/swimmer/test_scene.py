@@ -34,7 +34,7 @@ def test_the_scene_swims_as_the_mechanics_say():
     session, frames = swim()
     with session:
         path = angles(DT * np.arange(STEPS + 1))
-        R, x = prescribed_motion(FlowInertia(Flow.of(fish(), 42)), path)
+        R, x = prescribed_motion(FlowInertia(Flow.from_swimmer(fish(), 42)), path)
         turns, places = fish().poses(path[-1])
         np.testing.assert_allclose(frames[:, :3], x[-1] + places @ R[-1].T, atol=1e-12)
         found = Rotation.from_quat(frames[:, 3:]).as_matrix()
@@ -86,12 +86,12 @@ def test_what_does_not_fit_is_refused(tmp_path, Sofa):
 
     root = Sofa.Core.Node("root")
     frames = root.addObject("MechanicalObject", template="Rigid3", position=[[0.0] * 6 + [1.0]] * 4)
-    inertia = FlowInertia(Flow.of(fish(), 42))
+    inertia = FlowInertia(Flow.from_swimmer(fish(), 42))
     with pytest.raises(SceneError, match=r"an angle for each of 3 hinges.* Got: \(1, 2\)"):
         SwimmerController(
             root=root, inertia=inertia, gait=lambda t: np.zeros((1, 2)), frames=frames
         )
-    short = FlowInertia(Flow.of(fish(3), 42))
+    short = FlowInertia(Flow.from_swimmer(fish(3), 42))
     with pytest.raises(SceneError, match="has 3 links. Got: a state of 4 frames"):
         SwimmerController(root=root, inertia=short, gait=lambda t: np.zeros((1, 2)), frames=frames)
     with pytest.raises(SceneError, match="no body 'whale'. There are: fish, eel, tadpole"):

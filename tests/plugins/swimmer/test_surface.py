@@ -142,5 +142,5 @@ def test_a_skin_that_intersects_itself_is_noticed_by_its_added_mass():
     points[points[:, 0].argmax(), 0] = -0.3
     skin = checked_surface(points, whole.triangles)
     with pytest.raises(MeshError, match="not positive.* Does a skin intersect itself"):
-        FlowInertia(Flow.of(body, skins=[skin])).at(np.zeros(0))
-    FlowInertia(Flow.of(body, skins=[whole])).at(np.zeros(0))
+        FlowInertia(Flow.from_swimmer(body, skins=[skin])).at(np.zeros(0))
+    FlowInertia(Flow.from_swimmer(body, skins=[whole])).at(np.zeros(0))

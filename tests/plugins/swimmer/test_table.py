@@ -16,7 +16,7 @@ from softctl_swimmer.planning.counted import CountedMasses
 from softctl_swimmer.planning.entries import MassEntries
 from softctl_swimmer.planning.gait_plan import plan_gait
 from softctl_swimmer.planning.gait_table import GaitTable
-from softctl_swimmer.planning.gaits import follow, wave
+from softctl_swimmer.planning.gaits import follow_angles, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.objectives import OBJECTIVES
 from softctl_swimmer.planning.rivals import best_sine, random_gaits
@@ -38,7 +38,9 @@ def study():
     exact = MassEntries(IsolatedInertia(fish(3)))
     masses = TensorSpline(replace(exact, slopes=False), 0.3, lower=[-1.2] * 2, upper=[1.2] * 2)
     dynamics = SwimmingDynamics(MotionMap(masses, fish(3)), dt=0.05, torque=0.08)
-    return Study("fish", Flow.of(fish(3), 42), exact, dynamics, 81, instants=51, limit=1.0)
+    return Study(
+        "fish", Flow.from_swimmer(fish(3), 42), exact, dynamics, 81, instants=51, limit=1.0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -82,13 +84,16 @@ def test_questions_are_counted_once_for_a_planner_that_keeps_answers(study):
     np.testing.assert_array_equal(counted.at(poses).value, counted.masses.at(poses).value)
     counted.at(poses[:1])
     counted.curvature(poses, np.zeros((3, 36)))
-    assert (counted.queries, counted.distinct, counted.curved) == (7, 2, 2)
+    assert (counted.queries, counted.distinct, counted.curvature_poses) == (7, 2, 2)
 
 
 def test_a_study_can_be_of_another_duration_and_strength(study):
-    other = study.of(3.0, 0.5)
+    other = study.with_plan(3.0, 0.5)
     assert other.instants == 61 and other.dynamics.torque == 0.5
-    assert study.of(2.5).dynamics.torque == study.dynamics.torque and study.of(2.5).instants == 51
+    assert (
+        study.with_plan(2.5).dynamics.torque == study.dynamics.torque
+        and study.with_plan(2.5).instants == 51
+    )
 
 
 @pytest.mark.soak
@@ -128,7 +133,7 @@ def planned(study, monkeypatch):
         phase=np.arange(2.0),
         frequency=0.5,
     )
-    begun = follow(study.dynamics, swing)
+    begun = follow_angles(study.dynamics, swing)
     found = plan_gait(study.dynamics, instants=13, start=begun, settings=Settings(iterations=1))
     found = replace(found, plan=replace(found.plan, status=Status.SOLVED, message=""))
     monkeypatch.setattr(replays, "solve_gait", lambda *_, **__: found)
@@ -154,9 +159,9 @@ def test_the_command_writes_a_gait_that_leads_where_it_says(study, tmp_path):
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
-    gait = follow(study.dynamics, GaitTable.load(out, 2).angles)
+    gait = follow_angles(study.dynamics, GaitTable.load(out, 2).angles)
     goal = OBJECTIVES["forward"](study.dynamics.embedding)
-    made = goal.made(study.dynamics.embedding, gait.a)
+    made = goal.progress_of(study.dynamics.embedding, gait.a)
     assert said["status"] == "SOLVED" and made == pytest.approx(said["progress"])
     assert plot.read_bytes()[:4] == b"\x89PNG" and movie.read_bytes()[:4] == b"GIF8"
 

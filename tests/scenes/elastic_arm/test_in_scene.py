@@ -9,8 +9,8 @@ from scenes.elastic_arm import problem as elastic_arm
 from scenes.elastic_arm.dynamics import (
     AngleControl,
     Reference,
-    advanced,
-    caught,
+    advance_state,
+    catch_object,
     energy,
 )
 from scenes.elastic_arm.hand import Hand
@@ -60,7 +60,7 @@ def after(h, time=0.4, x=STATE, m=0.1):
     """The state after a time without torques."""
     x = list(x)
     for _ in range(round(time / h)):
-        x = advanced(x, (0.0, 0.0), K, m, h)
+        x = advance_state(x, (0.0, 0.0), K, m, h)
     return x
 
 
@@ -96,8 +96,8 @@ def test_friction_alone_takes_energy():
     """dE/dt = -F_q dq^2 - F_theta dtheta^2, by central differences: h^2 leaves 3e-6."""
     h = 1e-4
     (c1, c2), f = elastic_arm.FRICTION, elastic_arm.MOTOR_FRICTION
-    x = advanced(STATE, (0.0, 0.0), K, 0.1, h)
-    both = advanced(x, (0.0, 0.0), K, 0.1, h)
+    x = advance_state(STATE, (0.0, 0.0), K, 0.1, h)
+    both = advance_state(x, (0.0, 0.0), K, 0.1, h)
     rate = (energy(both, K, 0.1) - energy(STATE, K, 0.1)) / (2.0 * h)
     lost = c1 * x[2] ** 2 + c2 * x[3] ** 2 + f * (x[6] ** 2 + x[7] ** 2)
     assert rate == pytest.approx(-lost, rel=1e-5)
@@ -131,7 +131,7 @@ def tracking_error(bandwidth, h=0.002):
     reference, x, worst = smooth_reference(), [0.0] * 8, 0.0
     motors = AngleControl(reference, h, bandwidth)
     for k in range(round(4.0 / h)):
-        x = advanced(x, motors(k * h, x), K, 0.1, h)
+        x = advance_state(x, motors(k * h, x), K, 0.1, h)
         off = np.abs(np.array(reference.at((k + 1) * h)[0]) - x[4:6]).max()
         worst = max(worst, float(off))
     return worst
@@ -152,7 +152,7 @@ def test_motors_keep_to_their_torque():
     for k in range(1000):
         tau = motors(0.002 * k, x)
         assert max(map(abs, tau)) <= elastic_arm.TORQUE
-        x = advanced(x, tau, K, 0.0, 0.002)
+        x = advance_state(x, tau, K, 0.0, 0.002)
         most = max(most, *x[4:6])
     assert most < 4.0
     assert x[4:6] == pytest.approx([3.0, 3.0], abs=0.02)
@@ -174,13 +174,13 @@ def test_a_reference_passes_through_the_plan_and_stays_at_its_end():
 
 def test_a_plan_is_turned_to_where_the_robot_is():
     motion = Motion(np.zeros((1, 2)), np.array([[0.0] * 4 + [0.1, 0.2, 0.0, 0.0]] * 2))
-    assert Reference.of(motion, 0.0, 1.0, turn=0.5).at(2.0)[0] == pytest.approx([0.6, 0.2])
+    assert Reference.from_motion(motion, 0.0, 1.0, turn=0.5).at(2.0)[0] == pytest.approx([0.6, 0.2])
 
 
 def test_a_catch_keeps_momentum_and_loses_energy():
     """The object takes m v from the hand: M (dq+ - dq-) = -J' m J dq+, J from the tip's place."""
     m = 0.1
-    x = caught(STATE, 0.0, m)
+    x = catch_object(STATE, 0.0, m)
     a, b, d = inertia(STATE[0:2], 0.0)
     J = jacobian(STATE[0:2])
     change = np.array(x[2:4]) - STATE[2:4]
@@ -198,7 +198,7 @@ def test_a_jacobian_is_that_of_the_position():
 def test_the_hand_starts_by_the_closing_rule(power, before):
     """Coming to the goal as (T - t)^n, it starts n t_g / 2 before the end, and takes t_g."""
     hand, h, end = Hand(), 0.001, 1.0
-    hand.ask(np.array([0.3, 0.2]), close=True)
+    hand.set_goal(np.array([0.3, 0.2]), close=True)
     began = done = None
     for k in range(1, 1200):
         left = end - k * h
@@ -216,7 +216,7 @@ def test_the_hand_starts_by_the_closing_rule(power, before):
 
 def test_the_hand_waits_while_the_goal_is_missed_slowly():
     hand = Hand()
-    hand.ask(np.zeros(2), close=True)
+    hand.set_goal(np.zeros(2), close=True)
     for _ in range(500):
         assert not hand.advance(np.array([0.01, 0.0]), np.array([0.0, 0.1]), 0.01)  # around it
         assert not hand.advance(np.array([0.01, 0.0]), np.array([-0.1, 0.0]), 0.01)  # towards it
@@ -226,10 +226,10 @@ def test_the_hand_waits_while_the_goal_is_missed_slowly():
 def close_at(arm, session, aside=0.0):
     """Close the hand, at rest with the tip `aside` of the object, and step until it has."""
     goal = np.array([OBJECT[0] + aside, OBJECT[1]])
-    arm.state.hand.ask(goal, close=True)
+    arm.state.hand.set_goal(goal, close=True)
     arm.state.hand.moving = True  # at rest the rule does not start it
     session.step(11)
-    assert arm.state.hand.done
+    assert arm.state.hand.is_done
 
 
 def test_the_hand_carries_what_it_caught_where_it_caught_it():
@@ -250,7 +250,7 @@ def test_the_hand_carries_what_it_caught_where_it_caught_it():
     turned = 2.0 * (math.atan2(*hand[5:7]) - 0.5 * sum(q))
     offset = np.array([[math.cos(turned), -math.sin(turned)], [math.sin(turned), math.cos(turned)]])
     assert thing[:2] - hand[:2] == pytest.approx(offset @ [-0.01, 0.0], abs=1e-9)
-    arm.state.hand.ask(hand[:2], close=False)
+    arm.state.hand.set_goal(hand[:2], close=False)
     arm.state.hand.moving = True
     session.step(11)
     left = things.position.value[0].copy()
@@ -266,11 +266,15 @@ def test_a_moving_hand_loses_the_energy_of_the_catch(frictionless):
     x = [*reaching(OBJECT), 2.0, -1.5, *reaching(OBJECT), 0.0, 0.0]
     arm.state.x, arm.state.hand.share = list(x), 1.0 - 1e-12
     arm.push(np.zeros((1, 2)), 0.0, 1.0)
-    arm.state.hand.ask(np.array(OBJECT), close=True)
+    arm.state.hand.set_goal(np.array(OBJECT), close=True)
     session.step()
     lost = energy(x, K, 0.0) - energy(arm.state.x, K, 0.1)
-    moved = advanced(x, (0.0, 0.0), K, 0.0, 0.002)  # the hand closes at the first substep's end
-    assert lost == pytest.approx(energy(moved, K, 0.0) - energy(caught(moved, 0.0, 0.1), K, 0.1))
+    moved = advance_state(
+        x, (0.0, 0.0), K, 0.0, 0.002
+    )  # the hand closes at the first substep's end
+    assert lost == pytest.approx(
+        energy(moved, K, 0.0) - energy(catch_object(moved, 0.0, 0.1), K, 0.1)
+    )
     assert lost > 0.01 * energy(x, K, 0.0)
 
 
@@ -301,7 +305,7 @@ def test_a_reset_and_a_snapshot_give_the_same_motion_again():
 
     def begin():
         arm.state.motors.reference = smooth_reference()
-        arm.state.hand.ask(np.array(OBJECT), close=True)
+        arm.state.hand.set_goal(np.array(OBJECT), close=True)
         arm.state.hand.moving = True
 
     begin()

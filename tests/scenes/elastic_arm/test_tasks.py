@@ -68,15 +68,18 @@ def test_with_a_start_each_experiment_begins_there_with_an_empty_hand():
 def test_a_motion_starts_where_the_last_one_ended():
     before = Posture((0.5, 0.8), (0.1, 0.2))
     x = np.array([-2.0, 1.1, 0.0, 0.0, -2.4, 1.3, 0.0, 0.0])
-    after = before.after(x)
+    after = before.posture_after(x)
     assert after.q == pytest.approx((-1.5, 1.1))
     assert after.deflection == pytest.approx((-0.4, 0.2))
-    p = after.to(Goal(0.4, 1.0, 0.35))
+    p = after.parameters_to(Goal(0.4, 1.0, 0.35))
     assert p == pytest.approx([2.5, 1.1, -0.4, 0.2, 0.4, 0.35])
 
 
 def test_a_rigid_arm_has_no_deflections():
-    assert Posture((0.5, 0.8)).after(np.array([-2.0, 1.1, 0.0, 0.0])).deflection == (0.0, 0.0)
+    assert Posture((0.5, 0.8)).posture_after(np.array([-2.0, 1.1, 0.0, 0.0])).deflection == (
+        0.0,
+        0.0,
+    )
 
 
 def test_directions_do_not_wrap_and_the_arm_never_drifts_round(problem):

@@ -1,4 +1,4 @@
-"""Whether two ellipsoids overlap, touch or are apart: the exact test of Perram and Wertheim."""
+"""Exact contact test of two ellipsoids, by Perram and Wertheim."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from scipy.optimize import minimize_scalar
 def contact_scale(
     axes_one: np.ndarray, axes_two: np.ndarray, rotation: np.ndarray, offset: np.ndarray
 ) -> float:
-    """Factor by which both ellipsoids grow about their centres until they touch.
+    """Return the factor by which both ellipsoids grow about their centres until they touch.
 
     Args:
         axes_one: Semi-axes of the first, along x, y and z [m], shape (3,).
         axes_two: Semi-axes of the second, along its own frame's axes [m], shape (3,).
-        rotation: Of the second's frame in the first's, shape (3, 3).
+        rotation: Rotation of the second's frame in the first's, shape (3, 3).
         offset: Centre of the second in the first's frame [m], shape (3,).
 
     Returns:
@@ -34,5 +34,5 @@ def contact_scale(
         return -s * (1 - s) * float((r2 / (1 - s + s * values)).sum())
 
     # the maximum is flat: an error of 1e-8 in s is one of 1e-16 in the value
-    found = minimize_scalar(negative, bounds=(0, 1), method="bounded", options={"xatol": 1e-9})
-    return float(np.sqrt(-found.fun))
+    minimum = minimize_scalar(negative, bounds=(0, 1), method="bounded", options={"xatol": 1e-9})
+    return float(np.sqrt(-minimum.fun))

@@ -18,10 +18,10 @@ from sofa_softctl.errors import MeshError
 from softctl_swimmer.flow.surface import Surface, checked_surface
 
 VERTEX_COUNT = 353
-"""Vertices of a link by default: four make the 1,412 of Jia, Pan, Manocha's swimmer."""
+"""Default number of vertices of a link; four links have the 1,412 of Jia, Pan, Manocha."""
 
-ASPECT = 1.0
-"""Rings for each unit of the number at which rings and their vertices are spaced alike."""
+RING_DENSITY = 1.0
+"""Number of rings, relative to equal spacing of rings and of their vertices [-]."""
 
 _ENDS = {0: ("square", "square"), 1: ("pole", "square"), 2: ("pole", "pole"), 3: ("edge", "pole")}
 _END_SIZE = {"square": 0, "pole": 1, "edge": 2}
@@ -30,17 +30,17 @@ _END_SIZE = {"square": 0, "pole": 1, "edge": 2}
 def ellipsoid_surface(
     semi_axes: Sequence[float], vertex_count: int = VERTEX_COUNT, *, same_volume: bool = True
 ) -> Surface:
-    """Mesh of an ellipsoid centred at the origin, its axes along x, y and z.
+    """Return a mesh of an ellipsoid centred at the origin, its axes along x, y and z.
 
     Args:
         semi_axes: Along x, y and z [m], shape (3,), positive.
         vertex_count: Number of vertices P, at least 6; there are 2 P - 4 triangles.
-        same_volume: Whether the mesh is scaled to the ellipsoid's volume, so that vertices lie a
-            little outside of it. Otherwise they lie on it. The error of the added mass is of the
-            second order either way, and several times smaller with the same volume.
+        same_volume: Scale the mesh to the ellipsoid's volume, so that vertices lie slightly outside
+            of it; otherwise they lie on it. The error of the added mass is of second order either
+            way, and several times smaller with the same volume.
 
     Raises:
-        MeshError: fewer than 6 vertices, or semi-axes that are not three positive numbers.
+        MeshError: There are fewer than 6 vertices, or the semi-axes are not three positive numbers.
     """
     axes = np.asarray(semi_axes, dtype=float)
     if axes.shape != (3,) or not (np.isfinite(axes) & (axes > 0)).all():
@@ -57,7 +57,7 @@ def ellipsoid_surface(
 
 
 def _sphere(count):
-    """Points on the unit sphere, about the same area for each, and their triangles."""
+    """Return points on the unit sphere, of nearly equal areas, and their triangles."""
     first, last = _ENDS[count % 4]
     points = _end_points(first, count, 1.0)
     rings = []
@@ -68,35 +68,35 @@ def _sphere(count):
     end = len(points)
     points += _end_points(last, count, -1.0)
     triangles = _cap(first, 0, rings[0])
-    for one, other in zip(rings, rings[1:], strict=False):
-        triangles += _band(one, other)
+    for ring, next_ring in zip(rings, rings[1:], strict=False):
+        triangles += _band(ring, next_ring)
     triangles += [(a, c, b) for a, b, c in _cap(last, end, rings[-1])]
     return np.array(points), np.array(triangles)
 
 
 def _quarters(total):
-    """Vertices of each ring in one quarter: the same at both ends, `total` in all."""
+    """Return the vertex count of each ring in one quarter, symmetric, with the sum `total`."""
     if total <= 2:
         return [1] * total
-    count = max(3, 2 * round(math.sqrt(math.pi * total) / 2 * ASPECT) + 1)
+    count = max(3, 2 * round(math.sqrt(math.pi * total) / 2 * RING_DENSITY) + 1)
     if count > total:
         count -= 2
-    half = count // 2
-    share = np.sin(math.pi * (np.arange(half) + 0.5) / count)
-    wanted = total * share / (2 * share.sum() + 1)
-    quarters = np.maximum(1, np.round(wanted)).astype(int)
+    half_count = count // 2
+    weights = np.sin(math.pi * (np.arange(half_count) + 0.5) / count)
+    ideal = total * weights / (2 * weights.sum() + 1)
+    quarters = np.maximum(1, np.round(ideal)).astype(int)
     quarters[0] = 1  # as every kind of end expects
     middle = total - 2 * quarters.sum()
-    while half > 1 and abs(middle - quarters[-1]) > 1:  # rounding has gone one way
+    while half_count > 1 and abs(middle - quarters[-1]) > 1:  # rounding has gone one way
         step = 1 if middle > quarters[-1] else -1
-        change = 1 + np.argmax(step * (wanted - quarters)[1:])
+        change = 1 + np.argmax(step * (ideal - quarters)[1:])
         quarters[change] += step
         middle -= 2 * step
     return [*quarters.tolist(), int(middle), *quarters[::-1].tolist()]
 
 
 def _ring(x, k):
-    """Points of a ring around the x axis, exactly symmetric in y and z."""
+    """Return the points of a ring around the x axis, exactly symmetric in y and z."""
     radius = math.sqrt(1 - x * x)
     c = [radius * math.cos(math.pi * j / (2 * k)) for j in range(k)] + [0.0]
     turns = ((1, 0, 0, 1), (0, -1, 1, 0), (-1, 0, 0, -1), (0, 1, -1, 0))
@@ -107,9 +107,9 @@ def _ring(x, k):
     ]
 
 
-def _band(one, other):
-    """Triangles between two rings; each next one takes the shorter diagonal."""
-    k, m = len(one) // 4, len(other) // 4
+def _band(first_ring, second_ring):
+    """Return the triangles between two rings; each uses the shorter diagonal."""
+    k, m = len(first_ring) // 4, len(second_ring) // 4
     i = j = 0
     quarter = []
     while i < k or j < m:
@@ -119,7 +119,7 @@ def _band(one, other):
         else:
             quarter.append(((0, i), (1, j), (1, j + 1)))
             j += 1
-    rings = (one, other)
+    rings = (first_ring, second_ring)
 
     def vertex(corner, sense, start):
         ring, index = corner
@@ -135,7 +135,7 @@ def _band(one, other):
 
 
 def _end_points(end, count, sense):
-    """Points beyond the outermost ring at the end x = sense."""
+    """Return the points outside of the outermost ring at the end x = sense."""
     if end == "pole":
         return [(sense, 0.0, 0.0)]
     if end == "edge":
@@ -146,7 +146,7 @@ def _end_points(end, count, sense):
 
 
 def _cap(end, start, ring):
-    """Triangles beyond the outermost ring, counter-clockwise seen from +x."""
+    """Return the triangles outside of the outermost ring, counter-clockwise seen from +x."""
     if end == "pole":
         return [(start, a, b) for a, b in zip(ring, np.roll(ring, -1), strict=True)]
     r0, r1, r2, r3 = ring

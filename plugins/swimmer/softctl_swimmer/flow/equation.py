@@ -35,7 +35,7 @@ _RULE = ((2 / 3, 1 / 6, 1 / 6), (1 / 6, 2 / 3, 1 / 6), (1 / 6, 1 / 6, 2 / 3))
 
 @dataclass(frozen=True)
 class SelfBlock:
-    """The equation of one link alone, in its own frame."""
+    """Equation of one isolated link, in its own frame."""
 
     H: np.ndarray
     """Operator on phi at the vertices [-], shape (P, P)."""
@@ -44,20 +44,20 @@ class SelfBlock:
 
 
 def self_block(skin: Surface) -> SelfBlock:
-    """The pose-independent block of one link: H phi = -V twist where it is alone in the fluid."""
+    """Return the pose-independent block of a link: H phi = -V twist for the isolated link."""
     y, triangles = skin.vertices[skin.triangles], skin.triangles
     count = len(skin.vertices)
     H, V, mass = np.zeros((count, count)), np.zeros((count, 6)), np.zeros((count, count))
     for point in _RULE:
         N = np.array(point)  # hat functions of the corners there
         S, K = layer_potentials(skin.tables, N @ y, skin.twist_velocities)
-        share = skin.tables.double_areas / (2 * len(_RULE))  # (T,)
+        point_areas = skin.tables.double_areas / (2 * len(_RULE))  # (T,)
         test = np.zeros((count, len(triangles)))
-        np.add.at(test, (triangles.T, np.arange(len(triangles))), N[:, None] * share)
-        here = np.zeros_like(K)
-        here[np.arange(len(triangles))[:, None], triangles] = N  # phi at the points
-        mass += test @ here
-        H += test @ (here / 2 - K)
+        np.add.at(test, (triangles.T, np.arange(len(triangles))), N[:, None] * point_areas)
+        interpolation = np.zeros_like(K)
+        interpolation[np.arange(len(triangles))[:, None], triangles] = N  # phi at the points
+        mass += test @ interpolation
+        H += test @ (interpolation / 2 - K)
         V += test @ S
     factor = cho_factor(mass)
     block = SelfBlock(cho_solve(factor, H), cho_solve(factor, V))
@@ -68,7 +68,7 @@ def self_block(skin: Surface) -> SelfBlock:
 
 @dataclass(frozen=True)
 class Equation:
-    """The equation at one pose: H phi = -sum over links b of V_b (twist of b in its frame)."""
+    """Equation at one pose: H phi = -sum over links b of V_b (twist of b in its frame)."""
 
     H: np.ndarray
     """Operator on phi at all vertices [-], shape (P, P); consumed by factorising in place."""
@@ -82,13 +82,13 @@ def equation(
     rotations: np.ndarray,
     positions: np.ndarray,
 ) -> Equation:
-    """Assemble all links at one pose.
+    """Assemble the equation of all links at one pose.
 
     Args:
         skins: Surface of each of the N links, in its frame.
-        blocks: `self_block` of each.
-        rotations: Of the links' frames in a common one, shape (N, 3, 3).
-        positions: Of their origins [m], shape (N, 3).
+        blocks: `self_block` of each link.
+        rotations: Rotations of the links' frames in a common one, shape (N, 3, 3).
+        positions: Positions of their origins [m], shape (N, 3).
     """
     rows = row_ranges(skins)
     count = rows[-1].stop
@@ -105,7 +105,7 @@ def equation(
 
 
 def row_ranges(skins: Sequence[Surface]) -> list[slice]:
-    """Where each link's vertices stand among all."""
+    """Return the rows of each link's vertices among all."""
     ends = np.cumsum([len(skin.vertices) for skin in skins]).tolist()
     return [slice(end - len(skin.vertices), end) for skin, end in zip(skins, ends, strict=True)]
 
@@ -113,6 +113,6 @@ def row_ranges(skins: Sequence[Surface]) -> list[slice]:
 def points_in(
     b: int, points: np.ndarray, a: int, rotations: np.ndarray, positions: np.ndarray
 ) -> np.ndarray:
-    """Points of link a's frame, shape (n, 3), in link b's frame."""
+    """Transform points of link a's frame, shape (n, 3), to link b's frame."""
     common = points @ rotations[a].T + (positions[a] - positions[b])
     return np.ascontiguousarray(common @ rotations[b])

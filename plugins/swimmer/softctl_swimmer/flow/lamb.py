@@ -1,4 +1,4 @@
-"""Closed-form added mass of an ellipsoid alone in unbounded fluid.
+"""Closed-form added mass of a single ellipsoid in unbounded fluid.
 
 Source: Lamb, Hydrodynamics, 6th ed. 1932, art. 114 and 115, his integrals alpha, beta, gamma by
 Carlson's R_D.
@@ -16,11 +16,11 @@ from sofa_softctl.errors import UsageError
 
 
 def ellipsoid_added_mass(semi_axes: Sequence[float], fluid_density: float = 1.0) -> np.ndarray:
-    """Added mass for twists (linear, angular) in the ellipsoid's frame.
+    """Return the added mass for twists (linear, angular) in the ellipsoid's frame.
 
     Args:
-        semi_axes: Along x, y and z [m], shape (3,).
-        fluid_density: [kg/m^3].
+        semi_axes: Semi-axes along x, y and z [m], shape (3,).
+        fluid_density: Density of the fluid [kg/m^3].
 
     Returns:
         The diagonal: three masses [kg] and three moments of inertia [kg m^2], shape (6,).

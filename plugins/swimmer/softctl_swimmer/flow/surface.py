@@ -12,16 +12,16 @@ from scipy.sparse.csgraph import connected_components
 from sofa_softctl.errors import MeshError
 from softctl_swimmer.flow.tables import TriangleTables, triangle_tables
 
-THIN = 1e-6
-"""A triangle is degenerate if twice its area is below this share of its longest side squared."""
+DEGENERATE_AREA_RATIO = 1e-6
+"""Ratio of twice the area to the longest side squared below which a triangle is degenerate [-]."""
 
 
 @dataclass(frozen=True)
 class Surface:
-    """A closed surface of flat triangles in its link's frame. Make it with `checked_surface`."""
+    """A closed surface of flat triangles in its link's frame. Create it with `checked_surface`."""
 
     tables: TriangleTables
-    """Vertices, triangles and what follows from them; lengths in [m]."""
+    """Vertices, triangles and derived arrays; lengths in [m]."""
 
     @property
     def vertices(self) -> np.ndarray:
@@ -47,7 +47,7 @@ class Surface:
         """
         y = self.vertices[self.triangles]  # (T, 3, 3)
         n = np.broadcast_to(self.tables.normals[:, None], y.shape)
-        return _fixed(np.concatenate([n, np.cross(y, n)], axis=-1))
+        return _freeze(np.concatenate([n, np.cross(y, n)], axis=-1))
 
     @cached_property
     def twist_fluxes(self) -> np.ndarray:
@@ -56,24 +56,23 @@ class Surface:
         element = (q + q.sum(axis=1, keepdims=True)) * self.tables.double_areas[:, None, None] / 24
         flux = np.zeros((len(self.vertices), 6))
         np.add.at(flux, self.triangles, element)
-        return _fixed(flux)
+        return _freeze(flux)
 
 
 def checked_surface(
     vertices: np.ndarray, triangles: np.ndarray, *, name: str = "the mesh"
 ) -> Surface:
-    """A checked surface.
+    """Return a checked surface.
 
     Args:
         vertices: Positions in the link's frame [m], shape (P, 3).
         triangles: Vertices of each triangle, counter-clockwise seen from outside, shape (T, 3).
-        name: What messages call it.
+        name: Name of the mesh in messages.
 
     Raises:
-        MeshError: no triangles, wrong shapes or indices, NaN, degenerate triangles, vertices of no
-            triangle, an open or non-manifold surface, separate parts, flipped triangles, or
-            normals that point inward. A surface that intersects itself is not noticed here: its
-            added mass is.
+        MeshError: There are no triangles, wrong shapes or indices, NaN, degenerate triangles,
+            unused vertices, an open or non-manifold surface, separate parts, flipped triangles, or
+            normals that point inward. Self-intersection is only detected by the added mass.
     """
     vertices, triangles = _arrays(vertices, triangles, name)
     _check_areas(vertices, triangles, name)
@@ -88,7 +87,7 @@ def checked_surface(
     return Surface(triangle_tables(vertices, triangles))
 
 
-def _fixed(array):
+def _freeze(array):
     array.setflags(write=False)
     return array
 
@@ -126,43 +125,43 @@ def _check_areas(vertices, triangles, name):
     y = vertices[triangles]
     double_areas = np.linalg.norm(np.cross(y[:, 1] - y[:, 0], y[:, 2] - y[:, 0]), axis=1)
     longest = np.linalg.norm(y - np.roll(y, 1, axis=1), axis=2).max(axis=1)
-    bad = np.flatnonzero(~(double_areas > THIN * longest**2))
+    bad = np.flatnonzero(~(double_areas > DEGENERATE_AREA_RATIO * longest**2))
     if len(bad):
         raise MeshError(
-            f"{name}: {_listed(bad, 'triangle')} degenerate (twice the area below {THIN:g} of the "
-            f"longest side squared); triangle {bad[0]} has the vertices "
-            f"{triangles[bad[0]].tolist()}. Merge or move their vertices."
+            f"{name}: {_list_numbers(bad, 'triangle')} degenerate (twice the area below "
+            f"{DEGENERATE_AREA_RATIO:g} of the longest side squared); triangle {bad[0]} has the "
+            f"vertices {triangles[bad[0]].tolist()}. Merge or move their vertices."
         )
 
 
 def _check_closed(triangles, name):
-    """Every edge belongs to two triangles, which run through it in opposite directions."""
+    """Check that every edge belongs to two triangles, in opposite directions."""
     directed = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2)
     owner = np.repeat(np.arange(len(triangles)), 3)
     _, edge, count = np.unique(
         np.sort(directed, axis=1), axis=0, return_inverse=True, return_counts=True
     )
     edge = edge.reshape(-1)
-    for wrong, what in ((count == 1, "open"), (count > 2, "not a surface")):
-        bad = np.flatnonzero(wrong[edge])
+    for is_wrong, problem in ((count == 1, "open"), (count > 2, "not a surface")):
+        bad = np.flatnonzero(is_wrong[edge])
         if len(bad):
             triangle, ends = owner[bad[0]], directed[bad[0]].tolist()
             raise MeshError(
-                f"{name} is {what}: edge {ends} of triangle {triangle} belongs to "
+                f"{name} is {problem}: edge {ends} of triangle {triangle} belongs to "
                 f"{count[edge[bad[0]]]} triangles, expected 2 ({len(np.unique(edge[bad]))} such "
                 "edges). Potential flow needs a closed skin: fill holes, merge double vertices."
             )
     forward = np.bincount(edge, directed[:, 0] < directed[:, 1])
     if (forward != 1).any():
-        flipped = _flipped(edge, owner, directed, len(triangles))
+        flipped = _find_flipped(edge, owner, directed, len(triangles))
         raise MeshError(
-            f"{name}: {_listed(flipped, 'triangle')} flipped against the others. Swap two vertices "
-            "of each."
+            f"{name}: {_list_numbers(flipped, 'triangle')} flipped against the others. Swap two "
+            "vertices of each."
         )
 
 
 def _check_connected(triangles, count, name):
-    """One skin encloses one body: another one inside it would be a body in the fluid within."""
+    """Check that there is one part: a second skin inside would be a body in the enclosed fluid."""
     edges = np.concatenate((triangles[:, :2], triangles[:, 1:]))
     graph = coo_array((np.ones(len(edges)), edges.T), shape=(count, count))
     parts, _ = connected_components(graph, directed=False)
@@ -170,34 +169,34 @@ def _check_connected(triangles, count, name):
         raise MeshError(f"{name} has {parts} separate parts; expected one. Keep the outer skin.")
 
 
-def _flipped(edge, owner, directed, count):
-    """The smaller set of triangles whose orientation differs from their neighbours'."""
+def _find_flipped(edge, owner, directed, count):
+    """Return the smaller set of triangles whose orientation differs from their neighbours'."""
     order = np.argsort(edge, kind="stable").reshape(-1, 2)
     pairs = owner[order]  # (E, 2)
-    same = (directed[order[:, 0]] == directed[order[:, 1]]).all(axis=1)
+    has_same_direction = (directed[order[:, 0]] == directed[order[:, 1]]).all(axis=1)
     neighbours: list[list[tuple[int, bool]]] = [[] for _ in range(count)]
-    for (one, other), is_same in zip(pairs.tolist(), same.tolist(), strict=True):
-        neighbours[one].append((other, is_same))
-        neighbours[other].append((one, is_same))
+    for (first, second), is_same in zip(pairs.tolist(), has_same_direction.tolist(), strict=True):
+        neighbours[first].append((second, is_same))
+        neighbours[second].append((first, is_same))
     flip = np.full(count, -1)
     bad: list[int] = []
     for start in range(count):
         if flip[start] >= 0:
             continue
-        flip[start], shell, left = 0, [start], [start]
-        while left:
-            here = left.pop()
-            for other, is_same in neighbours[here]:
-                if flip[other] < 0:
-                    flip[other] = flip[here] ^ is_same
-                    shell.append(other)
-                    left.append(other)
-        turned = [t for t in shell if flip[t]]
-        bad += turned if 2 * len(turned) <= len(shell) else [t for t in shell if not flip[t]]
+        flip[start], part, queue = 0, [start], [start]
+        while queue:
+            current = queue.pop()
+            for second, is_same in neighbours[current]:
+                if flip[second] < 0:
+                    flip[second] = flip[current] ^ is_same
+                    part.append(second)
+                    queue.append(second)
+        flipped = [t for t in part if flip[t]]
+        bad += flipped if 2 * len(flipped) <= len(part) else [t for t in part if not flip[t]]
     return np.array(sorted(bad))
 
 
-def _listed(numbers, noun):
+def _list_numbers(numbers, noun):
     first = ", ".join(str(number) for number in numbers[:5])
     if len(numbers) == 1:
         return f"{noun} {first} is"

@@ -59,7 +59,7 @@ def edge_integrals(
     for e in range(len(L)):
         first, last = tables.edges[e, 0], tables.edges[e, 1]
         l, r1, r2 = tables.lengths[e], r[first], r[last]
-        s1, s2, d2 = _along(tables.tangents, e, a, first, l)
+        s1, s2, d2 = _edge_coordinates(tables.tangents, e, a, first, l)
         L[e] = _log(l, r1 + r2, _w(s1, s2, d2, r1, r2))
         E[e] = 0.5 * (s2 * r2 - s1 * r1 + d2 * L[e])
 
@@ -81,7 +81,7 @@ def edge_gradients(
     for e in range(len(L)):
         first, last = tables.edges[e, 0], tables.edges[e, 1]
         l, r1, r2 = tables.lengths[e], r[first], r[last]
-        s1, s2, d2 = _along(tables.tangents, e, a, first, l)
+        s1, s2, d2 = _edge_coordinates(tables.tangents, e, a, first, l)
         w = _w(s1, s2, d2, r1, r2)
         if w <= 0.0 or r1 == 0.0 or r2 == 0.0:
             dL[e] = 0.0
@@ -105,8 +105,8 @@ def edge_gradients(
 
 
 @njit(cache=True, error_model="numpy")
-def _along(tangents, e, a, first, l):
-    """Coordinates s of both ends along edge e, and the squared distance of its line."""
+def _edge_coordinates(tangents, e, a, first, l):
+    """Return the coordinates s of both ends along edge e, and the squared distance of its line."""
     ux, uy, uz = tangents[e, 0], tangents[e, 1], tangents[e, 2]
     ax, ay, az = a[first, 0], a[first, 1], a[first, 2]
     s1 = ax * ux + ay * uy + az * uz
@@ -115,14 +115,14 @@ def _along(tangents, e, a, first, l):
 
 
 @njit(cache=True, error_model="numpy")
-def _log(l, far, w):
-    """L of an edge of length l with far = r1 + r2: 2 artanh(l / far); 0 on the edge."""
-    z = l / far
+def _log(l, r_sum, w):
+    """Return L of an edge of length l with r_sum = r1 + r2: 2 artanh(l / r_sum); 0 on the edge."""
+    z = l / r_sum
     if z < 0.1:  # the series is cheaper than a logarithm, and exact far away
         q = z * z
         tail = 1 / 9 + q * (1 / 11 + q * (1 / 13 + q * (1 / 15 + q * (1 / 17))))
         return 2.0 * z * (1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * tail))))
-    return math.log(1.0 + l * (far + l) / w) if w > 0.0 else 0.0
+    return math.log(1.0 + l * (r_sum + l) / w) if w > 0.0 else 0.0
 
 
 @njit(cache=True, error_model="numpy")
@@ -142,23 +142,23 @@ def height_and_angle(
     i, j, k = tables.triangles[t, 0], tables.triangles[t, 1], tables.triangles[t, 2]
     h = _height(tables, t, i, a)
     if abs(h) < 1e-3 * r[i]:  # from the nearest corner: least rounding, and none at a corner
-        near = i
-        if r[j] < r[near]:
-            near = j
-        if r[k] < r[near]:
-            near = k
-        h = _height(tables, t, near, a)
-        size = abs(tables.vertices[near, 0]) + abs(tables.vertices[near, 1])
-        if abs(h) <= FLAT * (size + abs(tables.vertices[near, 2]) + r[near]):
+        nearest = i
+        if r[j] < r[nearest]:
+            nearest = j
+        if r[k] < r[nearest]:
+            nearest = k
+        h = _height(tables, t, nearest, a)
+        size = abs(tables.vertices[nearest, 0]) + abs(tables.vertices[nearest, 1])
+        if abs(h) <= FLAT * (size + abs(tables.vertices[nearest, 2]) + r[nearest]):
             return 0.0, 0.0
     ij = a[i, 0] * a[j, 0] + a[i, 1] * a[j, 1] + a[i, 2] * a[j, 2]
     jk = a[j, 0] * a[k, 0] + a[j, 1] * a[k, 1] + a[j, 2] * a[k, 2]
     ki = a[k, 0] * a[i, 0] + a[k, 1] * a[i, 1] + a[k, 2] * a[i, 2]
-    above = tables.double_areas[t] * h
-    below = r[i] * r[j] * r[k] + ij * r[k] + jk * r[i] + ki * r[j]
-    if below > 0.0:
-        return h, 2.0 * math.atan(above / below)
-    return h, 2.0 * math.atan2(above, below)
+    numerator = tables.double_areas[t] * h
+    denominator = r[i] * r[j] * r[k] + ij * r[k] + jk * r[i] + ki * r[j]
+    if denominator > 0.0:
+        return h, 2.0 * math.atan(numerator / denominator)
+    return h, 2.0 * math.atan2(numerator, denominator)
 
 
 @njit(cache=True, error_model="numpy")

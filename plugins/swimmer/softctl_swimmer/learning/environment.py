@@ -20,14 +20,14 @@ def make(
     store: str | Path | None = None,
     render_mode: str | None = None,
 ) -> Any:
-    """One swimmer.
+    """Return an environment of one swimmer; Gymnasium's entry point.
 
     Args:
         body: Key of `bodies.BODIES`.
-        vertices: Of each link's skin; the paper's are 353.
-        exact: Whether each step solves the flow, in place of the map of its solutions.
-        disturbance: How far starts are from rest, straight ahead: a factor of `Start`.
-        store: Keeps solutions of the flow; None: a file in the user's cache.
+        vertices: Number of vertices of each link's skin; 353 in the paper.
+        exact: Solve the flow in each step, instead of using the map of its solutions.
+        disturbance: Factor of the deviations of `Start` from rest, straight ahead [-].
+        store: File with solutions of the flow; by default in the user's cache.
         render_mode: None.
     """
     from sofa_softctl.learning import SurrogateEnv
@@ -48,7 +48,7 @@ def make_vector(
     store: str | Path | None = None,
     **options: Any,
 ) -> Any:
-    """Many swimmers; arguments as for `make`, options as of `SurrogateVectorEnv`."""
+    """Return many swimmers; arguments as for `make`, options as of `SurrogateVectorEnv`."""
     from sofa_softctl.learning import SurrogateVectorEnv
 
     return SurrogateVectorEnv(task(body, vertices, exact, disturbance, store), num_envs, **options)
@@ -57,7 +57,7 @@ def make_vector(
 def task(
     body: str, vertices: int, exact: bool, disturbance: float, store: str | Path | None
 ) -> SwimTask:
-    """The task of an environment; the map is made or read."""
+    """Return the task of an environment; the map is computed or read."""
     from softctl_swimmer.learning.exact import NearbySolutions
 
     study = _study(body, vertices, Path(store) if store is not None else default_store())
@@ -72,7 +72,7 @@ def _study(body: str, vertices: int, store: Path) -> Study:
 
 
 def default_store() -> Path:
-    """In the user's cache; the folder is made."""
+    """Return the default file for solutions, in the user's cache; create its folder."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = home / "sofa_softctl"
     folder.mkdir(parents=True, exist_ok=True)

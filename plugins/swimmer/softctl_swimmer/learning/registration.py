@@ -1,11 +1,11 @@
 """The swimmer in Gymnasium's registry."""
 
 ID = "softctl/Swimmer-v0"
-"""Its id."""
+"""Id of the environment."""
 
 
 def register() -> None:
-    """Register it, where Gymnasium is installed."""
+    """Register the environment if Gymnasium is installed."""
     try:
         import gymnasium
     except ImportError:

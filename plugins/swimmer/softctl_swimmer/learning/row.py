@@ -20,32 +20,32 @@ from softctl_swimmer.planning.table import Times
 
 BUDGET = 197 * 16384
 """Decisions of a training: the paper's, 197 iterations of 16,384 calls of g."""
-STEPS = 8
-"""Steps whose errors are measured."""
+MEASURED_STEP_COUNT = 8
+"""Number of steps whose errors are measured."""
 
 
 class PaperRow(NamedTuple):
-    """Third row of Table I of Jia, Pan, Manocha 2019, and what its text adds."""
+    """Third row of Table I of Jia, Pan, Manocha 2019, with numbers from its text."""
 
     corners: int = 1973
     fewer: float = 1638.0
-    """Solutions without the map over those with it [-]."""
+    """Number of solutions without the map divided by the number with it [-]."""
     faster: float = 1590.0
-    """Time without over time with it [-]."""
+    """Time without the map divided by the time with it [-]."""
     error: float = 5e-5
     """Relative error of a step [-]."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One training. What is without the map is counted, and not run."""
+    """Result of one training; the cost without the map is counted, not measured."""
 
     body: str
     """Key of `bodies.BODIES`."""
     seed: int
-    """Of its random numbers."""
+    """Seed of the random numbers."""
     vertices: int
-    """Of the skin."""
+    """Number of vertices of the skin."""
     corners: int
     """Solutions of the flow for the map."""
     f: float
@@ -55,32 +55,32 @@ class Row:
     map_seconds: float
     """Time of the map: f times corners [s]."""
     train_seconds: float
-    """Time of the training on it [s]."""
+    """Time of the training on the map [s]."""
     calls: int
-    """Decisions, calls of g: as many solutions of the flow without the map."""
+    """Number of decisions (calls of g), each a solution of the flow without the map."""
     error: float
-    """Largest relative error of a step: of place and angles over their size [-]."""
+    """Largest relative error of a step, in position and angles [-]."""
     mean: float
     """Mean return from disturbed starts, on the map [cm]."""
     deviation: float
-    """Its standard deviation over starts [cm]."""
+    """Standard deviation of the return over starts [cm]."""
     mapped: float
-    """Mean return of the first of these starts on the map [cm]..."""
+    """Mean return of the first of these starts on the map [cm]."""
     exact: float
-    """... and on the flow [cm]."""
+    """Mean return of the same starts on the flow [cm]."""
 
     @property
     def fewer(self) -> float:
-        """Solutions without the map over those for it [-]."""
+        """Number of solutions without the map divided by the number for the map [-]."""
         return self.calls / self.corners
 
     @property
     def faster(self) -> float:
-        """Their time, with slopes for the forces, over that of map and training [-]."""
+        """Time of solutions with slopes without the map, relative to map and training [-]."""
         return self.calls * self.f_slopes / (self.map_seconds + self.train_seconds)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, with the ratios, beside the paper's row."""
+        """Return a JSON-serialisable dict, with the ratios and the paper's row."""
         ratios = {name: getattr(self, name) for name in ("fewer", "faster")}
         return asdict(self) | ratios | {"paper": PaperRow()._asdict()}
 
@@ -100,16 +100,16 @@ def measure(
 
     Args:
         study: The body.
-        times: Of its flow.
-        seed: Of the training.
-        steps: Decisions; the paper's budget by default.
-        episodes: Of the score on the map.
-        exact_episodes: Of that on the flow, which takes minutes each.
-        out: File of the policy, with checkpoints beside it.
-        progress: Called with a line of text now and then.
+        times: Times of solutions of the body's flow.
+        seed: Seed of the training.
+        steps: Number of decisions; the paper's budget by default.
+        episodes: Number of episodes of the score on the map.
+        exact_episodes: Number of episodes of the score on the flow, which take minutes each.
+        out: File of the policy, with checkpoints next to it.
+        progress: Called with a line of text from time to time.
     """
 
-    def say(text: str) -> None:
+    def report(text: str) -> None:
         if progress is not None:
             progress(f"{study.body}, seed {seed}: {text}")
 
@@ -121,9 +121,9 @@ def measure(
         settings,
         name=f"swimmer {study.body}",
         out=out,
-        progress=lambda point: say(f"{point.steps:,} decisions, {point.mean:.3g} cm"),
+        progress=lambda point: report(f"{point.steps:,} decisions, {point.mean:.3g} cm"),
     )
-    say("scores")
+    report("scores")
     first = 10_000  # seeds that no training had
     mapped = score(SurrogateEnv(task), trained.policy.shares, episodes, seed=first)
     masses = NearbySolutions(study.exact, study.dynamics.embedding.masses)
@@ -133,7 +133,7 @@ def measure(
         trained.policy.shares,
         exact_episodes,
         seed=first,
-        progress=lambda number: say(f"{number} of {exact_episodes} episodes on the flow"),
+        progress=lambda number: report(f"{number} of {exact_episodes} episodes on the flow"),
     )
     row = Row(
         body=study.body,
@@ -155,9 +155,9 @@ def measure(
 
 
 def settings_of(steps: int, seed: int) -> Settings:
-    """Of the training, fixed beforehand: the paper's iterations.
+    """Return the settings of the training, chosen in advance: the paper's iterations.
 
-    Rewards far ahead count fully, since a stroke pays when it is done.
+    Late rewards count fully, since a stroke is rewarded when it is complete.
     """
     return Settings(
         steps=steps, seed=seed, spread=0.3, learning_rate=5e-4, discount=0.9995, trace=0.98
@@ -165,7 +165,7 @@ def settings_of(steps: int, seed: int) -> Settings:
 
 
 def _error(task: SwimTask, real: SwimTask, policy: Policy) -> float:
-    """Largest relative error of single steps along an episode."""
+    """Return the largest relative error of single steps along an episode."""
     state = task.begin(np.random.default_rng(0), 1)
     errors = []
     for k in range(task.decisions):
@@ -173,11 +173,11 @@ def _error(task: SwimTask, real: SwimTask, policy: Policy) -> float:
         after = task.advance(state, action)
         if not after.valid[0]:
             break
-        if k % (task.decisions // STEPS) == 0:
+        if k % (task.decisions // MEASURED_STEP_COUNT) == 0:
             mapped, exact = (
                 np.hstack((swimmers.position[0], swimmers.angles[0]))
-                for each in (after.state, real.advance(state, action).state)
-                for swimmers, _, _ in (task.unpacked(each),)
+                for end in (after.state, real.advance(state, action).state)
+                for swimmers, _, _ in (task.from_state(end),)
             )
             errors.append(np.linalg.norm(mapped - exact) / np.linalg.norm(exact))
         state = after.state

@@ -1,4 +1,4 @@
-"""How far swimmers come from disturbed starts: policies, and gaits whose torques are played."""
+"""Distances from disturbed starts, swum by policies and by gaits whose torques are replayed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from softctl_swimmer.planning.gaits import Gait
 from softctl_swimmer.planning.study import Study
 
 FACTORS = (0.0, 0.1, 0.3, 1.0)
-"""How far starts are from rest, straight ahead, over `Start`."""
+"""Factors of the deviations of `Start` from rest, straight ahead [-]."""
 STARTS, TRIED = 100, 10
-"""From which each swims, and those from which the best of other gaits is chosen."""
+"""Number of starts of each swimmer, and number of starts that select the best of the rivals."""
 
 Act = Callable[[int, np.ndarray], np.ndarray]
 """(decision, states (m, k)) -> torques [N m], shape (m, n)."""
@@ -24,21 +24,21 @@ Act = Callable[[int, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Ways:
-    """How far one swims from many starts."""
+    """Distances of one policy or gait from many starts."""
 
     name: str
-    """What drives it."""
+    """Name of the policy or gait."""
     disturbance: float
-    """Over `Start` [-]."""
+    """Factor of the deviations of `Start` [-]."""
     mean: float
-    """Way of the centre of mass along x, to the end or to where a hinge bends too far [cm]."""
+    """Mean distance of the centre of mass along x, until the end or a hinge's limit [cm]."""
     deviation: float
-    """Its standard deviation over the starts [cm]."""
+    """Standard deviation over the starts [cm]."""
     lost: float
-    """Share of starts after which a hinge bends too far."""
+    """Fraction of starts after which a hinge bends too far [-]."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return a JSON-serialisable dict."""
         return asdict(self)
 
 
@@ -51,45 +51,45 @@ def compare_starts(
     starts: int = STARTS,
     seed: int = 0,
 ) -> list[Ways]:
-    """Policies, the planned gait, and the best of others, from the same starts.
+    """Compare policies, the planned gait and the best of other gaits from the same starts.
 
-    The torques of gaits are played whatever the swimmer does, and as suddenly as they were planned;
-    the best of the rivals is the one that comes farthest from the first `TRIED` starts in the mean.
+    The torques of gaits are replayed without feedback and rate limit. The best of the rivals has
+    the largest mean distance from the first `TRIED` starts.
 
     Args:
         study: The swimmer, on its map.
-        policies: By name.
-        planned: A gait of its planner.
-        rivals: Other gaits, one at least.
-        starts: From each of which all swim, for each of `FACTORS`.
-        seed: Of the starts.
+        policies: Policies by name.
+        planned: Gait of the planner.
+        rivals: Other gaits, at least one.
+        starts: Number of starts for each of `FACTORS`.
+        seed: Seed of the starts.
     """
-    found = []
+    distances = []
     for factor in FACTORS:
         start = Start().times(factor)
         task, sudden = (SwimTask(study, start=start, rise=rise) for rise in (None, 0.0))
         state = task.begin(np.random.default_rng(seed), starts)
         for name, policy in policies.items():
             policy.check_fits(task.interface, f"the {study.body}")
-            way, lost = _swim(task, state, _acting(task, policy))
-            found.append(_ways(name, factor, way, lost))
+            way, lost = _swim(task, state, _act_by_policy(task, policy))
+            distances.append(_ways(name, factor, way, lost))
         tried = np.tile(state[:TRIED], (len(rivals), 1))
-        each = np.array([gait.u for gait in rivals]).repeat(len(state[:TRIED]), axis=0)
-        way, _ = _swim(sudden, tried, _playing(sudden, each))
+        rival_torques = np.array([gait.u for gait in rivals]).repeat(len(state[:TRIED]), axis=0)
+        way, _ = _swim(sudden, tried, _act_by_torques(sudden, rival_torques))
         best = rivals[int(way.reshape(len(rivals), -1).mean(axis=1).argmax())]
-        others = {"planned gait": planned, f"best of {len(rivals)} random gaits": best}
-        for name, gait in others.items():
-            way, lost = _swim(sudden, state, _playing(sudden, gait.u[None]))
-            found.append(_ways(name, factor, way, lost))
-    return found
+        gaits = {"planned gait": planned, f"best of {len(rivals)} random gaits": best}
+        for name, gait in gaits.items():
+            way, lost = _swim(sudden, state, _act_by_torques(sudden, gait.u[None]))
+            distances.append(_ways(name, factor, way, lost))
+    return distances
 
 
-def _acting(task: SwimTask, policy: Policy) -> Act:
+def _act_by_policy(task: SwimTask, policy: Policy) -> Act:
     return lambda _, state: policy(task.observe(state))
 
 
-def _playing(task: SwimTask, torques: np.ndarray) -> Act:
-    """Plays torques over the largest, shape (m or 1, K - 1, n)."""
+def _act_by_torques(task: SwimTask, torques: np.ndarray) -> Act:
+    """Return a function that applies torques over the limit, shape (m or 1, K - 1, n)."""
     return lambda k, state: np.broadcast_to(task.torque * torques[:, k], (len(state), task.n))
 
 
@@ -98,7 +98,7 @@ def _ways(name: str, factor: float, way: np.ndarray, lost: np.ndarray) -> Ways:
 
 
 def _swim(task: SwimTask, state: np.ndarray, act: Act) -> tuple[np.ndarray, np.ndarray]:
-    """Ways [cm] and whether each was lost, shapes (m,)."""
+    """Return the distances [cm] and a mask of the lost swimmers, shapes (m,)."""
     first = task.centre(state)[:, 0]
     lost = np.zeros(len(state), bool)
     for k in range(task.decisions):

@@ -1,1 +1,1 @@
-"""How bodies and fluid move: kinematics, inertia, time steps."""
+"""Motion of bodies and fluid: kinematics, inertia, time steps."""

@@ -32,42 +32,42 @@ ROUNDING = 256 * np.finfo(float).eps
 
 @dataclass(frozen=True)
 class State:
-    """Position and momenta of a swimmer. The fluid has no state of its own."""
+    """Position and momenta of a swimmer; the fluid has no separate state."""
 
     rotation: np.ndarray
-    """Of link 0's frame in space, shape (3, 3)."""
+    """Rotation of link 0's frame in space, shape (3, 3)."""
     position: np.ndarray
-    """Of link 0's origin [m], shape (3,)."""
+    """Position of link 0's origin [m], shape (3,)."""
     angles: np.ndarray
-    """Of the hinges [rad], shape (n,)."""
+    """Angles of the hinges [rad], shape (n,)."""
     momentum: np.ndarray
     """Total linear [kg m/s] and angular [kg m^2/s] momentum of body and fluid (its impulse) in
     space, the latter about the fixed origin, shape (6,)."""
     joint_momentum: np.ndarray
-    """Conjugate to the angles [kg m^2/s], shape (n,)."""
+    """Momenta conjugate to the angles [kg m^2/s], shape (n,)."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One time step, and how its equations were solved."""
+    """Result of one time step."""
 
     state: State
-    """At its end."""
+    """State at the end of the step."""
     velocity: np.ndarray
-    """xi in its middle [m/s, rad/s], shape (6 + n,)."""
+    """Velocity xi in the middle of the step [m/s, rad/s], shape (6 + n,)."""
     iterations: int
-    """Of Newton's method: evaluations of the inertia."""
+    """Number of Newton iterations, each an evaluation of the inertia."""
     residual: float
-    """Left over, relative to the momenta [-]."""
+    """Residual, relative to the momenta [-]."""
 
 
 def at_rest(angles: np.ndarray) -> State:
-    """A swimmer at rest in fluid at rest, link 0's frame that of space."""
+    """Return a swimmer at rest in fluid at rest, with link 0's frame equal to that in space."""
     angles = np.array(angles, dtype=float)
     return State(np.eye(3), np.zeros(3), angles, np.zeros(6), np.zeros_like(angles))
 
 
-def moving(
+def state_with_velocity(
     inertia: Inertia,
     angles: np.ndarray,
     velocity: np.ndarray,
@@ -75,17 +75,17 @@ def moving(
     rotation: np.ndarray | None = None,
     position: np.ndarray | None = None,
 ) -> State:
-    """A swimmer with a given velocity.
+    """Return a swimmer with a given velocity.
 
     Args:
-        inertia: Of bodies and fluid.
-        angles: Of the hinges [rad], shape (n,).
+        inertia: Inertia of bodies and fluid.
+        angles: Angles of the hinges [rad], shape (n,).
         velocity: xi [m/s, rad/s], shape (6 + n,).
-        rotation: Of link 0, shape (3, 3); None: none.
-        position: Of link 0 [m], shape (3,); None: the origin.
+        rotation: Rotation of link 0, shape (3, 3), by default the identity.
+        position: Position of link 0 [m], shape (3,), by default the origin.
 
     Raises:
-        UsageError: The velocity is not finite, or `rotation` is no rotation.
+        UsageError: The velocity is not finite, or `rotation` is not a rotation.
     """
     angles = np.array(angles, dtype=float)
     rotation = np.eye(3) if rotation is None else np.array(rotation, dtype=float)
@@ -93,19 +93,19 @@ def moving(
     if not np.isfinite(velocity).all():
         raise UsageError(f"The velocity is {np.asarray(velocity).tolist()}; expected numbers.")
     if not np.allclose(rotation @ rotation.T, np.eye(3)) or np.linalg.det(rotation) < 0.0:
-        raise UsageError(f"{rotation.tolist()} is no rotation: R R^T is not 1, or det R is -1.")
+        raise UsageError(f"{rotation.tolist()} is not a rotation: R R^T is not 1, or det R is -1.")
     momenta = inertia.at(angles)[0] @ velocity
     spatial = spatial_momentum(rotation, position, momenta[:6])
     return State(rotation, position, angles, spatial, momenta[6:])
 
 
 def velocity_of(inertia: Inertia, state: State) -> np.ndarray:
-    """xi of a state [m/s, rad/s], shape (6 + n,)."""
+    """Return xi of a state [m/s, rad/s], shape (6 + n,)."""
     return np.linalg.solve(inertia.at(state.angles)[0], _momenta(state))
 
 
 def energy_of(inertia: Inertia, state: State) -> float:
-    """Total kinetic energy of body and fluid [J]."""
+    """Return the total kinetic energy of body and fluid [J]."""
     return 0.5 * float(_momenta(state) @ velocity_of(inertia, state))
 
 
@@ -120,30 +120,31 @@ def midpoint_step(
     tolerance: float = ROUNDING,
     max_iterations: int = 50,
 ) -> Step:
-    """One step of a variational integrator of the second order on the Lie group.
+    """Advance by a step of a variational integrator of second order on the Lie group.
 
-    The discrete Lagrangian is dt xi^T M(q_mid) xi / 2, q_mid the mean of the angles at both ends,
-    the base moved by the Cayley map of dt V. It is symplectic and symmetric under rigid motions:
-    the momentum in space is constant up to rounding, whatever the step and the torques, and
-    without torques and damping the energy does not drift. Reversing time reverses a step.
+        The discrete Lagrangian is dt xi^T M(q_mid) xi / 2, q_mid the mean of the angles at both
+        ends, the base moved by the Cayley map of dt V. It is symplectic and symmetric under rigid
+        motions:
+    the momentum in space is constant up to rounding, for any step and torques, and
+        without torques and damping the energy does not drift. Reversing time reverses a step.
 
     Args:
-        inertia: Of bodies and fluid.
-        state: At the start.
-        torques: Of the joints [N m], constant over the step, shape (n,).
-        dt: Length of the step [s]; negative: backward.
-        damping: Of the joints [N m s/rad], one for all or shape (n,).
-        guess: xi where the iteration starts, such as the last step's; None: that of the state.
-        tolerance: Residual that counts as solved, relative to the momenta. A larger one saves
-            evaluations of the inertia, and costs energy and reversal, but no momentum in space.
-        max_iterations: When to give up.
+            inertia: Inertia of bodies and fluid.
+            state: State at the start.
+            torques: Torques of the joints [N m], constant over the step, shape (n,).
+            dt: Length of the step [s]; a negative one goes backward.
+            damping: Damping of the joints [N m s/rad], one for all or shape (n,).
+            guess: Start value of xi, such as the last step's; by default xi of the state.
+            tolerance: Residual that counts as solved, relative to the momenta. A larger one saves
+                evaluations of the inertia, and costs energy and reversal, but no momentum in space.
+            max_iterations: Largest number of iterations.
 
     Raises:
-        SimulationError: the equations were not solved; the step is too long.
-        UsageError: torques are not n finite numbers, or a damping is negative.
+            SimulationError: The equations were not solved; the step is too long.
+            UsageError: Torques are not n finite numbers, or a damping is negative.
 
-    Source: Bou-Rabee, Marsden 2009; Kobilarov, Marsden 2011 (see `se3`). Newton's matrix leaves
-    out the second derivatives of M, of the order dt^2; Broyden's updates make up for them.
+        Source: Bou-Rabee, Marsden 2009; Kobilarov, Marsden 2011 (see `se3`). Newton's matrix leaves
+        out the second derivatives of M, of the order dt^2; Broyden's updates make up for them.
     """
     base = body_momentum(state.rotation, state.position, state.momentum)
     start = np.concatenate([base, state.joint_momentum])
@@ -193,18 +194,18 @@ def euler_step(
     *,
     damping: np.ndarray | float = 0.0,
 ) -> Step:
-    """The explicit step of Jia, Pan, Manocha, eq. (4), for comparison: first order.
+    """Advance by the explicit step of Jia, Pan, Manocha, eq. (4), of first order, for comparison.
 
     Accelerations at the start, (x_i+1 - 2 x_i + x_i-1) / dt^2 of the paper, change the velocity;
     the new velocity moves the swimmer. Momentum and energy drift with the order of the step.
     `iterations` is 2, the evaluations of the inertia; `velocity` the new one.
 
     Args:
-        inertia: Of bodies and fluid.
-        state: At the start.
-        torques: Of the joints [N m], shape (n,).
+        inertia: Inertia of bodies and fluid.
+        state: State at the start.
+        torques: Torques of the joints [N m], shape (n,).
         dt: Length of the step [s].
-        damping: Of the joints [N m s/rad], one for all or shape (n,).
+        damping: Damping of the joints [N m s/rad], one for all or shape (n,).
     """
     M, dM = inertia.at(state.angles)
     momenta = _momenta(state)
@@ -214,9 +215,11 @@ def euler_step(
         [coadjoint(xi[:6], momenta[:6]), 0.5 * xi @ slope + torques - damping * xi[6:]]
     )
     xi = xi + dt * np.linalg.solve(M, rate - slope @ xi[6:])
-    rotation, position = _moved(state, xi, dt)
+    rotation, position = _move_base(state, xi, dt)
     angles = state.angles + dt * xi[6:]
-    return Step(moving(inertia, angles, xi, rotation=rotation, position=position), xi, 2, 0.0)
+    return Step(
+        state_with_velocity(inertia, angles, xi, rotation=rotation, position=position), xi, 2, 0.0
+    )
 
 
 def _momenta(state: State) -> np.ndarray:
@@ -224,13 +227,13 @@ def _momenta(state: State) -> np.ndarray:
     return np.concatenate([base, state.joint_momentum])
 
 
-def _moved(state, xi, dt):
+def _move_base(state, xi, dt):
     turn, shift = cayley(dt * xi[:6])
     return state.rotation @ turn, state.position + state.rotation @ shift
 
 
 def _check_forces(torques: np.ndarray, damping: np.ndarray, n: int) -> None:
-    """UsageError where they are none of n hinges."""
+    """Raise UsageError unless torques and damping fit n hinges."""
     if torques.shape != (n,) or not np.isfinite(torques).all():
         raise UsageError(f"Torques are {torques.tolist()}; expected {n} finite numbers [N m].")
     if damping.shape not in ((), (n,)) or not (damping >= 0.0).all():
@@ -240,6 +243,6 @@ def _check_forces(torques: np.ndarray, damping: np.ndarray, n: int) -> None:
 
 
 def _end(state, xi, joint_momentum, dt):
-    """The momentum in space is that of the start: the equations' solution keeps it."""
-    rotation, position = _moved(state, xi, dt)
+    """Return the state at the end of a step, with the same momentum in space as at the start."""
+    rotation, position = _move_base(state, xi, dt)
     return State(rotation, position, state.angles + dt * xi[6:], state.momentum, joint_momentum)

@@ -1,4 +1,4 @@
-"""What the dynamics need of a swimmer in its fluid: the total mass matrix and its derivative."""
+"""Total mass matrix of a swimmer in its fluid and its derivative."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Inertia(Protocol):
     """Total kinetic energy of bodies and fluid, xi^T M(q) xi / 2: exact, interpolated or other."""
 
     def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """M and dM/dq at joint angles, for xi = (twist of link 0 in its frame, hinge rates).
+        """Return M and dM/dq at joint angles, for xi = (twist of link 0 in its frame, hinge rates).
 
         Args:
-            angles: Of the hinges [rad], shape (n,).
+            angles: Angles of the hinges [rad], shape (n,).
 
         Returns:
             M: [kg, kg m, kg m^2], shape (6 + n, 6 + n), symmetric positive definite.
-            dM: Its derivative, shape (6 + n, 6 + n, n). The energy drifts if it is another one.
+            dM: Exact derivative of M, otherwise the energy drifts, shape (6 + n, 6 + n, n).
         """
 
     def mass(self, angles: np.ndarray) -> np.ndarray:
-        """M alone, which may cost a fraction of both."""
+        """Return only M, which may cost a fraction of both."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class FlowInertia:
     @property
     def digest(self) -> str:
         """SHA-256 of bodies and skins."""
-        found = hashlib.sha256(repr(self.flow.swimmer).encode())
+        sha256 = hashlib.sha256(repr(self.flow.swimmer).encode())
         for skin in self.flow.skins:
             for array in (skin.vertices, skin.triangles):
-                found.update(np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()
+                sha256.update(np.ascontiguousarray(array).tobytes())
+        return sha256.hexdigest()
 
     def at(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Inertia`. Raises what `Flow.solve` raises."""
+        """Return M and dM/dq; raises the errors of `Flow.solve`."""
         solution = self.flow.solve(angles)
         M, dM = self.flow.swimmer.rigid_mass(angles)
         M += added_mass_of(self.flow, angles, solution.f)
@@ -60,14 +60,14 @@ class FlowInertia:
         return M, dM
 
     def mass(self, angles: np.ndarray) -> np.ndarray:
-        """See `Inertia`. A quarter of the time of both."""
+        """Return only M, in a quarter of the time of both."""
         M, _ = self.flow.swimmer.rigid_mass(angles)
         return M + added_mass_of(self.flow, angles, self.flow.solve(angles).f)
 
 
 @dataclass(frozen=True)
 class IsolatedInertia:
-    """Each link has the added mass it would have alone: closed form, no interactions.
+    """Bodies with the added masses of isolated links: closed form, no interactions.
 
     A cheap model of the same structure, for tests and first guesses; links may even overlap.
     """

@@ -25,7 +25,7 @@ def link_poses(
         inner: Position of each hinge in the parent's frame [m], shape (n, 3).
         outer: Position of each hinge in the moved link's frame [m], shape (n, 3).
         axes: Unit axis of each hinge, in both frames, shape (n, 3).
-        angles: Of the hinges [rad], shape (n,).
+        angles: Angles of the hinges [rad], shape (n,).
     """
     n = len(angles)
     R, p = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
@@ -141,7 +141,7 @@ def _hinge_twist(R, p, axis, inner, twist):
 
 @njit(cache=True)
 def _seen_by_link(twist, R, p, out):
-    """A twist of link 0's frame in that of a link at (R, p): Ad^-1."""
+    """Transform a twist of link 0's frame to the frame of a link at (R, p): Ad^-1."""
     vx = twist[0] + twist[4] * p[2] - twist[5] * p[1]
     vy = twist[1] + twist[5] * p[0] - twist[3] * p[2]
     vz = twist[2] + twist[3] * p[1] - twist[4] * p[0]

@@ -1,4 +1,4 @@
-"""How often a planner asks for the mass matrix: what it would cost without a map of it."""
+"""Counts of a planner's evaluations of the mass matrix: its cost without a map."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing_extensions import override
 from sofa_softctl.surrogate import Jet
 from softctl_swimmer.planning.motion_map import MassMap
 
-APART = 1e-4
-"""Poses closer than this are one: those of differences [rad]."""
+POSE_TOLERANCE = 1e-4
+"""Largest distance of poses that count as one, such as in finite differences [rad]."""
 
 
 class CountedMasses:
-    """A map of the mass matrix that counts the poses at which it is asked."""
+    """A map of the mass matrix that counts the poses at which it is evaluated."""
 
     def __init__(self, masses: MassMap) -> None:
         self.masses = masses
         self.queries = 0
-        """All, each a solution for a planner that keeps none."""
-        self._known: set[bytes] = set()
+        """Number of all evaluations, each a solution for a planner that stores none."""
+        self._poses: set[bytes] = set()
         self._curved: set[bytes] = set()
 
     @property
     def distinct(self) -> int:
-        """Poses for a planner that keeps them all, and has differences of slopes for nothing."""
-        return len(self._known)
+        """Number of poses for a planner that stores them, without differences of slopes."""
+        return len(self._poses)
 
     @property
-    def curved(self) -> int:
-        """Those of them whose second derivatives it needs."""
+    def curvature_poses(self) -> int:
+        """Number of poses at which it needs second derivatives."""
         return len(self._curved)
 
     @override
     def at(self, points: np.ndarray) -> Jet:
-        self._count(points, self._known)
+        self._count(points, self._poses)
         return self.masses.at(points)
 
     @override
@@ -42,6 +42,6 @@ class CountedMasses:
         self._count(points, self._curved)
         return self.masses.curvature(points, weights)
 
-    def _count(self, points: np.ndarray, known: set[bytes]) -> None:
+    def _count(self, points: np.ndarray, poses: set[bytes]) -> None:
         self.queries += len(points)
-        known.update(each.tobytes() for each in np.round(points / APART).astype(np.int32))
+        poses.update(pose.tobytes() for pose in np.round(points / POSE_TOLERANCE).astype(np.int32))

@@ -1,4 +1,4 @@
-"""Plans of a swimmer's motion: as far as its torques bring it."""
+"""Plans of a swimmer's motion with the largest progress within its torques."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sofa_softctl.surrogate import (
     Settings,
     plan,
 )
-from softctl_swimmer.planning.gaits import Gait, follow, wave
+from softctl_swimmer.planning.gaits import Gait, follow_angles, wave
 from softctl_swimmer.planning.motion_map import HINGES, MotionMap
 from softctl_swimmer.planning.objectives import OBJECTIVES, Goal
 from softctl_swimmer.planning.playing import Refinement
@@ -30,37 +30,37 @@ from softctl_swimmer.planning.reduced_space import ReducedSpace
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 EFFORT = 2e-3
-"""Weight of squared torques over their unit, in sizes of the goal, over time [1/s]: a
-tie-breaker."""
+"""Weight of squared torques over their unit, in sizes of the goal, per time [1/s]; it only breaks
+ties."""
 GENTLE = 5e-5
 """Weight of squared rates of torques over their unit, in sizes of the goal [s]."""
-ENDS = 10.0
-"""How much more the first and the last torque count, changes from and to none, before they are
+END_TORQUE_FACTOR = 10.0
+"""Factor of the first and the last torque, which are changes from and to zero, before they are
 squared [-]."""
 AMPLITUDES, FREQUENCIES, PHASES = (0.4, 0.7), (0.25, 0.5), (-2.0, -1.0, 1.0, 2.0)
-"""Of the waves that are tried as starts [rad], [Hz], [rad] from hinge to hinge."""
-SMALLER = 4.0 ** -np.arange(5)
-"""Shares of these waves, one after another, until one is within the torques."""
-MIDDLES = (0.0, 0.4)
-"""Of the angles they swing about [rad]: a bent body turns."""
-INSIDE = 0.96
-"""Share of the hinges' ranges that plans use: between instants a gait swings farther."""
-FAR = (10.0, 20.0)
-"""Bounds of places, in body lengths, and of Cayley coordinates of link 0, 2 tan of half an angle:
-far away."""
+"""Amplitudes [rad], frequencies [Hz] and phases between hinges [rad] of the first waves."""
+WAVE_SCALES = 4.0 ** -np.arange(5)
+"""Scales of these waves, tried in turn until one is within the torques [-]."""
+WAVE_MIDDLES = (0.0, 0.4)
+"""Mean angles of the waves [rad]: a bent body turns."""
+RANGE_FRACTION = 0.96
+"""Fraction of the hinges' ranges that plans use: between instants a gait swings farther [-]."""
+BASE_BOUNDS = (10.0, 20.0)
+"""Bounds of positions, in body lengths, and of Cayley coordinates of link 0, 2 tan of half an
+angle; large enough to be inactive."""
 
 
 @dataclass(frozen=True)
 class Gentle:
-    """`sofa_softctl.surrogate.InputCost`: of torques that jump, and of the first and the last one.
+    """`sofa_softctl.surrogate.InputCost` of jumps of torques, and of the first and the last torque.
 
-    weight / 2 (|10 u_0|^2 + sum |u_k+1 - u_k|^2 + |10 u_-1|^2), u_-1 the last one. Where torques
-    jump, begin or end at once, steps do not resolve the motion: between the instants it takes more
-    torque than at them.
+    weight / 2 (|10 u_0|^2 + sum |u_k+1 - u_k|^2 + |10 u_-1|^2), u_-1 the last one. If
+    torques jump, steps do not resolve the motion: between the instants it takes more torque than at
+    them.
     """
 
     weight: float
-    """[m] or [rad]."""
+    """Weight [m] or [rad]."""
 
     @override
     def value(self, u: np.ndarray) -> float:
@@ -68,25 +68,27 @@ class Gentle:
 
     @override
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.hessian(len(u)) @ u
-        return found
+        gradient_of_cost: np.ndarray = self.hessian(len(u)) @ u
+        return gradient_of_cost
 
     @override
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        own = np.concatenate(([ENDS], np.ones(count - 1)))
-        before = np.concatenate((-np.ones(count - 1), [ENDS]))
-        D = scipy.sparse.diags_array((own, before), offsets=(0, -1), shape=(count + 1, count))
+        diagonal = np.concatenate(([END_TORQUE_FACTOR], np.ones(count - 1)))
+        off_diagonal = np.concatenate((-np.ones(count - 1), [END_TORQUE_FACTOR]))
+        D = scipy.sparse.diags_array(
+            (diagonal, off_diagonal), offsets=(0, -1), shape=(count + 1, count)
+        )
         return scipy.sparse.csr_array(self.weight * (D.T @ D))
 
 
 @dataclass(frozen=True, eq=False)
 class GaitPlan:
-    """A planned motion, and what the exact model says of it."""
+    """A planned motion, with its replay on the exact model."""
 
     objective: str
     """Key of `OBJECTIVES`."""
     start: Gait
-    """The wave from which it was planned."""
+    """Wave from which it was planned."""
     plan: Plan
     """Torques and motion on the map of the mass matrix."""
     progress: float
@@ -94,23 +96,23 @@ class GaitPlan:
     begun: float
     """Progress of the start."""
     reach: float = np.inf
-    """Largest joint angle that it was planned with [rad]."""
+    """Largest joint angle of the plan [rad]."""
     correction: float = 0.0
-    """What finer steps add to the progress of its own; 0 if it was planned without."""
+    """Progress that finer steps add; 0 if it was planned without them."""
     exact: float | None = None
-    """Progress on the exact model, of the same angles, and corrected; None: not replayed."""
+    """Corrected progress of the same angles on the exact model, or None before the replay."""
     torque: float | None = None
-    """Largest torque that these take there, over the unit [-]."""
+    """Largest torque on the exact model, over the unit [-]."""
     motion: np.ndarray | None = None
-    """Coordinates of the gait as it is played, at the instants, shape (K, 6 + n)."""
+    """Coordinates of the gait as played by motors, at the instants, shape (K, 6 + n)."""
     played: float | None = None
     """Progress of the gait between its instants, on the map in steps of dt / 16."""
     played_torque: float | None = None
-    """Largest torque of that, a mean over dt, over the unit [-]."""
+    """Largest torque between the instants, a mean over dt, over the unit [-]."""
     status: Status = Status.NOT_CONVERGED
-    """SOLVED only after a replay that agrees."""
+    """Status; SOLVED only after a replay that agrees."""
     message: str = ""
-    """Why it is not SOLVED; empty if it is."""
+    """Reason for another status than SOLVED, or ""."""
 
 
 def plan_gait(
@@ -137,14 +139,14 @@ def plan_gait(
             hinges' own ranges.
         effort: Weight of the squared torques, over time, beside progress in `Goal.size`.
         gentle: Weight of their squared rates, over time, see `Gentle`.
-        narrow: Share of the range of angles that reach and hinges leave.
-        start: A motion to begin with; None: the best one of waves within the torques.
-        refined: Make the progress large that is played in finer steps, see `playing`.
-        settings: Of the optimiser.
+        narrow: Fraction of the range of angles within reach and hinges [-].
+        start: Motion to begin with; by default the best wave within the torques.
+        refined: Maximise the progress in finer steps, see `playing`.
+        settings: Settings of the optimiser.
         progress: Called after each iteration.
 
     Raises:
-        UsageError: There is no such objective.
+        UsageError: The objective is unknown.
         SceneError: No wave is within the torques, or in the map.
 
     Source: Jia, Pan, Manocha, eq. (5); see `sofa_softctl.surrogate.plan`.
@@ -157,7 +159,7 @@ def plan_gait(
         start = best_wave(dynamics, goal, instants, reach)
     n, rows = dynamics.inputs, list(goal.rows)
     refinement = Refinement(dynamics, goal) if refined else None
-    far = np.repeat((FAR[0] * at.swimmer.length, FAR[1]), 3)
+    base_bounds = np.repeat((BASE_BOUNDS[0] * at.swimmer.length, BASE_BOUNDS[1]), 3)
     low, high = (narrow * end for end in hinge_range(at, reach))
     problem = PlanningProblem(
         dynamics,
@@ -166,8 +168,8 @@ def plan_gait(
         Limits(
             u_max=1.0,
             u_min=-1.0,
-            a_min=np.concatenate((-far, low)),
-            a_max=np.concatenate((far, high)),
+            a_min=np.concatenate((-base_bounds, low)),
+            a_max=np.concatenate((base_bounds, high)),
         ),
         outputs=(goal, refinement) if refinement else (goal,),
         inputs=(
@@ -176,45 +178,47 @@ def plan_gait(
         ),
     )
     angles = tuple(range(HINGES.start, HINGES.start + n))
-    chosen = replace(settings or Settings(), search=partial(ReducedSpace, independent=angles))
-    found = plan(problem, start.u, start.a, settings=chosen, progress=progress)
-    more = -refinement.value(found.a[:, HINGES]) if refinement else 0.0
-    status = Status.worst((found.status, Status.NOT_CONVERGED))
-    message = f"It has not been replayed on the exact model: see `replay`. {found.message}".strip()
+    search_settings = replace(
+        settings or Settings(), search=partial(ReducedSpace, independent=angles)
+    )
+    result = plan(problem, start.u, start.a, settings=search_settings, progress=progress)
+    correction = -refinement.value(result.a[:, HINGES]) if refinement else 0.0
+    status = Status.worst((result.status, Status.NOT_CONVERGED))
+    message = f"It has not been replayed on the exact model: see `replay`. {result.message}".strip()
     return GaitPlan(
         objective,
         start,
-        found,
-        progress=goal.of(found.y[:, rows]) + more,
-        begun=goal.made(at, start.a),
+        result,
+        progress=goal.progress(result.y[:, rows]) + correction,
+        begun=goal.progress_of(at, start.a),
         reach=reach,
-        correction=more,
+        correction=correction,
         status=status,
         message=message,
     )
 
 
 def hinge_range(at: MotionMap, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest angles of a plan [rad], shapes (n,)."""
+    """Return the lowest and highest angles of a plan [rad], shapes (n,)."""
     low, high = np.array([hinge.limits for hinge in at.swimmer.hinges]).T
-    middle, half = 0.5 * (low + high), 0.5 * INSIDE * (high - low)
-    return np.maximum(middle - half, -reach), np.minimum(middle + half, reach)
+    middle, half_range = 0.5 * (low + high), 0.5 * RANGE_FRACTION * (high - low)
+    return np.maximum(middle - half_range, -reach), np.minimum(middle + half_range, reach)
 
 
 def best_wave(dynamics: SwimmingDynamics, goal: Goal, instants: int, reach: float) -> Gait:
-    """The sine wave of most progress whose angles and torques are within their limits.
+    """Return the sine wave of largest progress whose angles and torques are within their limits.
 
     Raises:
-        SceneError: There is none.
+        SceneError: No wave is within the limits.
     """
     time = np.arange(instants) * dynamics.dt
     low, high = hinge_range(dynamics.embedding, reach)
     if (low > 0.0).any() or (high < 0.0).any():
         raise SceneError(
             f"Plans begin straight, with all angles 0, which is not within {low} to {high} rad, "
-            f"{INSIDE} of the hinges' ranges. Turn the links, so that 0 is inside."
+            f"{RANGE_FRACTION} of the hinges' ranges. Turn the links, so that 0 is inside."
         )
-    choices = itertools.product(AMPLITUDES, FREQUENCIES, PHASES, MIDDLES)
+    choices = itertools.product(AMPLITUDES, FREQUENCIES, PHASES, WAVE_MIDDLES)
     n, waves = dynamics.inputs, []
     for amplitude, frequency, phase, middle in choices:
         q = wave(
@@ -226,11 +230,11 @@ def best_wave(dynamics: SwimmingDynamics, goal: Goal, instants: int, reach: floa
         )
         if (q >= low).all() and (q <= high).all():
             waves.append(q)
-    for smaller in SMALLER:
-        gaits = [follow(dynamics, smaller * q) for q in waves]
+    for scale in WAVE_SCALES:
+        gaits = [follow_angles(dynamics, scale * q) for q in waves]
         gaits = [gait for gait in gaits if np.abs(gait.u).max() <= 1.0]
         if gaits:
-            return max(gaits, key=lambda gait: goal.made(dynamics.embedding, gait.a))
+            return max(gaits, key=lambda gait: goal.progress_of(dynamics.embedding, gait.a))
     raise SceneError(
         f"None of the sine waves stays within {low} to {high} rad and the torques of "
         f"{dynamics.torque} N m: give a start of your own, more torque, or a longer time."

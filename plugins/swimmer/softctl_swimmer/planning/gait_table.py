@@ -18,10 +18,10 @@ TIME, ANGLE, TORQUE = "time [s]", "hinge {} [rad]", "torque {} [N m]"
 
 @dataclass(frozen=True, eq=False)
 class GaitTable:
-    """Joint angles at some instants, at rest before; between them by cubic splines.
+    """Joint angles at some instants, from rest, interpolated by cubic splines.
 
     Raises:
-        SceneError: They are no motion: see the message.
+        SceneError: They are not a valid motion; the message says why.
     """
 
     time: np.ndarray
@@ -29,7 +29,7 @@ class GaitTable:
     angles: np.ndarray
     """Joint angles [rad], shape (K, n)."""
     torques: np.ndarray | None = None
-    """Torques from each instant on [N m], shape (K, n), for the reader: angles are what counts."""
+    """Torques after each instant [N m], shape (K, n), only for information."""
 
     def __post_init__(self) -> None:
         _check(self.time, self.angles)
@@ -40,12 +40,12 @@ class GaitTable:
             )
 
     def __call__(self, time: np.ndarray) -> np.ndarray:
-        """Angles [rad] at times [s], shapes (m,) and (m, n)."""
-        found: np.ndarray = self._spline(np.clip(time, self.time[0], self.time[-1]))
-        return found
+        """Return angles [rad] at times [s], shapes (m, n) and (m,)."""
+        angles: np.ndarray = self._spline(np.clip(time, self.time[0], self.time[-1]))
+        return angles
 
     def save(self, path: str | Path) -> None:
-        """Write a CSV file, whole or not at all.
+        """Write a CSV file atomically.
 
         Raises:
             SceneError: It cannot be written.
@@ -69,27 +69,27 @@ class GaitTable:
 
     @classmethod
     def load(cls, path: str | Path, hinges: int) -> GaitTable:
-        """Read a CSV file of `save`, for a swimmer with so many hinges.
+        """Read a CSV file of `save`, for a swimmer with this number of hinges.
 
         Raises:
-            SceneError: It cannot be read, columns are missing, or it holds no motion.
+            SceneError: The file cannot be read, columns are missing, or the motion is invalid.
         """
         try:
             with Path(path).open(newline="", encoding="utf-8-sig") as file:
                 rows = [row for row in csv.reader(file) if row]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise SceneError(f"The gait '{path}' cannot be read: {error}.") from error
-        wanted = [TIME, *(ANGLE.format(j + 1) for j in range(hinges))]
+        names = [TIME, *(ANGLE.format(j + 1) for j in range(hinges))]
         head = rows[0] if rows else []
-        missing = [name for name in wanted if name not in head]
-        more = ANGLE.format(hinges + 1)
-        if missing or more in head:
-            what = f"lacks {missing}" if missing else f"has '{more}'"
+        missing = [name for name in names if name not in head]
+        extra_name = ANGLE.format(hinges + 1)
+        if missing or extra_name in head:
+            problem = f"lacks {missing}" if missing else f"has '{extra_name}'"
             raise SceneError(
-                f"The gait '{path}' {what}; expected the columns {wanted} of a swimmer with "
+                f"The gait '{path}' {problem}; expected the columns {names} of a swimmer with "
                 f"{hinges} hinges. Got: {head}."
             )
-        at = [head.index(name) for name in wanted]
+        column_index = [head.index(name) for name in names]
         for k, row in enumerate(rows[1:]):
             if len(row) != len(head):
                 raise SceneError(
@@ -97,8 +97,8 @@ class GaitTable:
                     f"{len(rows) - 1} has {len(row)} numbers: {row}. Is the file whole?"
                 )
         try:
-            numbers = [[float(row[i]) for i in at] for row in rows[1:]]
-            table = np.array(numbers).reshape(len(numbers), len(at))
+            numbers = [[float(row[i]) for i in column_index] for row in rows[1:]]
+            table = np.array(numbers).reshape(len(numbers), len(column_index))
             return cls(table[:, 0], table[:, 1:])
         except SceneError as error:
             raise SceneError(f"The gait '{path}': {error}") from error
@@ -111,10 +111,10 @@ class GaitTable:
 
 
 def _check(time: np.ndarray, angles: np.ndarray) -> None:
-    """Refuse what is no motion.
+    """Check that instants and angles form a motion.
 
     Raises:
-        SceneError: It is not one of two instants or more, from 0 on, of finite angles.
+        SceneError: There are not two or more instants, starting at 0, with finite angles.
     """
     if len(time) < 2 or angles.ndim != 2 or len(angles) != len(time):
         raise SceneError(

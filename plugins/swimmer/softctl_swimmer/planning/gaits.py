@@ -12,10 +12,10 @@ from sofa_softctl.surrogate import Jet, LinearisedDynamics, Steps
 from softctl_swimmer.planning.motion_map import BASE, HINGES, MassMap
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
-TOLERANCE = 1e-11
+MOMENTUM_TOLERANCE = 1e-11
 """Largest lack of momentum of a step, as a displacement [m] and [rad]."""
-ITERATIONS = 30
-"""Newton iterations of a step at most."""
+ITERATION_COUNT_MAX = 30
+"""Largest number of Newton iterations of a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +36,13 @@ def wave(
     frequency: float,
     middle: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """Joint angles of a sine wave that begins at rest, straight, within its first period.
+    """Return joint angles of a sine wave that begins at rest, straight, within its first period.
 
     Args:
-        time: Instants from 0 on [s], shape (K,).
-        amplitude: Of each hinge [rad], shape (n,).
-        phase: Of each hinge [rad]; of a wave from head to tail they grow.
-        frequency: [Hz].
+        time: Instants, starting at 0 [s], shape (K,).
+        amplitude: Amplitude of each hinge [rad], shape (n,).
+        phase: Phase of each hinge [rad]; for a wave from head to tail it increases.
+        frequency: Frequency [Hz].
         middle: Angle about which each hinge swings [rad].
 
     Returns:
@@ -51,56 +51,56 @@ def wave(
     s = np.clip(time * frequency, 0.0, 1.0)[:, None]
     begin = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)  # at rest at both ends, twice differentiable
     swing = np.sin(2.0 * np.pi * frequency * time[:, None] - np.asarray(phase))
-    found: np.ndarray = begin * (np.asarray(middle) + np.asarray(amplitude) * swing)
-    return found
+    angles: np.ndarray = begin * (np.asarray(middle) + np.asarray(amplitude) * swing)
+    return angles
 
 
-def follow(dynamics: SwimmingDynamics, angles: np.ndarray) -> Gait:
-    """The motion of a swimmer whose hinges move as given, from rest, and its torques.
+def follow_angles(dynamics: SwimmingDynamics, angles: np.ndarray) -> Gait:
+    """Compute the motion of a swimmer with prescribed hinge angles, from rest, and its torques.
 
-    Link 0 moves so that momentum of body and fluid stays zero; the torques are what is left of the
-    equations.
+    Link 0 moves so that momentum of body and fluid stays zero; the torques are the residuals of the
+    hinges' equations.
 
     Args:
         dynamics: The swimmer.
-        angles: At each instant [rad], shape (K, n).
+        angles: Angles at each instant [rad], shape (K, n).
 
     Raises:
         SceneError: Angles are outside the map of the mass matrix; the motion of link 0 was not
             found: a smaller time step may help.
     """
     at = dynamics.embedding
-    dynamics = dynamics.on(replace(at, masses=_Known(at.masses)))
+    dynamics = dynamics.on(replace(at, masses=_CachedMasses(at.masses)))
     K = len(angles)
     a = np.hstack((np.zeros((K, 6)), angles))
-    known = np.isfinite(dynamics.embedding.at(a).value).all(axis=1)
-    if not known.all():
-        k = int(known.argmin())
+    is_known = np.isfinite(dynamics.embedding.at(a).value).all(axis=1)
+    if not is_known.all():
+        k = int(is_known.argmin())
         raise SceneError(
             f"The mass matrix is not known at instant {k}, at the angles {angles[k]} rad: stay "
             "within the box of its spline."
         )
-    none = np.zeros((K - 1, dynamics.inputs))
-    for _ in range(ITERATIONS):
+    zero_torques = np.zeros((K - 1, dynamics.inputs))
+    for _ in range(ITERATION_COUNT_MAX):
         jet = dynamics.embedding.at(np.vstack((a[:1], a)))
-        steps = Steps(a[1:], a[:-1], none, jet[2:], jet[1:-1], jet[:-2])
+        steps = Steps(a[1:], a[:-1], zero_torques, jet[2:], jet[1:-1], jet[:-2])
         at = dynamics.linearise(steps)
-        if np.abs(at.residual[:, BASE]).max() <= TOLERANCE:
+        if np.abs(at.residual[:, BASE]).max() <= MOMENTUM_TOLERANCE:
             return Gait(a, at.residual[:, HINGES])
         a[1:, BASE] -= _forward(at)
         if not np.isfinite(a).all():
             break
     raise SceneError(
         f"No motion of link 0 keeps the momentum in the {K - 1} steps of the gait, of "
-        f"{dynamics.dt} s each: after {ITERATIONS} iterations the lack is "
+        f"{dynamics.dt} s each: after {ITERATION_COUNT_MAX} iterations the lack is "
         f"{np.abs(at.residual[:, BASE]).max():.1e}. Take a smaller time step, or a slower gait."
     )
 
 
 def _forward(at: LinearisedDynamics) -> np.ndarray:
-    """Changes of link 0 that take the base's residuals to zero, step after step, (K - 1, 6)."""
+    """Return changes of link 0 that cancel the base's residuals, step after step, (K - 1, 6)."""
     blocks = (at.by_next, at.by_now, at.by_before)
-    by_next, by_now, by_before = (each[:, BASE, BASE] for each in blocks)
+    by_next, by_now, by_before = (slopes[:, BASE, BASE] for slopes in blocks)
     change = np.zeros((2 + len(at.residual), 6))  # two instants at rest before
     for k, lack in enumerate(at.residual[:, BASE]):
         right = lack - by_now[k] @ change[k + 1] - by_before[k] @ change[k]
@@ -108,24 +108,24 @@ def _forward(at: LinearisedDynamics) -> np.ndarray:
     return change[2:]
 
 
-class _Known:
-    """A mass matrix that is evaluated once at each pose, and has no curvature: none is needed."""
+class _CachedMasses:
+    """A map that evaluates the mass matrix once at each pose, without curvature."""
 
     def __init__(self, masses: MassMap) -> None:
         self.masses = masses
-        self.found: dict[bytes, list[np.ndarray]] = {}
+        self.cache: dict[bytes, list[np.ndarray]] = {}
 
     @override
     def at(self, points: np.ndarray) -> Jet:
-        new = [point for point in points if point.tobytes() not in self.found]
+        new = [point for point in points if point.tobytes() not in self.cache]
         if new:
             jet = self.masses.at(np.array(new))
-            for point, *each in zip(new, jet.value, jet.gradient, strict=True):
-                self.found[point.tobytes()] = each
-        pairs = [self.found[point.tobytes()] for point in points]
-        return Jet(*(np.array(each) for each in zip(*pairs, strict=True)))
+            for point, *arrays in zip(new, jet.value, jet.gradient, strict=True):
+                self.cache[point.tobytes()] = arrays
+        pairs = [self.cache[point.tobytes()] for point in points]
+        return Jet(*(np.array(arrays) for arrays in zip(*pairs, strict=True)))
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """None."""
+        """Return zero: no curvature is needed."""
         del weights
         return np.zeros((*points.shape, points.shape[1]))

@@ -1,4 +1,4 @@
-"""What a planner sees of a swimmer: coordinates, mass matrix and places, with derivatives."""
+"""A planner's model of a swimmer: coordinates, mass matrix and positions, with derivatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softctl_swimmer.body import Swimmer
 from softctl_swimmer.planning.poses import complex_slopes, hat, rotation
 
 BASE, HINGES = slice(0, 6), slice(6, None)
-"""Rows of coordinates and velocities: of link 0, and of the hinges."""
+"""Rows of coordinates and velocities that belong to link 0, and to the hinges."""
 DIFFERENCE = 1e-6
 """Step of central differences of exact slopes, for curvatures [m] and [rad]."""
 
@@ -23,7 +23,7 @@ class MassMap(Protocol):
     """Angles (m, n) -> entries of the mass matrix, such as a `sofa_softctl.surrogate.Grid`."""
 
     def at(self, points: np.ndarray) -> Jet:
-        """Entries (m, e) and their slopes (m, e, n), in the order of `entries.packed`."""
+        """Return entries (m, e) and slopes (m, e, n), in the order of `entries.lower_triangle`."""
         ...
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -46,12 +46,12 @@ class MotionMap:
 
     @property
     def hinges(self) -> int:
-        """n."""
+        """Number n of hinges."""
         return self.swimmer.hinge_count
 
     @property
     def dimension(self) -> int:
-        """6 + n."""
+        """Number 6 + n of coordinates."""
         return 6 + self.hinges
 
     @property
@@ -81,22 +81,22 @@ class MotionMap:
     @override
     def at(self, points: np.ndarray) -> Jet:
         angles, which = np.unique(points[:, HINGES], axis=0, return_inverse=True)
-        found = self.masses.at(angles)  # once where link 0 alone is elsewhere
+        jet = self.masses.at(angles)  # once for poses that differ only in link 0
         m, d = points.shape
         slope = np.zeros((m, self.size, d))
         slope[:, :d] = np.eye(d)
-        slope[:, self._mass, HINGES] = found.gradient[which]
+        slope[:, self._mass, HINGES] = jet.gradient[which]
         slope[:, self._mass.stop :] = complex_slopes(self.places, points)
-        value = np.hstack((points, found.value[which], self.places(points)))
+        value = np.hstack((points, jet.value[which], self.places(points)))
         return Jet(value, slope)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See `sofa_softctl.surrogate.Embedding`; of places by differences of exact slopes."""
+        """Return second derivatives times weights; for positions by differences of exact slopes."""
         m, d = points.shape
         steps = DIFFERENCE * np.array((1.0, -1.0))[:, None, None, None] * np.eye(d)[:, None]
         slopes = complex_slopes(self.places, (points + steps).reshape(2 * d * m, d))
-        ahead, back = slopes.reshape(2, d, m, -1, d)
-        change = (ahead - back) / (2.0 * DIFFERENCE)  # (by d, m, places, by d)
+        slopes_plus, slopes_minus = slopes.reshape(2, d, m, -1, d)
+        change = (slopes_plus - slopes_minus) / (2.0 * DIFFERENCE)  # (by d, m, places, by d)
         total = np.einsum("me,jmed->mdj", weights[:, self._mass.stop :], change, optimize=True)
         total = 0.5 * (total + total.transpose(0, 2, 1))
         total[:, HINGES, HINGES] += self.masses.curvature(
@@ -105,35 +105,35 @@ class MotionMap:
         return total
 
     def mass(self, jet: Jet) -> np.ndarray:
-        """M of a jet, shape (m, 6 + n, 6 + n)."""
-        found: np.ndarray = jet.value[:, self._mass][:, self._entry]
-        return found
+        """Return M of a jet, shape (m, 6 + n, 6 + n)."""
+        matrix: np.ndarray = jet.value[:, self._mass][:, self._entry]
+        return matrix
 
     def mass_slope(self, jet: Jet) -> np.ndarray:
-        """dM/dq of a jet, shape (m, 6 + n, 6 + n, n)."""
-        found: np.ndarray = jet.gradient[:, self._mass, HINGES][:, self._entry]
-        return found
+        """Return dM/dq of a jet, shape (m, 6 + n, 6 + n, n)."""
+        slope: np.ndarray = jet.gradient[:, self._mass, HINGES][:, self._entry]
+        return slope
 
     def mass_curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Second derivatives of sum_ij weights_ij M_ij, weights symmetric, shape (m, n, n)."""
+        """Return second derivatives of sum_ij weights_ij M_ij, weights symmetric, (m, n, n)."""
         i, j = np.tril_indices(self.dimension)
-        each = weights[:, i, j] * np.where(i == j, 1.0, 2.0)
-        return self.masses.curvature(points[:, HINGES], each)
+        entry_weights = weights[:, i, j] * np.where(i == j, 1.0, 2.0)
+        return self.masses.curvature(points[:, HINGES], entry_weights)
 
     def places(self, a: np.ndarray) -> np.ndarray:
-        """Centre of mass, of each link, and nose in space [m], shape (m, 3 (N + 2)). Analytic."""
+        """Return centre of mass, links' centres and nose in space [m], shape (m, 3 (N + 2))."""
         R0, x = rotation(a[:, 3:6]), a[:, :3]
         R: list[Any] = [np.broadcast_to(np.eye(3), R0.shape)]
         p: list[Any] = [np.zeros_like(x)]
         for k, hinge in enumerate(self.swimmer.hinges):
-            turned = R[hinge.parent] @ _turn(self._axes[k], a[:, 6 + k])
+            rotated = R[hinge.parent] @ _turn(self._axes[k], a[:, 6 + k])
             joint = p[hinge.parent] + R[hinge.parent] @ np.array(hinge.in_parent)
-            R.append(turned)
-            p.append(joint - turned @ np.array(hinge.in_child))
+            R.append(rotated)
+            p.append(joint - rotated @ np.array(hinge.in_child))
         nose = np.array([self.swimmer.links[0].semi_axes[0], 0.0, 0.0])
-        centre = sum(share * each for share, each in zip(self._shares, p, strict=True))
+        centre = sum(mass * point for mass, point in zip(self._mass_fractions, p, strict=True))
         local = [centre, *p, np.broadcast_to(nose, x.shape)]
-        return np.hstack([x + (R0 @ each[:, :, None])[:, :, 0] for each in local])
+        return np.hstack([x + (R0 @ point[:, :, None])[:, :, 0] for point in local])
 
     @property
     def _mass(self) -> slice:
@@ -145,7 +145,7 @@ class MotionMap:
 
     @cached_property
     def _entry(self) -> np.ndarray:
-        """Where each element of M stands in its lower triangle, shape (6 + n, 6 + n)."""
+        """Index of each element of M in its lower triangle, shape (6 + n, 6 + n)."""
         i, j = np.indices((self.dimension, self.dimension))
         row, column = np.maximum(i, j), np.minimum(i, j)
         return row * (row + 1) // 2 + column
@@ -156,13 +156,13 @@ class MotionMap:
         return axes / np.linalg.norm(axes, axis=1, keepdims=True)
 
     @cached_property
-    def _shares(self) -> np.ndarray:
+    def _mass_fractions(self) -> np.ndarray:
         masses = self.swimmer.link_inertias[:, 0, 0]
         return masses / masses.sum()
 
 
 def _turn(axis: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Rotations about an axis by angles (m,), shape (m, 3, 3) (Rodrigues)."""
+    """Return rotations about an axis by angles (m,), shape (m, 3, 3) (Rodrigues)."""
     W = hat(axis[None])[0]
     sine, versine = np.sin(angle)[:, None, None], (1.0 - np.cos(angle))[:, None, None]
     return np.eye(3) + sine * W + versine * (W @ W)

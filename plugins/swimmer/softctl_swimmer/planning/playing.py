@@ -1,4 +1,4 @@
-"""Gaits as they are played: along splines between the instants of a plan, in finer steps."""
+"""Gaits as played by motors: along splines between the instants of a plan, in finer steps."""
 
 from __future__ import annotations
 
@@ -10,55 +10,57 @@ from typing_extensions import override
 from sofa_softctl.errors import SceneError
 from sofa_softctl.surrogate import Steps
 from softctl_swimmer.planning.gait_table import GaitTable
-from softctl_swimmer.planning.gaits import Gait, follow
+from softctl_swimmer.planning.gaits import Gait, follow_angles
 from softctl_swimmer.planning.motion_map import BASE, HINGES
 from softctl_swimmer.planning.objectives import Goal
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
-FINER = 4
-"""Steps in a step of the plan, for its progress."""
+SUBSTEP_COUNT = 4
+"""Number of fine steps in a step of the plan, for its progress."""
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class PlayedGait:
     """A gait in finer steps."""
 
     dynamics: SwimmingDynamics
-    """With these steps."""
+    """Dynamics with these steps."""
     between: np.ndarray
-    """Angles in them over those at the instants of the plan, shape (finer (K - 1) + 1, K)."""
+    """Angles at these steps by angles at the plan's instants, shape (finer (K - 1) + 1, K)."""
     gait: Gait
     """The motion."""
     goal: Goal
-    """What progress is."""
+    """Measure of progress."""
     finer: int
-    """Steps in a step of the plan."""
+    """Number of fine steps in a step of the plan."""
 
     @property
     def progress(self) -> float:
-        """How far it leads [m] or [rad]."""
-        return self.goal.made(self.dynamics.embedding, self.gait.a)
+        """Progress of the gait [m] or [rad]."""
+        return self.goal.progress_of(self.dynamics.embedding, self.gait.a)
 
     @property
     def torque(self) -> float:
-        """Its largest torque, a mean over a step of the plan, over the unit [-]."""
+        """Largest torque, as a mean over a step of the plan, over the unit [-]."""
         u = self.gait.u
         return float(np.abs(u.reshape(-1, self.finer, u.shape[1]).mean(axis=1)).max())
 
     def slope(self) -> np.ndarray:
-        """Derivatives of its progress by the angles at the instants of the plan, shape (K, n)."""
-        found: np.ndarray = self.between.T @ slope_by_angles(self.dynamics, self.gait, self.goal)
-        return found
+        """Return the derivatives of the progress by angles at the plan's instants, shape (K, n)."""
+        slopes: np.ndarray = self.between.T @ slope_by_angles(self.dynamics, self.gait, self.goal)
+        return slopes
 
 
-def play(dynamics: SwimmingDynamics, angles: np.ndarray, goal: Goal, finer: int = FINER) -> Played:
-    """Move the hinges as motors do that follow a gait's table.
+def play(
+    dynamics: SwimmingDynamics, angles: np.ndarray, goal: Goal, finer: int = SUBSTEP_COUNT
+) -> PlayedGait:
+    """Compute the motion with hinges that follow a gait's table, as motors do.
 
     Args:
         dynamics: The swimmer, with the time step of the plan.
-        angles: At the instants of the plan [rad], shape (K, n).
-        goal: What progress is.
-        finer: Steps in a step of the plan.
+        angles: Angles at the instants of the plan [rad], shape (K, n).
+        goal: Measure of progress.
+        finer: Number of fine steps in a step of the plan.
 
     Raises:
         SceneError: Angles are outside the map between the instants, or cannot be followed.
@@ -66,19 +68,19 @@ def play(dynamics: SwimmingDynamics, angles: np.ndarray, goal: Goal, finer: int 
     fine, K = replace(dynamics, dt=dynamics.dt / finer), len(angles)
     table = GaitTable(dynamics.dt * np.arange(K), np.eye(K))  # a spline is linear in its values
     between = table(fine.dt * np.arange(finer * (K - 1) + 1))
-    return Played(fine, between, follow(fine, between @ angles), goal, finer)
+    return PlayedGait(fine, between, follow_angles(fine, between @ angles), goal, finer)
 
 
 def slope_by_angles(dynamics: SwimmingDynamics, gait: Gait, goal: Goal) -> np.ndarray:
-    """Derivatives of a gait's progress by its angles, where link 0 follows, shape (K, n).
+    """Return derivatives of a gait's progress by its angles, with free link 0, shape (K, n).
 
     The momentum of each step, r(a+, a, a-) = 0, makes the motion of link 0 a function of the
     angles; one backward sweep with its transposed slopes gives the derivatives by all of them.
     """
     at, a = dynamics.embedding, gait.a
     jet = at.at(np.vstack((a[:1], a)))
-    known = Steps(a[1:], a[:-1], gait.u, jet[2:], jet[1:-1], jet[:-2])
-    step = dynamics.linearise(known)
+    steps = Steps(a[1:], a[:-1], gait.u, jet[2:], jet[1:-1], jet[:-2])
+    step = dynamics.linearise(steps)
     rows = list(goal.rows)
     first, last = -goal.gradient(jet.value[1:, rows])[[0, -1]]
     ends = first @ jet.gradient[1, rows], last @ jet.gradient[-1, rows]
@@ -97,46 +99,49 @@ def slope_by_angles(dynamics: SwimmingDynamics, gait: Gait, goal: Goal) -> np.nd
 
 @dataclass(eq=False)
 class Refinement:
-    """`sofa_softctl.surrogate.OutputCost`: minus what finer steps add to the progress of a plan's.
+    """`sofa_softctl.surrogate.OutputCost`: minus the progress that finer steps add to a plan's.
 
-    With it, a plan in coarse steps is one of the progress that is played, and keeps the curvature
-    of its own steps.
+    With it, a plan in coarse steps maximises the progress in fine steps, with the curvature of the
+    coarse ones.
     """
 
     dynamics: SwimmingDynamics
     """The swimmer, with the time step of the plan."""
     goal: Goal
-    """What progress is."""
-    _known: tuple[bytes, float, np.ndarray] = field(default=(b"", np.nan, np.zeros(0)), init=False)
+    """Measure of progress."""
+    _cached: tuple[bytes, float, np.ndarray] = field(default=(b"", np.nan, np.zeros(0)), init=False)
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The angles."""
+        """Rows of the angles."""
         return tuple(range(HINGES.start, HINGES.start + self.dynamics.inputs))
 
     def value(self, y: np.ndarray) -> float:
-        """See `sofa_softctl.surrogate.OutputCost`; NaN: the angles cannot be followed."""
-        return -self._of(y)[0]
+        """Return the cost, or NaN if the angles cannot be followed."""
+        return -self._evaluate(y)[0]
 
     @override
     def gradient(self, y: np.ndarray) -> np.ndarray:
-        return -self._of(y)[1]
+        return -self._evaluate(y)[1]
 
     def hessian(self, y: np.ndarray) -> np.ndarray:
-        """Left out: it is small."""
+        """Return zero: the Hessian is small."""
         return np.zeros((*y.shape, y.shape[1]))
 
-    def _of(self, angles: np.ndarray) -> tuple[float, np.ndarray]:
-        """What is added [m] or [rad], and its slopes, shape (K, n)."""
-        if self._known[0] != angles.tobytes():
-            self._known = (angles.tobytes(), *self._found(angles))
-        return self._known[1:]
+    def _evaluate(self, angles: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the added progress [m] or [rad] and its slopes, shape (K, n), from the cache."""
+        if self._cached[0] != angles.tobytes():
+            self._cached = (angles.tobytes(), *self._compute(angles))
+        return self._cached[1:]
 
-    def _found(self, angles: np.ndarray) -> tuple[float, np.ndarray]:
+    def _compute(self, angles: np.ndarray) -> tuple[float, np.ndarray]:
         try:
-            played, coarse = play(self.dynamics, angles, self.goal), follow(self.dynamics, angles)
+            played, coarse = (
+                play(self.dynamics, angles, self.goal),
+                follow_angles(self.dynamics, angles),
+            )
         except SceneError:
             return np.nan, np.full(angles.shape, np.nan)
-        own = self.goal.made(self.dynamics.embedding, coarse.a)
+        coarse_progress = self.goal.progress_of(self.dynamics.embedding, coarse.a)
         slope = slope_by_angles(self.dynamics, coarse, self.goal)
-        return played.progress - own, played.slope() - slope
+        return played.progress - coarse_progress, played.slope() - slope

@@ -1,8 +1,9 @@
-"""Sequential quadratic programming on independent variables alone, with exact Hessians."""
+"""Sequential quadratic programming on independent variables only, with exact Hessians."""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,64 +19,79 @@ from sofa_softctl.surrogate.program.trust_region import (
     violation,
 )
 from softctl_swimmer.planning.reduction import (
-    Reduced,
+    ReducedModel,
     Variables,
-    in_balance,
     reduce,
+    restore_balance,
 )
 
-_IDLE = 20  # iterations with hardly any gain before the end
-_EXCESS = 1e-6  # beyond limits of variables, of rates and of rest that counts as none [-]
-_GAIN = 1e-6  # predicted, of the cost, at which a motion counts as an optimum
-_MARGIN = 10.0  # of the penalty above multipliers, at most
-_MORE = 10.0  # times the penalty, where limits are not kept to
-_HELPS = 0.9  # share of what exceeds limits above which more penalty does not help
-_LEAST = 1e-6  # penalty, where no limit is reached
-_HARDLY = 1e-9  # of the cost, in all of them
+
+@dataclass(frozen=True)
+class ReducedSpaceSettings:
+    """Tolerances and penalties of a `ReducedSpace`."""
+
+    idle_iterations_max: int = 20
+    """Number of iterations with negligible gain before the end."""
+    idle_gain: float = 1e-9
+    """Negligible gain of these iterations, relative to the cost [-]."""
+    excess_tolerance: float = 1e-6
+    """Negligible excess over limits of variables, rates and rest [-]."""
+    excess_ratio_max: float = 0.9
+    """Remaining fraction of the excess above which a larger penalty is useless [-]."""
+    gain_tolerance: float = 1e-6
+    """Predicted gain at an optimum, relative to the cost [-]."""
+    penalty_margin: float = 10.0
+    """Largest ratio of the penalty to the multipliers [-]."""
+    penalty_growth: float = 10.0
+    """Factor of the penalty if limits are violated [-]."""
+    penalty_min: float = 1e-6
+    """Penalty if no limit is reached [-]."""
+
+
+_SETTINGS = ReducedSpaceSettings()
 
 
 class _Subproblem(NamedTuple):
     """QP of a step."""
 
     qp: SparseQP
-    """Its first rows are soft."""
-    near: tuple[np.ndarray, np.ndarray]
-    """Which limits' rows and which depths they are: those within the trust region."""
+    """The QP; its first rows are soft."""
+    active: tuple[np.ndarray, np.ndarray]
+    """Indices of the limits' rows and of the depths that the trust region can reach."""
     trusted: np.ndarray
-    """Which bounds below and above are the trust region's, shape (2, p)."""
+    """Masks of lower and upper bounds that belong to the trust region, shape (2, p)."""
 
 
-class _Answered(NamedTuple):
-    """A QP and its answer."""
+class _SolvedSubproblem(NamedTuple):
+    """A QP with its solution."""
 
-    asked: _Subproblem
+    subproblem: _Subproblem
     """The QP."""
     answer: QPResult
-    """Its answer."""
-    over: float
-    """What rows exceed there, in all."""
+    """Solution of the QP."""
+    excess: float
+    """Total excess of the soft rows."""
 
 
 class ReducedSpace:
-    """Each motion is in balance: for costs that do not bend by themselves.
+    """Search among motions in balance, for costs without curvature.
 
-    Variables are the inputs, or as many coordinates. Each iteration solves a QP of their changes,
-    with the exact Hessian of the Lagrangian along motions in balance. Limits of what depends on
-    them, rates, rest at the end and obstacles are soft rows: violation costs, of all but obstacles
-    a penalty above twice the largest multiplier. A step is accepted if costs and penalties decrease
-    by a tenth of the prediction.
+    Variables are the inputs, or the same number of coordinates. Each iteration solves a QP of their
+    changes, with the exact Hessian of the Lagrangian along motions in balance. Limits of dependent
+    variables, rates, rest at the end and obstacles are soft rows with a cost of violation; except
+    for obstacles, it is a penalty above twice the largest multiplier. A step is accepted if costs
+    and penalties decrease by a tenth of the prediction.
 
-    Where a cost is linear, as a distance that is covered, Hessians of costs alone say nothing, and
-    `Collocation` creeps. That one is for robots that fall or snap: its motions need not be in
-    balance on the way.
+    If a cost is linear, such as a distance, its Hessian is zero, and `Collocation` is slow. That
+    search suits robots that fall or snap: its iterates need not be in balance.
 
     Args:
         problem: The problem.
         trial: First motion.
         settings: Settings of the optimiser.
         independent: Coordinates that are the variables, one per input, or None for the inputs.
-            Coordinates are better where each is driven by an input: a small change of a torque
-            early in a motion is a large one of everything that follows.
+            Coordinates are better if each is driven by an input: a small change of an early
+            torque causes large changes of the later motion.
 
     Source: Nocedal and Wright 2006, sections 18.3 on reduced Hessians and 18.5 on penalties.
     """
@@ -90,16 +106,16 @@ class ReducedSpace:
         self.problem, self.settings = problem, settings
         self.radius, self.penalty, self.scale = settings.radius, settings.penalty, 1.0
         self.variables = Variables(problem, independent)
-        self.costs: deque[float] = deque(maxlen=_IDLE + 1)
+        self.costs: deque[float] = deque(maxlen=_SETTINGS.idle_iterations_max + 1)
         self.stationarity, self.converged = np.inf, False
         self.answers = Answers(settings.solvers)
-        found = in_balance(problem, self.variables, trial, settings.defect)
-        self.trial = trial if found is None else found
-        self.model: Reduced | None = None
-        rows, free = len(self.variables.most), len(self.variables.free)
+        start = restore_balance(problem, self.variables, trial, settings.defect)
+        self.trial = trial if start is None else start
+        self.model: ReducedModel | None = None
+        rows, free = len(self.variables.row_max), len(self.variables.free)
         self.multipliers = np.zeros(rows), np.zeros(len(trial.depth))  # of rows, of depths
         self.held = np.zeros(free, bool), np.zeros(rows, bool)
-        if found is not None:
+        if start is not None:
             self._approximate()
         if self.model is not None:
             largest = float(self.model.hessian.diagonal().max(initial=0.0))
@@ -107,113 +123,131 @@ class ReducedSpace:
 
     @property
     def merit(self) -> float:
-        """Scaled cost, and the penalty times violations."""
+        """Scaled cost plus the penalty times violations."""
         return self._merit(self.trial)
 
     @property
     def balanced(self) -> bool:
-        """Whether the motion can be executed."""
+        """True if the motion can be executed."""
         worst = float(self.variables.excess(self.trial).max(initial=0.0))
-        return worst <= _EXCESS and self.trial.defect <= self.settings.defect
+        return worst <= _SETTINGS.excess_tolerance and self.trial.defect <= self.settings.defect
 
     @property
     def stuck(self) -> bool:
-        """Whether further iterations would not help."""
+        """True if further iterations would not help."""
         s = self.settings
         ended = self.radius < s.radius_min or self.penalty > s.penalty_max
-        idle = len(self.costs) > _IDLE and (
-            self.costs[0] - self.costs[-1] <= _HARDLY * abs(self.costs[-1])
+        idle = len(self.costs) > _SETTINGS.idle_iterations_max and (
+            self.costs[0] - self.costs[-1] <= _SETTINGS.idle_gain * abs(self.costs[-1])
         )
         return self.model is None or ended or idle
 
     def iterate(self) -> bool:
-        """Solve a QP and accept its step if it is good enough; returns whether it was."""
+        """Solve a QP and accept its step if it is good enough; return True if it was accepted."""
         if self.model is None:
             return False
         excess, depth = self.variables.excess(self.trial), self.model.depth
-        steered = self._steered(self.model, excess, depth)
+        steered = self._solve_steered(self.model, excess, depth)
         if steered is None:
             self.radius *= 0.25
             return False
-        (qp, near, trusted), answer, _ = steered
+        (qp, active, trusted), answer, _ = steered
         p = len(self.model.gradient)
         x, y = answer.x[:p], answer.y
-        self.multipliers = _spread(y[len(qp.g) :], near, (len(excess), len(depth)))
+        self.multipliers = _spread(y[len(qp.g) :], active, (len(excess), len(depth)))
         self._hold(self.model, x, y[:p], np.where(y[:p] < 0.0, *trusted))
         self.stationarity = violation(qp, x, y, trusted)
         predicted = self._decrease(self.model, x)
-        inside = np.abs(x).max() < self.radius
-        little = inside and predicted <= _GAIN * abs(self.scale * self.trial.cost)
-        optimal = little or self.stationarity <= self.settings.stationarity
-        self.converged = bool(self.balanced and optimal)
-        accepted = self._take(self.model, x, predicted)
+        is_inside = np.abs(x).max() < self.radius
+        has_little_gain = is_inside and predicted <= _SETTINGS.gain_tolerance * abs(
+            self.scale * self.trial.cost
+        )
+        is_optimal = has_little_gain or self.stationarity <= self.settings.stationarity
+        self.converged = bool(self.balanced and is_optimal)
+        is_accepted = self._try_step(self.model, x, predicted)
         self._weigh(predicted)
-        return accepted
+        return is_accepted
 
-    def _steered(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> _Answered | None:
-        """A QP and its answer, with a penalty that keeps to limits as far as they can be kept to.
+    def _solve_steered(
+        self, model: ReducedModel, excess: np.ndarray, depth: np.ndarray
+    ) -> _SolvedSubproblem | None:
+        """Solve a QP, with a penalty large enough to respect limits as far as possible.
 
-        Otherwise a motion within its limits leaves them for a cost whose multipliers are not known
-        yet, and comes back slowly. Where ten times the penalty hardly helps, the largest one says
-        whether any would.
+        Otherwise a motion within its limits leaves them for a cost with yet unknown multipliers,
+        and returns slowly. If ten times the penalty does not help, the largest penalty shows
+        whether any does.
 
         Source: Byrd, Nocedal, Waltz 2008, "Steering exact penalty methods", in short.
         """
-        found = self._answered(model, excess, depth)
+        solved = self._solve_subproblem(model, excess, depth)
         attainable: float | None = None
-        while found and found.over > _EXCESS and self.penalty < self.settings.penalty_max:
-            begun = self.penalty
-            self.penalty = min(_MORE * begun, self.settings.penalty_max)
-            more = self._answered(model, excess, depth)
-            if more and more.over > _HELPS * found.over:
+        while (
+            solved
+            and solved.excess > _SETTINGS.excess_tolerance
+            and self.penalty < self.settings.penalty_max
+        ):
+            penalty_before = self.penalty
+            self.penalty = min(_SETTINGS.penalty_growth * penalty_before, self.settings.penalty_max)
+            stronger = self._solve_subproblem(model, excess, depth)
+            if stronger and stronger.excess > _SETTINGS.excess_ratio_max * solved.excess:
                 if attainable is None:
                     attainable = self._attainable(model, excess, depth)
-                if attainable > _HELPS * found.over:
-                    more = None
-            if more is None:
-                self.penalty = begun
+                if attainable > _SETTINGS.excess_ratio_max * solved.excess:
+                    stronger = None
+            if stronger is None:
+                self.penalty = penalty_before
                 break
-            found = more
-        return found
+            solved = stronger
+        return solved
 
-    def _attainable(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> float:
-        """What rows exceed with the largest penalty."""
+    def _attainable(self, model: ReducedModel, excess: np.ndarray, depth: np.ndarray) -> float:
+        """Return the total excess of rows with the largest penalty."""
         penalty, self.penalty = self.penalty, self.settings.penalty_max
-        found = self._answered(model, excess, depth)
+        solved = self._solve_subproblem(model, excess, depth)
         self.penalty = penalty
-        return np.inf if found is None else found.over
+        return np.inf if solved is None else solved.excess
 
-    def _answered(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> _Answered | None:
-        """A QP with the present penalty, and its answer; None: there is none."""
-        asked = self._subproblem(model, excess, depth)
-        answer = self.answers.of(asked.qp)
+    def _solve_subproblem(
+        self, model: ReducedModel, excess: np.ndarray, depth: np.ndarray
+    ) -> _SolvedSubproblem | None:
+        """Solve a QP with the present penalty; return None without a solution."""
+        subproblem = self._subproblem(model, excess, depth)
+        answer = self.answers.of(subproblem.qp)
         if answer is None:
             return None
         p = len(model.gradient)
-        return _Answered(asked, answer, float(answer.x[p : p + len(asked.near[0])].sum()))
+        return _SolvedSubproblem(
+            subproblem, answer, float(answer.x[p : p + len(subproblem.active[0])].sum())
+        )
 
-    def _hold(self, model: Reduced, x: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> None:
-        """Find the limits that hold a step: those with more of a multiplier than room."""
-        most = max(float(np.abs(y).max()), float(self.multipliers[0].max(initial=0.0)), 1e-300)
+    def _hold(self, model: ReducedModel, x: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> None:
+        """Find the active limits of a step: those with a larger multiplier than distance."""
+        multiplier_max = max(
+            float(np.abs(y).max()), float(self.multipliers[0].max(initial=0.0)), 1e-300
+        )
         free = self.variables.free
-        there = self.variables.of(self.trial)[free] + x
-        room = np.minimum(there - self.variables.low[free], self.variables.high[free] - there)
-        bounds = ~trusted & (np.abs(y) / most > np.maximum(room, 0.0) / self.radius + 1e-6)
-        left = np.maximum(-(self.variables.excess(self.trial) + model.rows @ x), 0.0)
-        rows = self.multipliers[0] / most > left / self.radius + 1e-6
+        values = self.variables.vector(self.trial)[free] + x
+        distance = np.minimum(values - self.variables.low[free], self.variables.high[free] - values)
+        bounds = ~trusted & (
+            np.abs(y) / multiplier_max > np.maximum(distance, 0.0) / self.radius + 1e-6
+        )
+        row_distance = np.maximum(-(self.variables.excess(self.trial) + model.rows @ x), 0.0)
+        rows = self.multipliers[0] / multiplier_max > row_distance / self.radius + 1e-6
         self.held = bounds, rows
 
     def _approximate(self) -> None:
-        pull, press = (each / self.scale for each in self.multipliers)
+        pull, press = (array / self.scale for array in self.multipliers)
         self.model = reduce(self.problem, self.variables, self.trial, pull, press, self.held)
 
-    def _subproblem(self, model: Reduced, excess: np.ndarray, depth: np.ndarray) -> _Subproblem:
-        """QP of a step. Variables: changes of the independent ones, then s >= 0, what rows exceed.
+    def _subproblem(
+        self, model: ReducedModel, excess: np.ndarray, depth: np.ndarray
+    ) -> _Subproblem:
+        """Return the QP of a step in changes of independent variables and excesses s >= 0 of rows.
 
         Args:
             model: The model.
-            excess: Of the limits' rows where nothing changes, shape (q,).
-            depth: Of points, too, shape (h,).
+            excess: Excess of the limits' rows without a change, shape (q,).
+            depth: Depth of points without a change, shape (h,).
         """
         p, radius = len(model.gradient), self.radius
         hard = np.flatnonzero(excess + np.abs(model.rows).sum(axis=1) * radius > 0.0)
@@ -223,86 +257,96 @@ class ReducedSpace:
             (np.full(len(hard), self.penalty), self.scale * model.depth_weight[deep])
         )
         q, free = len(slope), self.variables.free
-        here = self.variables.of(self.trial)[free]
-        low = np.minimum(self.variables.low[free] - here, 0.0)
-        high = np.maximum(self.variables.high[free] - here, 0.0)
+        values = self.variables.vector(self.trial)[free]
+        low = np.minimum(self.variables.low[free] - values, 0.0)
+        high = np.maximum(self.variables.high[free] - values, 0.0)
         H = np.zeros((p + q, p + q))
         H[:p, :p] = self.scale * model.hessian
-        none = np.full(q, np.inf)
+        no_limit = np.full(q, np.inf)
         qp = SparseQP(
             H=scipy.sparse.csc_array(H),
             g=np.concatenate((self.scale * model.gradient, weight)),
             A=scipy.sparse.csc_array(np.hstack((slope, -np.eye(q)))),
-            lower=np.concatenate((np.maximum(low, -radius), np.zeros(q), -none)),
-            upper=np.concatenate((np.minimum(high, radius), none, -excess[hard], -depth[deep])),
+            lower=np.concatenate((np.maximum(low, -radius), np.zeros(q), -no_limit)),
+            upper=np.concatenate((np.minimum(high, radius), no_limit, -excess[hard], -depth[deep])),
         )
         return _Subproblem(qp, (hard, deep), np.array([low < -radius, high > radius]))
 
-    def _take(self, model: Reduced, x: np.ndarray, predicted: float) -> bool:
-        """Accept the step x if the merit decreases; then choose the trust region."""
+    def _try_step(self, model: ReducedModel, x: np.ndarray, predicted: float) -> bool:
+        """Accept the step x if the merit decreases, and update the trust region."""
         merit = self.merit
         noise = rounding(merit)
-        there = self._stepped(self.trial, model.basis @ x)
-        if there is not None and merit - self._merit(there) < 0.75 * predicted:
-            there = self._corrected(model, x, there)
-        actual = -np.inf if there is None else merit - self._merit(there)
-        far = float(np.abs(x).max())
+        candidate = self._step(self.trial, model.basis @ x)
+        if candidate is not None and merit - self._merit(candidate) < 0.75 * predicted:
+            candidate = self._correct(model, x, candidate)
+        actual = -np.inf if candidate is None else merit - self._merit(candidate)
+        step_size = float(np.abs(x).max())
         self.radius = next_radius(
             self.radius,
-            far,
+            step_size,
             actual=actual,
             predicted=predicted,
             noise=noise,
             most=self.settings.radius_max,
         )
-        accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
-        if accepted and there is not None:
-            self.trial = there
+        is_accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
+        if is_accepted and candidate is not None:
+            self.trial = candidate
             if not self.converged:
                 self._approximate()
         if self.balanced:
             self.costs.append(self.trial.cost)
         else:
             self.costs.clear()
-        return accepted
+        return is_accepted
 
-    def _stepped(self, trial: Trial, x: np.ndarray) -> Trial | None:
-        """The motion in balance near a trial changed by x, shape (n,)."""
-        moved = self.variables.moved(self.problem, trial, x)
-        return in_balance(self.problem, self.variables, moved, self.settings.defect)
+    def _step(self, trial: Trial, x: np.ndarray) -> Trial | None:
+        """Return the motion in balance near a trial changed by x, shape (n,)."""
+        moved = self.variables.move(self.problem, trial, x)
+        return restore_balance(self.problem, self.variables, moved, self.settings.defect)
 
-    def _corrected(self, model: Reduced, x: np.ndarray, there: Trial) -> Trial:
-        """A second-order correction of a step: the QP with what rows are at its end, if better.
+    def _correct(self, model: ReducedModel, x: np.ndarray, candidate: Trial) -> Trial:
+        """Return a second-order correction of a step, from the rows at its end, if it is better.
 
-        Without it, steps along a limit that bends are cut short (Maratos 1978).
+        Without it, steps along a curved limit are short (Maratos 1978).
         """
-        excess = self.variables.excess(there) - model.rows @ x
-        depth = there.depth - model.depth_slope @ x
+        excess = self.variables.excess(candidate) - model.rows @ x
+        depth = candidate.depth - model.depth_slope @ x
         answer = self.answers.of(self._subproblem(model, excess, depth).qp)
         if answer is None:
-            return there
-        bent = self._stepped(there, model.basis @ (answer.x[: len(x)] - x))
-        return bent if bent is not None and self._merit(bent) < self._merit(there) else there
+            return candidate
+        corrected = self._step(candidate, model.basis @ (answer.x[: len(x)] - x))
+        return (
+            corrected
+            if corrected is not None and self._merit(corrected) < self._merit(candidate)
+            else candidate
+        )
 
-    def _decrease(self, model: Reduced, x: np.ndarray) -> float:
-        """Predicted decrease of the merit for changes x, shape (p,)."""
+    def _decrease(self, model: ReducedModel, x: np.ndarray) -> float:
+        """Return the predicted decrease of the merit for changes x, shape (p,)."""
         smooth = model.gradient @ x + 0.5 * x @ model.hessian @ x
-        here = self.variables.excess(self.trial)
-        beyond = _above(here + model.rows @ x).sum() - _above(here).sum()
-        deeper = _above(model.depth + model.depth_slope @ x) - _above(model.depth)
-        return -float(self.scale * (smooth + model.depth_weight @ deeper) + self.penalty * beyond)
+        excess = self.variables.excess(self.trial)
+        excess_change = _positive_part(excess + model.rows @ x).sum() - _positive_part(excess).sum()
+        deeper = _positive_part(model.depth + model.depth_slope @ x) - _positive_part(model.depth)
+        return -float(
+            self.scale * (smooth + model.depth_weight @ deeper) + self.penalty * excess_change
+        )
 
     def _merit(self, trial: Trial) -> float:
-        beyond = float(_above(self.variables.excess(trial)).sum())
-        value = self.scale * trial.cost + self.penalty * beyond
+        excess = float(_positive_part(self.variables.excess(trial)).sum())
+        value = self.scale * trial.cost + self.penalty * excess
         return value if np.isfinite(value) else np.inf
 
     def _weigh(self, predicted: float) -> None:
-        """Keep the penalty above the multipliers, not far; raise it where limits require it."""
+        """Keep the penalty slightly above the multipliers; raise it if limits require it."""
         multiplier = float(self.multipliers[0].max(initial=0.0))
         if multiplier < 0.99 * self.penalty:
             self.penalty = float(
-                np.clip(self.penalty, 2.0 * multiplier, _MARGIN * multiplier + _LEAST)
+                np.clip(
+                    self.penalty,
+                    2.0 * multiplier,
+                    _SETTINGS.penalty_margin * multiplier + _SETTINGS.penalty_min,
+                )
             )
         elif not self.balanced:
             self.penalty *= 4.0
@@ -310,15 +354,17 @@ class ReducedSpace:
                 self.radius = max(self.radius, self.settings.radius)
 
 
-def _above(value: np.ndarray) -> np.ndarray:
+def _positive_part(value: np.ndarray) -> np.ndarray:
     return np.maximum(value, 0.0)
 
 
 def _spread(
-    y: np.ndarray, near: tuple[np.ndarray, np.ndarray], sizes: tuple[int, int]
+    y: np.ndarray, active: tuple[np.ndarray, np.ndarray], sizes: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Multipliers of all rows and depths, from those that were near."""
-    whole = np.zeros(sizes[0]), np.zeros(sizes[1])
-    whole[0][near[0]] = np.maximum(y[: len(near[0])], 0.0)
-    whole[1][near[1]] = np.maximum(y[len(near[0]) : len(near[0]) + len(near[1])], 0.0)
-    return whole
+    """Return multipliers of all rows and depths, given those in the QP."""
+    all_multipliers = np.zeros(sizes[0]), np.zeros(sizes[1])
+    all_multipliers[0][active[0]] = np.maximum(y[: len(active[0])], 0.0)
+    all_multipliers[1][active[1]] = np.maximum(
+        y[len(active[0]) : len(active[0]) + len(active[1])], 0.0
+    )
+    return all_multipliers

@@ -1,4 +1,4 @@
-"""A planning problem by its independent variables alone: its motions are in balance."""
+"""A planning problem in its independent variables only: all its motions are in balance."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sofa_softctl.surrogate.program.linearization import (
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial, evaluate
 from softctl_swimmer.planning.curvature import balance_curvature
 
-_CORRECTIONS = 8  # Newton steps of a whole motion
-_FLAT = 1e-10  # least curvature that is kept, over the largest
-_BENT = 1e-6  # curvature in place of a negative one, over the largest
+_CORRECTIONS_MAX = 8  # Newton steps of a motion
+_CURVATURE_RATIO_MIN = 1e-10  # smallest curvature that is not replaced, over the largest
+_CURVATURE_RATIO_REPLACED = 1e-6  # replacement of a negative curvature, over the largest
 
 
 class Variables:
-    """Which variables u_1, a_2, u_2, a_3, … are independent, and the limits of all.
+    """Partition of the variables u_1, a_2, u_2, a_3, … into independent and dependent, with limits.
 
-    The p independent ones are the inputs, or as many coordinates in their place; the balance of the
+    The p independent ones are the inputs, or the same number of coordinates; the balance of the
     steps determines the d (K - 1) others.
     """
 
@@ -39,72 +39,72 @@ class Variables:
             )
         self.count = u_at.size + a_at.size
         self.free = free.ravel()
-        self.others = np.setdiff1d(np.arange(self.count), self.free)
+        self.dependent = np.setdiff1d(np.arange(self.count), self.free)
         self.low, self.high = (
-            np.concatenate(each, axis=1).ravel()
-            for each in zip(problem.input_bounds, problem.state_bounds, strict=True)
+            np.concatenate(bounds, axis=1).ravel()
+            for bounds in zip(problem.input_bounds, problem.state_bounds, strict=True)
         )
-        self.rows, self.most = self._rows(problem)
-        """Rows R and their limits: R v <= most where a motion can be executed, (q, n) and (q,)."""
+        self.rows, self.row_max = self._rows(problem)
+        """Rows R and limits: R v <= row_max for an executable motion, (q, n) and (q,)."""
 
-    def of(self, trial: Trial) -> np.ndarray:
-        """All variables of a motion, shape (n,)."""
+    def vector(self, trial: Trial) -> np.ndarray:
+        """Return all variables of a motion, shape (n,)."""
         return np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
 
     def excess(self, trial: Trial) -> np.ndarray:
-        """R v - most, shape (q,)."""
-        found: np.ndarray = self.rows @ self.of(trial) - self.most
-        return found
+        """Return R v - row_max, shape (q,)."""
+        excess_of_rows: np.ndarray = self.rows @ self.vector(trial) - self.row_max
+        return excess_of_rows
 
-    def moved(self, problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
-        """A motion changed by x, shape (n,)."""
+    def move(self, problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
+        """Return a motion changed by x, shape (n,)."""
         a = trial.a.copy()
         a[1:] += x[self.a_at]
         return evaluate(problem, a, trial.u + x[self.u_at])
 
     def _rows(self, problem: PlanningProblem) -> tuple[scipy.sparse.csr_array, np.ndarray]:
-        """Limits of the others, of rates, and rest at the end."""
+        """Return limits of dependent variables and of rates, and rest at the end."""
         eye = scipy.sparse.eye_array(self.count, format="csr")
-        below = self.others[self.low[self.others] > -np.inf]
-        above = self.others[self.high[self.others] < np.inf]
+        below = self.dependent[self.low[self.dependent] > -np.inf]
+        above = self.dependent[self.high[self.dependent] < np.inf]
         rows = [-eye[below], eye[above]]
-        most = [-self.low[below], self.high[above]]
+        row_max = [-self.low[below], self.high[above]]
         change = np.array(np.broadcast_to(problem.limits.rate, self.u_at.shape))
         change = change * problem.dynamics.dt
-        limited = np.isfinite(change)
+        is_limited = np.isfinite(change)
         before = problem.u_before
         if before is None:
-            limited[0] = False
-        for k, i in zip(*np.nonzero(limited), strict=True):
+            is_limited[0] = False
+        for k, i in zip(*np.nonzero(is_limited), strict=True):
             row = eye[[self.u_at[k, i]]]
             if k:
                 row = row - eye[[self.u_at[k - 1, i]]]
             start = before[i] if k == 0 and before is not None else 0.0
             rows += [row, -row]
-            most += [[change[k, i] + start], [change[k, i] - start]]
+            row_max += [[change[k, i] + start], [change[k, i] - start]]
         if problem.rest:
             last = eye[self.a_at[-1]] - eye[self.a_at[-2]]
             rows += [last, -last]
-            most += [np.zeros(2 * problem.d)]
-        return scipy.sparse.csr_array(scipy.sparse.vstack(rows)), np.concatenate(most)
+            row_max += [np.zeros(2 * problem.d)]
+        return scipy.sparse.csr_array(scipy.sparse.vstack(rows)), np.concatenate(row_max)
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
-    """Model of a problem about a motion in balance, by its p independent variables."""
+class ReducedModel:
+    """Model of a problem about a motion in balance, in its p independent variables."""
 
     gradient: np.ndarray
     """Gradient of the smooth costs [cost], shape (p,)."""
     hessian: np.ndarray
     """Hessian of the Lagrangian along motions in balance [cost], positive definite, (p, p)."""
     basis: np.ndarray
-    """Changes Z of all variables by those of the independent ones, shape (n, p)."""
+    """Derivatives Z of all variables by the independent ones, shape (n, p)."""
     rows: np.ndarray
     """Slopes R Z of the limits' rows, shape (q, p)."""
     depth: np.ndarray
     """Depth of points inside margins, negative outside [length], shape (h,)."""
     depth_slope: np.ndarray
-    """Its slope, shape (h, p)."""
+    """Slope of the depth, shape (h, p)."""
     depth_weight: np.ndarray
     """Cost of depth [cost / length], shape (h,)."""
 
@@ -116,41 +116,42 @@ def reduce(
     pull: np.ndarray,
     press: np.ndarray,
     held: tuple[np.ndarray, np.ndarray],
-) -> Reduced | None:
-    """Model of a problem about a motion in balance.
+) -> ReducedModel | None:
+    """Return a model of a problem about a motion in balance, or None.
 
     Args:
         problem: The problem.
-        variables: Which ones are independent.
+        variables: Partition into independent and dependent variables.
         trial: The motion.
         pull: Multipliers of the limits' rows [cost], shape (q,).
         press: Multipliers of depths [cost / length], shape (h,).
-        held: Which independent variables, shape (p,), and which of the limits' rows, shape (q,),
-            are at limits that hold them.
+        held: Masks of the independent variables, shape (p,), and of the limits' rows, shape (q,),
+            that are active.
 
     Returns:
-        None where the independent variables do not determine the motion, as where a robot buckles.
+        The model, or None if the independent variables do not determine the motion, such as for a
+        robot that buckles.
 
     Source: Nocedal and Wright 2006, section 18.3, of reduced Hessians.
     """
-    free, others = variables.free, variables.others
+    free, dependent = variables.free, variables.dependent
     model = approximate(problem, trial)
-    steps = model.balance[: len(others)]
+    steps = model.balance[: len(dependent)]
     try:
-        factors = scipy.sparse.linalg.splu(steps[:, others].tocsc())
+        factors = scipy.sparse.linalg.splu(steps[:, dependent].tocsc())
     except RuntimeError:  # singular
         return None
     Z = np.zeros((variables.count, len(free)))
     Z[free] = np.eye(len(free))
-    Z[others] = -factors.solve(steps[:, free].toarray())
+    Z[dependent] = -factors.solve(steps[:, free].toarray())
     slope = model.gradient + pull @ variables.rows + press @ model.depth_slope
-    multipliers = factors.solve(-slope[others], trans="T")
+    multipliers = factors.solve(-slope[dependent], trans="T")
     if not (np.isfinite(Z).all() and np.isfinite(multipliers).all()):
         return None
     H = scipy.sparse.csr_array(model.exact + balance_curvature(problem, trial, multipliers))
     rows = variables.rows @ Z
     normals = np.vstack((np.eye(len(free))[held[0]], rows[held[1]]))
-    return Reduced(
+    return ReducedModel(
         gradient=model.gradient @ Z,
         hessian=_convex(Z.T @ (H @ Z), normals),
         basis=Z,
@@ -162,10 +163,10 @@ def reduce(
 
 
 def _convex(H: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """A positive definite Hessian that is H along the limits that hold the motion, if H is there.
+    """Return a positive definite Hessian that equals H along active limits, if H is so there.
 
     Steps stay on those limits, so that curvature across them, of rows `normals` (r, p), may be
-    added: near an optimum nothing else is needed. What is negative still is replaced.
+    added: near an optimum nothing else is needed. Remaining negative curvature is replaced.
 
     Source: Nocedal and Wright 2006, section 17.3, of augmented Lagrangians.
     """
@@ -176,32 +177,34 @@ def _convex(H: np.ndarray, normals: np.ndarray) -> np.ndarray:
     H = H + np.abs(H).sum(axis=1).max(initial=0.0) * Q @ Q.T
     value, vector = np.linalg.eigh(H)
     largest = np.abs(value).max(initial=1e-300)
-    value = np.where(value > _FLAT * largest, value, _BENT * largest)
-    found: np.ndarray = (vector * value) @ vector.T
-    return found
+    value = np.where(
+        value > _CURVATURE_RATIO_MIN * largest, value, _CURVATURE_RATIO_REPLACED * largest
+    )
+    convex: np.ndarray = (vector * value) @ vector.T
+    return convex
 
 
-def in_balance(
+def restore_balance(
     problem: PlanningProblem, variables: Variables, trial: Trial, defect: float
 ) -> Trial | None:
-    """The motion with the same independent variables; None: none was found near the trial.
+    """Return the motion in balance with the same independent variables, or None if none is near.
 
-    By Newton's method on all others at once.
+    Newton's method solves for all dependent variables simultaneously.
     """
-    for _ in range(_CORRECTIONS):
+    for _ in range(_CORRECTIONS_MAX):
         if trial.defect <= 0.1 * defect:
             return trial
-        steps = balance_slope(problem, trial)[: len(variables.others)]
+        steps = balance_slope(problem, trial)[: len(variables.dependent)]
         change = np.zeros(variables.count)
         try:
-            factors = scipy.sparse.linalg.splu(steps[:, variables.others].tocsc())
+            factors = scipy.sparse.linalg.splu(steps[:, variables.dependent].tocsc())
         except RuntimeError:  # singular
             return None
-        change[variables.others] = -factors.solve(trial.lack[: len(variables.others)])
+        change[variables.dependent] = -factors.solve(trial.lack[: len(variables.dependent)])
         if not np.isfinite(change).all():
             return None
-        there = variables.moved(problem, trial, change)
-        if not there.defect < trial.defect:
+        corrected = variables.move(problem, trial, change)
+        if not corrected.defect < trial.defect:
             break
-        trial = there
+        trial = corrected
     return trial if trial.defect <= defect else None

@@ -1,4 +1,4 @@
-"""What larger swimmers cost: the exact operator against vertices, the grid against joints."""
+"""Cost of larger swimmers: of the exact operator by vertices, of the grid by joints."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from softctl_swimmer.planning.gaits import wave
 from softctl_swimmer.planning.study import DT, INSTANTS, REACH, SPACING
 
 SKINS = ((4, 42), (4, 98), (4, 200), (4, 353), (4, 800), (5, 353), (7, 353))
-"""Numbers of links, and of vertices of each."""
-JOINTS = (3, 4, 6)
-"""Numbers of hinges of grids."""
-REPEATS = 3
-"""Solutions of which the median time is taken."""
+"""Numbers of links, and of vertices of each link."""
+JOINT_COUNTS = (3, 4, 6)
+"""Numbers of hinges for grids."""
+REPEAT_COUNT = 3
+"""Number of timed solutions, of which the median is taken."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SkinRow:
 
     links: int
     vertices: int
-    """Of all links."""
+    """Number of vertices of all links."""
     assembly: float
     """Time of the operator [s]."""
     factors: float
@@ -40,17 +40,17 @@ class SkinRow:
     f: float
     """Time of a mass matrix, these two included [s]."""
     f_slopes: float
-    """The same with its slopes by the angles [s]."""
+    """Time of a mass matrix with its slopes by the angles [s]."""
     megabytes: float
     """Memory of the operator [MB]."""
     error: float
-    """Largest difference of the mass matrix from that of the finest skin of as many links, over its
-    own size [-]; NaN for the finest."""
+    """Largest relative difference of the mass matrix from the finest skin's with the same number of
+    links [-]; NaN for the finest."""
 
 
 @dataclass(frozen=True)
 class GridRow:
-    """Solutions that maps of the mass matrix take."""
+    """Number of solutions for maps of the mass matrix."""
 
     joints: int
     box: int
@@ -72,29 +72,29 @@ def measure_skins(
     for links, vertices in sizes:
         if progress is not None:
             progress(f"{links} links of {vertices} vertices")
-        flow = Flow.of(fish(links), vertices)
+        flow = Flow.from_swimmer(fish(links), vertices)
         inertia = FlowInertia(flow)
         bent = 0.5 * np.sin(1.0 + np.arange(links - 1.0))
         poses = flow.swimmer.poses(bent)
         masses[links, vertices] = inertia.mass(bent)  # compiles
-        here = equation(flow.skins, flow.blocks, *poses)
+        system = equation(flow.skins, flow.blocks, *poses)
         rows.append(
             SkinRow(
                 links=links,
                 vertices=flow.vertex_count,
                 assembly=_median(lambda f=flow, p=poses: equation(f.skins, f.blocks, *p)),
-                factors=_median(lambda H=here.H: lu_factor(H, check_finite=False)),
+                factors=_median(lambda H=system.H: lu_factor(H, check_finite=False)),
                 f=_median(lambda i=inertia, q=bent: i.mass(q)),
                 f_slopes=_median(lambda i=inertia, q=bent: i.at(q)),
-                megabytes=here.H.nbytes / 1e6,
+                megabytes=system.H.nbytes / 1e6,
                 error=np.nan,
             )
         )
     return [_with_error(row, size, masses) for row, size in zip(rows, sizes, strict=True)]
 
 
-def measure_grids(joints: Sequence[int] = JOINTS) -> list[GridRow]:
-    """Count corners of maps of the mass matrix, on that of links which do not feel each other.
+def measure_grids(joints: Sequence[int] = JOINT_COUNTS) -> list[GridRow]:
+    """Count grid points of maps of the mass matrix, for links without interaction.
 
     Args:
         joints: Numbers of hinges.
@@ -127,7 +127,7 @@ def _with_error(
 
 def _median(work: Callable[[], object]) -> float:
     times = []
-    for _ in range(REPEATS):
+    for _ in range(REPEAT_COUNT):
         began = perf_counter()
         work()
         times.append(perf_counter() - began)

@@ -1,4 +1,4 @@
-"""A swimmer ready to be planned for: its flow, and the map of its mass matrix."""
+"""A swimmer prepared for planning: its flow and the map of its mass matrix."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from softctl_swimmer.planning.motion_map import MotionMap
 from softctl_swimmer.planning.swimming import SwimmingDynamics
 
 SPACING, REACH = 0.3, 1.2
-"""Of the map's corners, and half the width of its box [rad]."""
-LIMIT = 1.15
-"""Largest joint angle of a plan by default [rad]."""
+"""Spacing of the map's grid points, and half the width of its box [rad]."""
+ANGLE_LIMIT = 1.15
+"""Default largest joint angle of a plan [rad]."""
 DT, INSTANTS = 0.05, 81
-"""Of a plan by default [s], [-]: 4 s."""
+"""Default time step [s] and number of instants of a plan, which takes 4 s."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +33,23 @@ class Study:
     body: str
     """Key of `bodies.BODIES`."""
     flow: Flow
-    """Its flow."""
+    """Flow around the body."""
     exact: MassEntries
-    """Its mass matrix."""
+    """Exact mass matrix of body and fluid."""
     dynamics: SwimmingDynamics
-    """The swimmer on the map of it."""
+    """Dynamics of the swimmer on the map of the mass matrix."""
     corners: int
     """Solutions of the flow for the map."""
     instants: int = INSTANTS
-    """K of a plan."""
-    limit: float = LIMIT
+    """Number K of instants of a plan."""
+    limit: float = ANGLE_LIMIT
     """Largest joint angle of a plan [rad]."""
 
-    def of(self, duration: float, torque: float | None = None) -> Study:
-        """The same with plans of another duration [s] and other torques [N m]; None: its own."""
+    def with_plan(self, duration: float, torque: float | None = None) -> Study:
+        """Return the study with another duration of plans [s], and other torques [N m] if given."""
         instants = round(duration / self.dynamics.dt) + 1
-        most = self.dynamics.torque if torque is None else torque
-        return replace(self, instants=instants, dynamics=replace(self.dynamics, torque=most))
+        torque_max = self.dynamics.torque if torque is None else torque
+        return replace(self, instants=instants, dynamics=replace(self.dynamics, torque=torque_max))
 
 
 def prepare(
@@ -63,26 +63,26 @@ def prepare(
 
     Args:
         body: Key of `bodies.BODIES`.
-        vertices: Of each link's skin.
-        store: File that keeps the solutions, of any bodies and skins.
-        progress: Called with a line of text now and then.
+        vertices: Number of vertices of each link's skin.
+        store: File with solutions, of any bodies and skins.
+        progress: Called with a line of text from time to time.
 
     Raises:
         SceneError: Skins of so few vertices touch.
         StoreError: The store cannot be used.
     """
     swimmer = body_of(body)
-    inertia = FlowInertia(Flow.of(swimmer, vertices))
+    inertia = FlowInertia(Flow.from_swimmer(swimmer, vertices))
     exact = MassEntries(inertia)
     box = REACH * np.ones(swimmer.hinge_count)
 
-    def report(done: int, total: int) -> None:
+    def report(solved: int, total: int) -> None:
         if progress is not None:
-            progress(f"{body}: {done} of {total} solutions of the flow")
+            progress(f"{body}: {solved} of {total} solutions of the flow")
 
-    with nullcontext() if store is None else Store(store, inertia.digest) as kept:
+    with nullcontext() if store is None else Store(store, inertia.digest) as open_store:
         values = replace(exact, slopes=False)
-        masses = TensorSpline(values, SPACING, lower=-box, upper=box, store=kept)
+        masses = TensorSpline(values, SPACING, lower=-box, upper=box, store=open_store)
         masses.cover(report)
     dynamics = SwimmingDynamics(MotionMap(masses, swimmer), DT, BODIES[body].torque)
     corners = (round(2.0 * REACH / SPACING) + 1) ** swimmer.hinge_count

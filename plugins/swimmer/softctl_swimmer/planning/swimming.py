@@ -9,8 +9,8 @@ dt xi^T (M(q) + M(q+)) xi / 4, with zero momentum of body and fluid, a step is
     (N xi)_j - dt xi^T M_j xi / 4 = (N' xi')_j + dt xi'^T M_j xi' / 4 + dt (u_j - b dq_j)
 
 with M_j = dM/dq_j at the instant, dashes for the step before, and b the damping. The integrator is
-variational: its energy does not drift, it is of the second order, and it needs M and dM/dq at the
-instants alone, where `dynamics.midpoint_step` needs them between. Torques act as impulses dt u at
+variational: its energy does not drift, it is of the second order, and it needs M and dM/dq only at
+the instants, whereas `dynamics.midpoint_step` needs them between. Torques act as impulses dt u at
 the instants; for the second order from the first step on they begin at zero.
 
 Source: Marsden, West 2001, Acta Numerica 10; for the equations see `dynamics`.
@@ -44,14 +44,14 @@ class SwimmingDynamics:
     torque: float
     """Torque of an input of 1 [N m]."""
     damping: float = 0.0
-    """Of each hinge [N m s / rad]."""
+    """Damping of each hinge [N m s / rad]."""
 
     unit = 1.0
     """Residuals are of the order of coordinates and inputs already."""
 
     @property
     def inputs(self) -> int:
-        """n, a torque for each hinge."""
+        """Number n of inputs, a torque for each hinge."""
         return self.embedding.hinges
 
     @override
@@ -71,18 +71,20 @@ class SwimmingDynamics:
         by_first, by_last = after.slopes()
         before_first, before_last = before.slopes()
         dM, b = after.dM_first, self.damping
-        both = _outer(after.xi) + _outer(before.xi)
-        bend = self.embedding.mass_curvature(steps.a_now, both)  # (m, n, n)
-        now = _by_velocity(dM, after.xi, after.by_first) + _by_velocity(
+        outer_products = _outer(after.xi) + _outer(before.xi)
+        bend = self.embedding.mass_curvature(steps.a_now, outer_products)  # (m, n, n)
+        by_velocity_now = _by_velocity(dM, after.xi, after.by_first) + _by_velocity(
             dM, before.xi, before.by_last
         )
-        now[:, :, HINGES] += bend
+        by_velocity_now[:, :, HINGES] += bend
         return LinearisedDynamics(
             residual=self.residual(steps),
             by_next=self._rows(
                 by_last, _by_velocity(dM, after.xi, after.by_last), b * after.by_last[:, HINGES]
             ),
-            by_now=self._rows(by_first - before_last, now, b * after.by_first[:, HINGES]),
+            by_now=self._rows(
+                by_first - before_last, by_velocity_now, b * after.by_first[:, HINGES]
+            ),
             by_before=self._rows(-before_first, _by_velocity(dM, before.xi, before.by_first)),
             by_input=np.tile(np.eye(6 + self.inputs)[:, HINGES] * -1.0, (len(steps.u), 1, 1)),
             mass=self.embedding.mass(steps.ahead),
@@ -99,16 +101,16 @@ class SwimmingDynamics:
         return np.finfo(float).eps * (1.0 + momentum / (self.dt * self.torque))
 
     def holding(self, a: np.ndarray) -> np.ndarray:
-        """No torque: at rest in fluid at rest nothing moves."""
+        """Return zero torques: at rest in fluid at rest nothing moves."""
         del a
         return np.zeros(self.inputs)
 
     def at_rest(self, a: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Where it is, a."""
+        """Return the same coordinates a."""
         return np.tile(a, (len(u), 1))
 
     def on(self, embedding: MotionMap) -> SwimmingDynamics:
-        """The same on another map."""
+        """Return the dynamics on another map."""
         return replace(self, embedding=embedding)
 
     @cached_property
@@ -123,14 +125,14 @@ class SwimmingDynamics:
     def _rows(
         self, momentum: np.ndarray, bend: np.ndarray, damping: np.ndarray | float = 0.0
     ) -> np.ndarray:
-        """Slopes of residuals from those of momenta (m, 6 + n, .), of bends and of damping."""
+        """Return slopes of residuals from slopes of momenta (m, 6 + n, .), bends and damping."""
         base = self.dt * self._mobility @ momentum[:, BASE]
         force = momentum[:, HINGES] / self.dt - 0.25 * bend + damping
         return np.concatenate((base, force / self.torque), axis=1)
 
 
 class _Interval:
-    """m intervals between instants: what is constant in them, with its slopes."""
+    """Constants of m intervals between instants, with their slopes."""
 
     def __init__(self, at: MotionMap, dt: float, first: Jet, last: Jet) -> None:
         d = at.dimension
@@ -141,9 +143,9 @@ class _Interval:
 
     @property
     def momentum(self) -> np.ndarray:
-        """N xi, shape (m, 6 + n)."""
-        found: np.ndarray = (self.N @ self.xi[:, :, None])[:, :, 0]
-        return found
+        """Momentum N xi, shape (m, 6 + n)."""
+        product: np.ndarray = (self.N @ self.xi[:, :, None])[:, :, 0]
+        return product
 
     @cached_property
     def by_first(self) -> np.ndarray:
@@ -156,7 +158,7 @@ class _Interval:
         return velocity_slopes(self.a_first, self.a_last, self.dt)[1]
 
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Slopes of the momentum by first and last coordinates, shape (m, 6 + n, 6 + n) each."""
+        """Return slopes of the momentum by first and last coordinates, (m, 6 + n, 6 + n) each."""
         first, last = self.N @ self.by_first, self.N @ self.by_last
         first[:, :, HINGES] += 0.5 * np.einsum("mcdj,md->mcj", self.dM_first, self.xi)
         last[:, :, HINGES] += 0.5 * np.einsum("mcdj,md->mcj", self.dM_last, self.xi)
@@ -168,10 +170,10 @@ def _outer(xi: np.ndarray) -> np.ndarray:
 
 
 def _quadratic(dM: np.ndarray, xi: np.ndarray) -> np.ndarray:
-    """xi^T dM/dq_j xi, shape (m, n)."""
+    """Return xi^T dM/dq_j xi, shape (m, n)."""
     return np.einsum("mc,mcdj,md->mj", xi, dM, xi, optimize=True)
 
 
 def _by_velocity(dM: np.ndarray, xi: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Slope of `_quadratic` by coordinates that xi depends on, shape (m, n, 6 + n)."""
+    """Return the slope of `_quadratic` by coordinates that xi depends on, (m, n, 6 + n)."""
     return 2.0 * np.einsum("mc,mcdj,mdk->mjk", xi, dM, slope, optimize=True)

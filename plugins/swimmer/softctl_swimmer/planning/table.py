@@ -1,9 +1,9 @@
 """Table I of the paper, second row: a gait planned with a map of the mass matrix, and without.
 
-Without one, nothing is run: the planner's questions are counted, and each costs what a solution of
-the flow costs. The paper's loop solves for each. An honest one keeps all solutions, takes the mass
-matrix and its slopes from one factorisation, and second derivatives by one-sided differences of
-slopes; those of the optimiser's own Hessian it gets for nothing.
+The cost without a map is estimated: evaluations of the planner are counted, and each costs as much
+as a solution of the flow. The paper's loop solves for each evaluation. An honest loop stores all
+solutions, takes the mass matrix and its slopes from one factorisation, and second derivatives by
+one-sided differences of slopes; differences of the optimiser's own Hessian cost nothing.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ from softctl_swimmer.planning.gaits import Gait
 from softctl_swimmer.planning.objectives import OBJECTIVES
 from softctl_swimmer.planning.replay import replay, solve_gait
 from softctl_swimmer.planning.rivals import Contest, best_sine
-from softctl_swimmer.planning.study import LIMIT, Study
+from softctl_swimmer.planning.study import ANGLE_LIMIT, Study
 
-TIMED = 5
-"""Solutions of the flow that are timed, and as many with slopes."""
-STEPS = 8
-"""Steps of a plan that are repeated on the flow itself."""
-CORRECTIONS = 6
-"""Of such a step at most."""
+TIMED_COUNT = 5
+"""Number of timed solutions of the flow, and of timed solutions with slopes."""
+REPEATED_STEP_COUNT = 8
+"""Number of steps of a plan that are repeated on the flow itself."""
+CORRECTIONS_MAX = 6
+"""Largest number of corrections of such a step."""
 
 
 class PaperRow(NamedTuple):
-    """Second row of Table I of Jia, Pan, Manocha 2019, and what its text adds."""
+    """Second row of Table I of Jia, Pan, Manocha 2019, with numbers from its text."""
 
     vertices: int = 1412
     corners: int = 732
     f: float = 0.9
-    """A solution of the flow [s]."""
+    """Time of a solution of the flow [s]."""
     iteration_map: float = 3.1
-    """An iteration of the planner with the map [s]."""
+    """Time of an iteration of the planner with the map [s]."""
     iteration: float = 183.0
-    """An iteration without, as the paper estimates it [s]."""
+    """Time of an iteration without the map, estimated by the paper [s]."""
     faster: float = 190.0
-    """Of the whole plan [-]."""
+    """Speedup of the complete plan [-]."""
     fewer: float = 205.0
-    """Solutions without the map over those with it [-]."""
+    """Number of solutions without the map divided by the number with it [-]."""
     error: float = 2e-5
     """Relative error of a step [-]."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One plan. Whatever is without the map is extrapolated from counts and measured times."""
+    """Result of one plan; costs without the map are extrapolated from counts and measured times."""
 
     body: str
     """Key of `bodies.BODIES`."""
     objective: str
     """Key of `objectives.OBJECTIVES`."""
     vertices: int
-    """Of the skin."""
+    """Number of vertices of the skin."""
     corners: int
     """Solutions of the flow for the map."""
     f: float
@@ -71,17 +71,17 @@ class Row:
     map_seconds: float
     """Time of the map: f times corners [s]."""
     plan_seconds: float
-    """Time of the plan on it, start included [s]."""
+    """Time of the plan on the map, start included [s]."""
     iterations: int
-    """Of the planner."""
+    """Number of iterations of the planner."""
     asked: int
-    """Solutions of the paper's loop, one for each question of the planner."""
+    """Number of solutions in the paper's loop, one per evaluation of the planner."""
     kept: int
-    """Solutions with slopes of the honest loop."""
+    """Number of solutions with slopes in the honest loop."""
     error: float
-    """Largest relative error of a step: of its coordinates over their size [-]."""
+    """Largest error of a step, relative to the size of its coordinates [-]."""
     error_of_displacement: float
-    """The same over the step's own displacement [-]."""
+    """Largest error of a step, relative to its displacement [-]."""
     start: float
     """Progress of the wave that the plan begins with [m] or [rad]."""
     progress: float
@@ -89,9 +89,9 @@ class Row:
     exact: float
     """Progress of its joint angles on the flow itself."""
     torque: float
-    """Largest torque that these take there, over the limit [-]."""
+    """Largest torque on the flow, over the limit [-]."""
     status: str
-    """Of the plan after the replay."""
+    """Status of the plan after the replay."""
     random: tuple[float, float]
     """Mean and best progress of random periodic gaits."""
     sine: float
@@ -99,46 +99,48 @@ class Row:
 
     @property
     def fewer(self) -> float:
-        """Solutions of the paper's loop over those of the map [-]."""
+        """Number of solutions in the paper's loop divided by the number for the map [-]."""
         return self.asked / self.corners
 
     @property
     def faster(self) -> float:
-        """Its time over that of map and plan [-]."""
+        """Time of the paper's loop divided by the time of map and plan [-]."""
         return self.asked * self.f / (self.map_seconds + self.plan_seconds)
 
     @property
     def honestly_fewer(self) -> float:
-        """Solutions of the honest loop over those of the map [-]."""
+        """Number of solutions in the honest loop divided by the number for the map [-]."""
         return self.kept / self.corners
 
     @property
     def honestly_faster(self) -> float:
-        """Its time, all else for nothing, over that of map and plan [-]."""
+        """Time of the honest loop's solutions divided by the time of map and plan [-]."""
         return self.kept * self.f_slopes / (self.map_seconds + self.plan_seconds)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, with the ratios, beside the paper's row."""
+        """Return a JSON-serialisable dict, with the ratios and the paper's row."""
         ratios = ("fewer", "faster", "honestly_fewer", "honestly_faster")
-        found = asdict(self) | {name: getattr(self, name) for name in ratios}
-        return found | {"paper": PaperRow()._asdict()}
+        values = asdict(self) | {name: getattr(self, name) for name in ratios}
+        return values | {"paper": PaperRow()._asdict()}
 
 
 class Times(NamedTuple):
-    """What solutions of the flow take."""
+    """Times of solutions of the flow."""
 
     f: float
     """Median time of one [s]."""
     f_slopes: float
-    """The same with slopes by the angles [s]."""
+    """Median time of one with slopes by the angles [s]."""
 
 
 def time_flow(study: Study) -> Times:
     """Solve the flow at some random poses."""
     random = np.random.default_rng(0)
-    both = replace(study.exact, slopes=False), study.exact
-    both[1](np.zeros(study.dynamics.inputs))  # compiles
-    return Times(*(_median_time(each, study.dynamics.inputs, random) for each in both))
+    maps = replace(study.exact, slopes=False), study.exact
+    maps[1](np.zeros(study.dynamics.inputs))  # compiles
+    return Times(
+        *(_median_time(map_of_masses, study.dynamics.inputs, random) for map_of_masses in maps)
+    )
 
 
 def measure(
@@ -154,37 +156,44 @@ def measure(
     Args:
         study: The body.
         objective: Key of `objectives.OBJECTIVES`.
-        times: Of its flow.
-        rivals: Random gaits of it, of `rivals.random_gaits`.
-        progress: Called with a line of text now and then.
+        times: Times of solutions of the flow.
+        rivals: Random gaits of the body, of `rivals.random_gaits`.
+        progress: Called with a line of text from time to time.
     """
 
-    def say(text: str) -> None:
+    def report(text: str) -> None:
         if progress is not None:
             progress(f"{study.body}, {objective}: {text}")
 
     iterations = 0
 
-    def report(one: Iteration) -> None:
+    def report_iteration(iterate: Iteration) -> None:
         nonlocal iterations
         iterations += 1
-        say(f"iteration {iterations}, {-one.cost:.4g}")
+        report(f"iteration {iterations}, {-iterate.cost:.4g}")
 
     counted = CountedMasses(study.dynamics.embedding.masses)
-    asking = study.dynamics.on(replace(study.dynamics.embedding, masses=counted))
+    counting_dynamics = study.dynamics.on(replace(study.dynamics.embedding, masses=counted))
     began = perf_counter()
-    found = solve_gait(
-        asking, objective, instants=study.instants, reach=study.limit, progress=report
+    gait_plan = solve_gait(
+        counting_dynamics,
+        objective,
+        instants=study.instants,
+        reach=study.limit,
+        progress=report_iteration,
     )
     seconds = perf_counter() - began
-    queries, kept = counted.queries, counted.distinct + study.dynamics.inputs * counted.curved
-    say("replay on the flow")
-    found = replay(found, study.dynamics, study.exact)
-    assert found.exact is not None and found.torque is not None  # after a replay
-    errors = _step_errors(study, found)
+    queries, stored = (
+        counted.queries,
+        counted.distinct + study.dynamics.inputs * counted.curvature_poses,
+    )
+    report("replay on the flow")
+    gait_plan = replay(gait_plan, study.dynamics, study.exact)
+    assert gait_plan.exact is not None and gait_plan.torque is not None  # after a replay
+    errors = _step_errors(study, gait_plan)
     goal, contest = OBJECTIVES[objective](study.dynamics.embedding), contest_of(study)
-    made = [goal.made(study.dynamics.embedding, each.a) for each in rivals]
-    say("best sine wave")
+    progress_of_rivals = [goal.progress_of(study.dynamics.embedding, gait.a) for gait in rivals]
+    report("best sine wave")
     sine, _ = best_sine(contest, goal, seconds)
     return Row(
         body=study.body,
@@ -197,56 +206,56 @@ def measure(
         plan_seconds=seconds,
         iterations=iterations,
         asked=queries,
-        kept=kept,
+        kept=stored,
         error=errors[0],
         error_of_displacement=errors[1],
-        start=found.begun,
-        progress=found.progress,
-        exact=found.exact,
-        torque=found.torque,
-        status=found.status.name,
-        random=(float(np.mean(made)), max(made)),
+        start=gait_plan.begun,
+        progress=gait_plan.progress,
+        exact=gait_plan.exact,
+        torque=gait_plan.torque,
+        status=gait_plan.status.name,
+        random=(float(np.mean(progress_of_rivals)), max(progress_of_rivals)),
         sine=sine,
     )
 
 
 def contest_of(study: Study) -> Contest:
-    """The limits that all gaits keep to."""
+    """Return the limits of all gaits."""
     return Contest(study.dynamics, study.instants, study.limit)
 
 
 def _median_time(masses: MassEntries, hinges: int, random: np.random.Generator) -> float:
     times = []
-    for angles in random.uniform(-LIMIT, LIMIT, (TIMED, hinges)):
+    for angles in random.uniform(-ANGLE_LIMIT, ANGLE_LIMIT, (TIMED_COUNT, hinges)):
         began = perf_counter()
         masses(angles)
         times.append(perf_counter() - began)
     return float(np.median(times))
 
 
-def _step_errors(study: Study, found: GaitPlan) -> tuple[float, float]:
-    """Largest errors of single steps of a plan, over coordinates and over displacements.
+def _step_errors(study: Study, gait_plan: GaitPlan) -> tuple[float, float]:
+    """Return the largest errors of single steps of a plan, over coordinates and displacements.
 
-    A step on the flow is found from the map's, by Newton steps with the map's slopes: they are off
-    by the map's error, a factor at which the error of each correction falls.
+    Newton steps with the map's slopes, from the map's step, find the step on the flow: the error of
+    each correction falls by a factor equal to the map's relative error.
     """
     mapped = study.dynamics
     exact = mapped.on(replace(mapped.embedding, masses=study.exact))
     errors = []
-    for k in np.linspace(2, len(found.plan.u) - 1, STEPS).astype(int):
-        a, u = found.plan.a, found.plan.u[k][None]
-        ahead, *known = (mapped.embedding.at(a[i][None]) for i in (k + 1, k, k - 1))
-        J = mapped.linearise(Steps(a[k + 1][None], a[k][None], u, ahead, *known)).by_next[0]
-        known = [exact.embedding.at(a[i][None]) for i in (k, k - 1)]
-        there = a[k + 1].copy()
-        for _ in range(CORRECTIONS):
-            ahead = exact.embedding.at(there[None])
-            lack = exact.residual(Steps(there[None], a[k][None], u, ahead, *known))[0]
-            change = np.linalg.solve(J, lack)
-            there -= change
+    for k in np.linspace(2, len(gait_plan.plan.u) - 1, REPEATED_STEP_COUNT).astype(int):
+        a, u = gait_plan.plan.a, gait_plan.plan.u[k][None]
+        jet_next, *jets = (mapped.embedding.at(a[i][None]) for i in (k + 1, k, k - 1))
+        J = mapped.linearise(Steps(a[k + 1][None], a[k][None], u, jet_next, *jets)).by_next[0]
+        jets = [exact.embedding.at(a[i][None]) for i in (k, k - 1)]
+        a_exact = a[k + 1].copy()
+        for _ in range(CORRECTIONS_MAX):
+            jet_next = exact.embedding.at(a_exact[None])
+            residual = exact.residual(Steps(a_exact[None], a[k][None], u, jet_next, *jets))[0]
+            change = np.linalg.solve(J, residual)
+            a_exact -= change
             if np.abs(change).max() < 1e-12:
                 break
-        off = np.linalg.norm(a[k + 1] - there)
-        errors.append((off / np.linalg.norm(there), off / np.linalg.norm(there - a[k])))
+        error = np.linalg.norm(a[k + 1] - a_exact)
+        errors.append((error / np.linalg.norm(a_exact), error / np.linalg.norm(a_exact - a[k])))
     worst = np.max(errors, axis=0)
     return float(worst[0]), float(worst[1])

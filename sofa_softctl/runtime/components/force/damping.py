@@ -16,15 +16,15 @@ class VelocityDamping(ForceField):
     damps = True
 
     def coefficients(self) -> np.ndarray:
-        """c, shape (n, deriv_size)."""
+        """Return c, shape (n, deriv_size)."""
         raise NotImplementedError
 
     def in_matrix(self) -> bool:
-        """Whether the step's matrix knows of it."""
+        """Return True if the damping is part of the step's matrix."""
         return True
 
     def init(self) -> None:
-        """Check that the state is one that it knows."""
+        """Check that the state is supported."""
         self.coefficients()
 
     @override
@@ -50,7 +50,7 @@ class VelocityDamping(ForceField):
 
 
 class UniformVelocityDampingForceField(VelocityDamping):
-    """f = -c v with one c for all; the step's matrix knows of it only if `implicit`."""
+    """f = -c v with one c for all; it is part of the step's matrix only if `implicit`."""
 
     dampingCoefficient = Real(0.1, "c.", unit="force*time/length", aliases=("damping",))
     implicit = Bool(False, "Let the step's matrix know of it, for large c.")
@@ -65,7 +65,7 @@ class UniformVelocityDampingForceField(VelocityDamping):
 
 
 class DiagonalVelocityDampingForceField(VelocityDamping):
-    """f = -c v with a c for each direction of each node; the last one is that of all further."""
+    """f = -c v with a c for each direction of each node; further nodes take the last one."""
 
     dampingCoefficient = Derivs(
         [], "c of each node and direction.", unit="force*time/length", per="node"
@@ -73,7 +73,7 @@ class DiagonalVelocityDampingForceField(VelocityDamping):
 
     @override
     def coefficients(self) -> np.ndarray:
-        given, count = self.dampingCoefficient.get(), self.state.count
-        if not len(given):
+        values, count = self.dampingCoefficient.get(), self.state.count
+        if not len(values):
             return np.zeros((count, self.state.deriv_size))
-        return given[np.minimum(np.arange(count), len(given) - 1)]
+        return values[np.minimum(np.arange(count), len(values) - 1)]

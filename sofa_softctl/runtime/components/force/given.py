@@ -32,21 +32,21 @@ class ForceWithoutStiffness(ForceField):
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """See Contribution; there is no stiffness."""
+        """Add nothing: there is no stiffness."""
 
     @override
     def pairs(self) -> Pairs:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution; there is no stiffness."""
+        """Add nothing: there is no stiffness."""
 
 
 class ConstantForceField(ForceWithoutStiffness):
     """The same forces in every step, on `indices` or on all nodes.
 
-    `forces` holds one for each node, or one that all get; without it the nodes share `totalForce`
-    equally. With several `forces`, not as many as there are nodes, nothing acts, as in SOFA.
+    `forces` has one force for each node, or one for all; without it the nodes share `totalForce`
+    equally. With another number of `forces`, nothing acts, as in SOFA.
     """
 
     indices = Integers([], "Nodes on which forces act; all when empty.", of="node")
@@ -76,46 +76,52 @@ class ConstantForceField(ForceWithoutStiffness):
         self._distribute()
 
     def _every(self) -> np.ndarray:
-        """All nodes: in SOFA as many as its topology has points, or as there are by now."""
+        """Return all nodes: in SOFA the topology's points, or the nodes that exist at init."""
         topology: Any = self._links["topology"].getLinkedBase() or topology_of(self._context)
-        known = self.state.known_count
+        known_count = self.state.known_count
         if topology is not None:
             topology.make_ready()
-            known = len(topology.nodes()) or topology.getNbPoints()
-        if known != (count := self.state.count):
-            there = "it has" if topology is None else f"{topology.describe()} has points for"
-            way = "these count, as in SOFA" if known < count else "all share it, in SOFA more do"
-            problem = f"has no 'indices', and of the {count} nodes of its state {there} {known}: "
-            complain(self, self.fault(f"{problem}{way}. Give 'indices'."))
-        return np.arange(min(known, count))
+            known_count = len(topology.nodes()) or topology.getNbPoints()
+        if known_count != (count := self.state.count):
+            source = "it has" if topology is None else f"{topology.describe()} has points for"
+            consequence = (
+                "these count, as in SOFA"
+                if known_count < count
+                else "all share it, in SOFA more do"
+            )
+            problem = (
+                f"has no 'indices', and of the {count} nodes of its state {source} {known_count}: "
+            )
+            complain(self, self.fault(f"{problem}{consequence}. Give 'indices'."))
+        return np.arange(min(known_count, count))
 
     def _distribute(self) -> None:
-        """Forces of each node, after a Data changed."""
+        """Update the force of each node after a Data changed."""
         sources = (self.indices, self.forces, self.totalForce)
         if tuple(data.getCounter() for data in sources) == self._seen:
             return
         self._nodes = self.checked(self.indices.get())
         if self.indexFromEnd.get():
             self._nodes = self.state.count - 1 - self._nodes
-        count, given = len(self._nodes), self.forces.get()
+        count, forces = len(self._nodes), self.forces.get()
         if self._by_total:
-            share = self.totalForce.get() / max(count, 1)
-            self.forces.set(np.tile(share, (count, 1)))
+            node_force = self.totalForce.get() / max(count, 1)
+            self.forces.set(np.tile(node_force, (count, 1)))
         else:
-            if len(given) not in (1, count):
-                complain(self, self._mismatch(len(given), count))
+            if len(forces) not in (1, count):
+                complain(self, self._mismatch(len(forces), count))
                 self._nodes = self._nodes[:0]
-                given = given[:0]
-            elif len(given) == 1:
-                given = np.tile(given, (count, 1))
-            self.forces.set(given)
-            self.totalForce.set(given.sum(axis=0))
+                forces = forces[:0]
+            elif len(forces) == 1:
+                forces = np.tile(forces, (count, 1))
+            self.forces.set(forces)
+            self.totalForce.set(forces.sum(axis=0))
         self._seen = tuple(data.getCounter() for data in sources)  # type: ignore[assignment]
 
-    def _mismatch(self, given: int, wanted: int) -> SceneError:
+    def _mismatch(self, force_count: int, node_count: int) -> SceneError:
         return self.fault(
-            f"has {given} 'forces' for {wanted} nodes, so that none acts: give one for each, or "
-            "one for all."
+            f"has {force_count} 'forces' for {node_count} nodes, so that none acts: give one for "
+            "each, or one for all."
         )
 
     @override
@@ -124,7 +130,7 @@ class ConstantForceField(ForceWithoutStiffness):
         np.add.at(force, self._nodes, self.forces.get())
 
     def check_differentiable(self) -> None:
-        """See ForceField: the stiffness is zero."""
+        """Raise nothing: the stiffness is zero."""
 
     @override
     def step_term(self) -> StepTerm:
@@ -134,8 +140,8 @@ class ConstantForceField(ForceWithoutStiffness):
 class LinearForceField(ForceWithoutStiffness):
     """A force on `points`, interpolated between its values `forces` at given `times`.
 
-    Before the first time there is none. Between first and last it is multiplied by `force`; from
-    the last time on it is the last of `forces` as it stands, as in SOFA.
+    Before the first time it is zero. Between first and last it is multiplied by `force`; after the
+    last time it is the last of `forces`, not multiplied, as in SOFA.
     """
 
     points = Integers([], "Nodes on which the force acts.", of="node")
@@ -162,16 +168,16 @@ class LinearForceField(ForceWithoutStiffness):
         if not len(times) or time < times[0]:
             return
         if time >= times[-1]:
-            now = forces[-1]
+            present_force = forces[-1]
         else:
             k = int(np.argmax(times > time)) - 1
             slope = (forces[k + 1] - forces[k]) * (1.0 / (times[k + 1] - times[k]))
-            now = (slope * (time - times[k]) + forces[k]) * self.force.get()
-        np.add.at(force, self.points.get(), now)
+            present_force = (slope * (time - times[k]) + forces[k]) * self.force.get()
+        np.add.at(force, self.points.get(), present_force)
 
 
 class Gravity(Component):
-    """The gravity of its node and those below it, in place of the parent's, as in SOFA."""
+    """Gravity of its node and the nodes below it; it replaces the parent's, as in SOFA."""
 
     category: ClassVar[str] = "context"
 
@@ -183,11 +189,11 @@ class Gravity(Component):
         self._context.contexts.append(self)
 
     def cleanup(self) -> None:
-        """See Component: it is taken out of its node."""
+        """Remove it from the contexts of its node."""
         if self._context is not None and self in self._context.contexts:
             self._context.contexts.remove(self)
 
     def apply(self) -> None:
-        """Set it, after the node took over its parent's: at init and at the end of each step."""
+        """Set the node's gravity after its parent's: at init and at the end of each step."""
         assert self._context is not None
         np.copyto(self._context._data["gravity"].get(), self.gravity.get())

@@ -16,7 +16,7 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 class ElementPressure(ForceWithoutStiffness):
-    """Gives each of some elements the force `pressure` times its size at rest."""
+    """Force `pressure` times size at rest on each of some elements."""
 
     acts_on = ("Vec3",)
 
@@ -25,40 +25,42 @@ class ElementPressure(ForceWithoutStiffness):
     topology = LinkType("Topology that holds the elements; the node's own by default.")
 
     def find_topology(self) -> Topology:
-        """The linked topology, or that of the node.
+        """Return the linked topology, or the node's topology.
 
         Raises:
             SceneError: there is none.
         """
         return linked_topology(self, "needs a topology in its node or above, added before it.")
 
-    def chosen(self, kind: str, numbers: np.ndarray, name: str) -> np.ndarray:
-        """The elements of these numbers.
+    def select_elements(self, kind: str, numbers: np.ndarray, name: str) -> np.ndarray:
+        """Return the elements of these numbers.
 
         Raises:
             SceneError: one of them does not exist.
         """
         topology = self.find_topology()
-        found = numbered(self, topology.elements(kind), numbers, kind, name)
-        if not len(found):
+        elements = elements_by_number(self, topology.elements(kind), numbers, kind, name)
+        if not len(elements):
             problem = self.fault(f"names none of the {kind} of {topology.describe()} in '{name}'.")
             complain(self, problem, " It has no effect, as in SOFA.")
-        return self.checked(found, f"{kind} of {topology.getPathName()}")
+        return self.checked(elements, f"{kind} of {topology.getPathName()}")
 
     def reinit(self) -> None:
         """Find the elements again."""
         self.init()
 
-    def rest(self) -> np.ndarray:
-        """Rest positions of the nodes."""
+    def rest_positions(self) -> np.ndarray:
+        """Return the rest positions of the nodes."""
         rest: np.ndarray = self.state._data["rest_position"].get()
         return rest
 
-    def share(self, force: np.ndarray, elements: np.ndarray, whole: np.ndarray) -> None:
-        """Give each corner of each element an equal part of the element's force."""
-        parts = whole / elements.shape[1]
+    def distribute(
+        self, force: np.ndarray, elements: np.ndarray, element_force: np.ndarray
+    ) -> None:
+        """Add to each corner of each element an equal part of the element's force."""
+        node_force = element_force / elements.shape[1]
         for i in range(elements.shape[1]):
-            np.add.at(force, elements[:, i], parts)
+            np.add.at(force, elements[:, i], node_force)
 
 
 class TrianglePressureForceField(ElementPressure):
@@ -66,8 +68,8 @@ class TrianglePressureForceField(ElementPressure):
 
     A list that is linked, to a region for example, is read once, as in SOFA: triangles that leave
     the region keep their pressure.
-    With useConstantForce=False instead cauchyStress times the area vector of the present positions;
-    the step's matrix does not know of it, as in SOFA.
+    With useConstantForce=False the force is cauchyStress times the area vector at the present
+    positions instead; it is not part of the step's matrix, as in SOFA.
     """
 
     cauchyStress = Vector(
@@ -84,30 +86,31 @@ class TrianglePressureForceField(ElementPressure):
 
     def init(self) -> None:
         """Find the triangles and their areas."""
-        self._triangles = self.chosen("triangles", self.triangleList.get(), "triangleList")
-        a, b, c = (self.rest()[self._triangles[:, i]] for i in range(3))
+        self._triangles = self.select_elements("triangles", self.triangleList.get(), "triangleList")
+        a, b, c = (self.rest_positions()[self._triangles[:, i]] for i in range(3))
         self._areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2.0
         self._list_seen = self.triangleList.getCounter()
 
     @override
     def add_force(self, force: np.ndarray) -> None:
-        given = self.triangleList
-        if not given.hasParent() and given.getCounter() != self._list_seen:
+        number_data = self.triangleList
+        if not number_data.hasParent() and number_data.getCounter() != self._list_seen:
             self.init()
         if self.useConstantForce.get():
-            self.share(force, self._triangles, self.pressure.get() * self._areas[:, None])
+            self.distribute(force, self._triangles, self.pressure.get() * self._areas[:, None])
             return
         lower = np.tril(self.cauchyStress.get().reshape(3, 3))
         stress = lower + np.tril(lower, -1).T
         x = self.state._data["position"].get()
         a, b, c = (x[self._triangles[:, i]] for i in range(3))
-        self.share(force, self._triangles, np.cross(b - a, c - a) / 2.0 @ stress)
+        self.distribute(force, self._triangles, np.cross(b - a, c - a) / 2.0 @ stress)
 
 
 class QuadPressureForceField(ElementPressure):
     """`pressure` times area at rest on the quadrilaterals of `quadList`.
 
-    Without a list on those whose corners all lie between the planes normal . x = dmin and dmax.
+    Without a list it acts on those whose corners all lie between the planes normal . x = dmin and
+    dmax.
     """
 
     quadList = Integers([], "Numbers of the quadrilaterals.", follows="reinit")
@@ -122,48 +125,48 @@ class QuadPressureForceField(ElementPressure):
         """Find the quadrilaterals and their areas."""
         numbers = self.quadList.get()
         if not len(numbers) and self.dmin.get() != self.dmax.get():
-            numbers = between(self, self.find_topology().elements("quads"))
-        self._quads = self.chosen("quads", numbers, "quadList")
-        a, b, c, d = (self.rest()[self._quads[:, i]] for i in range(4))
+            numbers = elements_between(self, self.find_topology().elements("quads"))
+        self._quads = self.select_elements("quads", numbers, "quadList")
+        a, b, c, d = (self.rest_positions()[self._quads[:, i]] for i in range(4))
         halves = np.cross(b - a, c - a), np.cross(c - a, d - a)
         self._areas = (np.linalg.norm(halves[0], axis=1) + np.linalg.norm(halves[1], axis=1)) / 2.0
         self._pressure = self.pressure.get().copy()
 
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField; a new pressure acts from the next time on, as in SOFA."""
-        self.share(force, self._quads, self._pressure * self._areas[:, None])
+        """Add the forces; a new pressure acts from the next call, as in SOFA."""
+        self.distribute(force, self._quads, self._pressure * self._areas[:, None])
         self._pressure = self.pressure.get().copy()
 
 
-def numbered(
-    field: Component, every: np.ndarray, numbers: np.ndarray, kind: str, name: str
+def elements_by_number(
+    field: Component, elements: np.ndarray, numbers: np.ndarray, kind: str, name: str
 ) -> np.ndarray:
-    """The elements of these numbers, which the Data `name` gave.
+    """Return the elements of these numbers, which the Data `name` gives.
 
     Raises:
         SceneError: one of them does not exist.
     """
-    if len(wrong := numbers[(numbers < 0) | (numbers >= len(every))]):
+    if len(invalid := numbers[(numbers < 0) | (numbers >= len(elements))]):
         raise field.fault(
-            f"names number {wrong[0]} in '{name}', but there are {len(every)} {kind}."
+            f"names number {invalid[0]} in '{name}', but there are {len(elements)} {kind}."
         )
-    return every[numbers]
+    return elements[numbers]
 
 
-def between(field: ElementPressure, elements: np.ndarray) -> np.ndarray:
-    """Numbers of the elements whose corners all lie between the planes that a field names."""
-    height = field.rest() @ field._data["normal"].get()
-    inside = (height > field._data["dmin"].get()) & (height < field._data["dmax"].get())
-    return np.flatnonzero(inside[elements].all(axis=1))
+def elements_between(field: ElementPressure, elements: np.ndarray) -> np.ndarray:
+    """Return numbers of the elements whose corners all lie between a field's two planes."""
+    height = field.rest_positions() @ field._data["normal"].get()
+    is_inside = (height > field._data["dmin"].get()) & (height < field._data["dmax"].get())
+    return np.flatnonzero(is_inside[elements].all(axis=1))
 
 
 class EdgePressureForceField(ElementPressure):
     """`pressure` times length at rest on edges, half of it on each end.
 
     Without a pressure: p_intensity times length at rest along the edges' normals, binormal x edge,
-    at the positions of the last step, as in SOFA, whose k-th force there has the length of the
-    topology's k-th edge, whichever is chosen. The edges are those of `edgeIndices`, or `edges`,
-    or those that lie between the planes normal . x = dmin and dmax.
+    at the positions of the last step, as in SOFA. There the k-th force has the length of the
+    topology's k-th edge, for any choice of edges. The edges are `edgeIndices`, or `edges`, or all
+    between the planes normal . x = dmin and dmax.
     """
 
     edgeIndices = Integers([], "Numbers of the edges.", follows="reinit")
@@ -185,10 +188,10 @@ class EdgePressureForceField(ElementPressure):
             SceneError: an edge does not exist, or there is no direction for the forces.
         """
         self._edges = self._chosen_edges()
-        a, b = (self.rest()[self._edges[:, i]] for i in range(2))
+        a, b = (self.rest_positions()[self._edges[:, i]] for i in range(2))
         self._lengths = np.linalg.norm(b - a, axis=1)
         first = self.find_topology().elements("edges")[: len(self._edges)]
-        self._first_lengths = np.linalg.norm(np.subtract(*self.rest()[first.T]), axis=1)
+        self._first_lengths = np.linalg.norm(np.subtract(*self.rest_positions()[first.T]), axis=1)
         along_normals = len(self.p_intensity.get()) and not self.pressure.get().any()
         if along_normals and not self.binormal.get().any():
             problem = self.fault(
@@ -197,9 +200,9 @@ class EdgePressureForceField(ElementPressure):
             )
             complain(self, problem, " Its forces are 0, as in SOFA.")
         if along_normals and len(first) < len(self._edges):
-            given = f"{len(self._edges)} numbers in 'edgeIndices'"
-            raise self.fault(f"has {given}, but there are {len(first)} edges.")
-        self._forces = self._present()
+            numbers = f"{len(self._edges)} numbers in 'edgeIndices'"
+            raise self.fault(f"has {numbers}, but there are {len(first)} edges.")
+        self._forces = self._edge_forces()
 
     @override
     def count_of(self, per: str) -> tuple[int, str]:
@@ -208,27 +211,29 @@ class EdgePressureForceField(ElementPressure):
     def _chosen_edges(self) -> np.ndarray:
         is_chosen = len(self.edgeIndices.get()) or len(self.edges.get())
         if is_chosen or len(self.find_topology().elements("triangles")):
-            return self.chosen("edges", self._numbers(), "edgeIndices")
+            return self.select_elements("edges", self._numbers(), "edgeIndices")
         problem = self.fault("has no 'edgeIndices' and no 'edges', and its topology no triangles.")
         complain(self, problem, " It has no effect, as in SOFA.")
         return np.empty((0, 2), dtype=np.int64)
 
     def _numbers(self) -> np.ndarray:
-        every = self.find_topology().elements("edges")
+        all_edges = self.find_topology().elements("edges")
         if len(self.edges.get()):
-            place = {tuple(edge): i for i, edge in enumerate(every.tolist())}
-            missing = [edge for edge in self.edges.get().tolist() if tuple(edge) not in place]
+            number_by_edge = {tuple(edge): i for i, edge in enumerate(all_edges.tolist())}
+            missing = [
+                edge for edge in self.edges.get().tolist() if tuple(edge) not in number_by_edge
+            ]
             if missing:
                 raise self.fault(f"names the edge {missing[0]}, which its topology does not have.")
-            return np.array([place[tuple(edge)] for edge in self.edges.get().tolist()])
+            return np.array([number_by_edge[tuple(edge)] for edge in self.edges.get().tolist()])
         if len(self.edgeIndices.get()):
             return self.edgeIndices.get()
         if self.dmin.get() != self.dmax.get():
-            return between(self, every)
+            return elements_between(self, all_edges)
         return np.empty(0, dtype=np.int64)
 
-    def _present(self) -> np.ndarray:
-        """Force on each edge at the present positions, shape (k, 3)."""
+    def _edge_forces(self) -> np.ndarray:
+        """Return the force on each edge at the present positions, shape (k, 3)."""
         if self.pressure.get().any() or not len(self.p_intensity.get()):
             return self.pressure.get() * self._lengths[:, None]
         x = self.state._data["position"].get()
@@ -236,16 +241,16 @@ class EdgePressureForceField(ElementPressure):
         normal = np.cross(self.binormal.get(), tangent)
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
-        given = self.p_intensity.get()
+        intensities = self.p_intensity.get()
         numbers = np.arange(len(self._edges))
-        intensity = given[np.where(numbers < len(given), numbers, 0)]
+        intensity = intensities[np.where(numbers < len(intensities), numbers, 0)]
         forces: np.ndarray = normal * (intensity * self._first_lengths)[:, None]
         return forces
 
     @override
     def add_force(self, force: np.ndarray) -> None:
-        self.share(force, self._edges, self._forces)
-        self._forces = self._present()
+        self.distribute(force, self._edges, self._forces)
+        self._forces = self._edge_forces()
 
     @override
     def snapshot(self) -> dict[str, Any]:

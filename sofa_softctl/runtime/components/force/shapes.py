@@ -22,11 +22,11 @@ class ShapeForceField(BlockForceField):
         self.set_pairs(nodes, nodes)
 
     def points(self) -> np.ndarray:
-        """Places of the nodes, shape (n, 3)."""
+        """Return the positions of the nodes, shape (n, 3)."""
         return self.state._data["position"].get()[:, :3]
 
     def velocities(self) -> np.ndarray:
-        """Velocities of these places, shape (n, 3)."""
+        """Return the velocities of the nodes, shape (n, 3)."""
         return self.state._data["velocity"].get()[:, :3]
 
     def apply(self, force: np.ndarray, nodes: np.ndarray, added: np.ndarray, K: np.ndarray) -> None:
@@ -35,27 +35,27 @@ class ShapeForceField(BlockForceField):
         rows = nodes * (self.state.deriv_size // 3)
         self.set_blocks(rows, rows, K)
 
-    def in_range(self, given: np.ndarray) -> np.ndarray:
-        """Nodes from the first to the last of a localRange; all where it says -1."""
-        count, (first, last) = self.state.count, given.astype(int)
-        nodes = np.zeros(count, dtype=bool)
-        nodes[max(first, 0) : last + 1 if 0 <= last < count - 1 else count] = True
-        return nodes
+    def in_range(self, local_range: np.ndarray) -> np.ndarray:
+        """Return a mask of the nodes from the first to the last of a localRange; -1 means all."""
+        count, (first, last) = self.state.count, local_range.astype(int)
+        is_in_range = np.zeros(count, dtype=bool)
+        is_in_range[max(first, 0) : last + 1 if 0 <= last < count - 1 else count] = True
+        return is_in_range
 
 
-LOCAL_RANGE = "First and last node that are looked at; all by default."
+LOCAL_RANGE = "First and last node that the shape acts on; all by default."
 
 
 def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a b^T of each row, shape (k, 3, 3)."""
+    """Return a b^T of each row, shape (k, 3, 3)."""
     return a[:, :, None] * b[:, None, :]
 
 
 class PlaneForceField(ShapeForceField):
     """f = -stiffness (n . x - d) n on nodes below the plane n . x = d, or with `bilateral` on all.
 
-    Besides, a force of damping times depth against the velocity. n is taken as given, also where
-    its length is not 1. With maxForce the force is shortened to that length; its stiffness is not.
+    In addition, a force of damping times depth acts against the velocity. n is not normalised. With
+    maxForce the force is shortened to that length, but its stiffness is not.
     """
 
     acts_on = ("Vec3", "Rigid3")
@@ -85,22 +85,25 @@ class PlaneForceField(ShapeForceField):
     def add_force(self, force: np.ndarray) -> None:
         n, k = self.normal.get(), self.stiffness.get()
         depth = self.points() @ n - self.d.get()
-        inside = self.in_range(self.localRange.get())
+        is_pushed = self.in_range(self.localRange.get())
         if not self.bilateral.get():
-            inside &= depth < 0.0
-        nodes = np.flatnonzero(inside)
+            is_pushed &= depth < 0.0
+        nodes = np.flatnonzero(is_pushed)
         depth = depth[nodes, None]
         added = n * (-k * depth) - self.velocities()[nodes] * (-self.damping.get() * depth)
-        if (most := self.maxForce.get()) > 0.0:
+        if (force_max := self.maxForce.get()) > 0.0:
             length = np.linalg.norm(added, axis=1, keepdims=True)
-            added = np.where(length > most, added * (most / np.maximum(length, 1e-300)), added)
+            added = np.where(
+                length > force_max, added * (force_max / np.maximum(length, 1e-300)), added
+            )
         self.apply(force, nodes, added, np.tile(k * np.outer(n, n), (len(nodes), 1, 1)))
 
 
 class SphereForceField(ShapeForceField):
     """f = -stiffness (|x - c| - r) (x - c) / |x - c| on nodes within the sphere.
 
-    With `bilateral` on all nodes. Besides, a force of damping times depth against the velocity.
+    With `bilateral` on all nodes. In addition, a force of damping times depth acts against the
+    velocity.
     """
 
     center = Vector(3, [0.0, 0.0, 0.0], "Centre c.", unit="length")
@@ -115,10 +118,10 @@ class SphereForceField(ShapeForceField):
         r, k = self.radius.get(), self.stiffness.get()
         offset = self.points() - self.center.get()
         squared = (offset * offset).sum(axis=1)
-        inside = self.in_range(self.localRange.get())
+        is_pushed = self.in_range(self.localRange.get())
         if not self.bilateral.get():
-            inside &= squared < r * r
-        nodes = np.flatnonzero(inside & (squared > 0.0))  # SOFA's force at the centre is NaN
+            is_pushed &= squared < r * r
+        nodes = np.flatnonzero(is_pushed & (squared > 0.0))  # SOFA's force at the centre is NaN
         length = np.sqrt(squared[nodes])[:, None]
         depth, normal = length - r, offset[nodes] / length
         added = offset[nodes] * (-k * depth / length)
@@ -147,7 +150,7 @@ class EllipsoidForceField(ShapeForceField):
         """Check the half axes.
 
         Raises:
-            SceneError: one of them is 0, and all is to be drawn to it.
+            SceneError: One of them is 0, and all nodes would be pulled to it.
         """
         super().init()
         if (self.vradius.get() > 0.0).all():
@@ -181,8 +184,8 @@ class ConicalForceField(ShapeForceField):
     """A force back into the cone on nodes outside of it; its apex is coneCenter.
 
     Nodes farther from the apex than coneHeight is long: toward the apex, stiffness times the excess
-    distance. Nodes beside the cone: toward the nearest point of its side. Nodes behind the apex:
-    toward the apex. The step's stiffness is that along the direction of the force only.
+    distance. Nodes at the side of the cone: toward the nearest point of its side. Nodes behind the
+    apex: toward the apex. The step's stiffness acts only along the direction of the force.
     """
 
     coneCenter = Vector(3, [0.0, 0.0, 0.0], "Apex of the cone.", unit="length")
@@ -202,13 +205,13 @@ class ConicalForceField(ShapeForceField):
     @override
     def add_force(self, force: np.ndarray) -> None:
         height = float(np.linalg.norm(self.coneHeight.get()))
-        axis, half = self.coneHeight.get() / (height or 1.0), np.radians(self.coneAngle.get())
+        axis, half_angle = self.coneHeight.get() / (height or 1.0), np.radians(self.coneAngle.get())
         offset, v = self.points() - self.coneCenter.get(), self.velocities()
         distance = np.linalg.norm(offset, axis=1)
-        along = offset @ axis
+        height_along_axis = offset @ axis
         with np.errstate(invalid="ignore", divide="ignore"):
-            angle = np.arccos(np.clip(along / distance, -1.0, 1.0))
-        nodes = np.flatnonzero((distance > height) | (angle > half))
+            angle = np.arccos(np.clip(height_along_axis / distance, -1.0, 1.0))
+        nodes = np.flatnonzero((distance > height) | (angle > half_angle))
         forces, directions = np.zeros((len(nodes), 3)), np.zeros((len(nodes), 3))
         k, c = self.stiffness.get(), self.damping.get()
         for i, node in enumerate(nodes):
@@ -217,13 +220,13 @@ class ConicalForceField(ShapeForceField):
                 directions[i] = p / r
                 forces[i] = directions[i] * (-k * (r - height)) + v[node] * (c * (r - height))
                 continue
-            if along[node] > 0.0:
-                side = p - along[node] * axis
-                ray = np.cos(half) * axis + np.sin(half) * side / np.linalg.norm(side)
-                back = (ray @ p) * ray - p
+            if height_along_axis[node] > 0.0:
+                side = p - height_along_axis[node] * axis
+                ray = np.cos(half_angle) * axis + np.sin(half_angle) * side / np.linalg.norm(side)
+                to_cone = (ray @ p) * ray - p
             else:
-                back = -p
-            depth = float(np.linalg.norm(back))
-            directions[i] = back / depth
+                to_cone = -p
+            depth = float(np.linalg.norm(to_cone))
+            directions[i] = to_cone / depth
             forces[i] = directions[i] * (k * depth - c * (directions[i] @ v[node]))
         self.apply(force, nodes, forces, k * outer(directions, directions))

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
-from sofa_softctl.runtime.components.force.pressure import numbered
+from sofa_softctl.runtime.components.force.pressure import elements_by_number
 from sofa_softctl.runtime.components.topology.base import (
     Topology,
     linked_topology,
@@ -19,13 +19,13 @@ from sofa_softctl.runtime.core.link import LinkType
 
 
 class SurfacePressureForceField(BlockForceField):
-    """A pressure along the normals of triangles and quadrilaterals, as they are now.
+    """A pressure along the present normals of triangles and quadrilaterals.
 
     With pulseMode the pressure runs up and down between pressureLowerBound and `pressure` by
     pressureSpeed; with volumeConservationMode it is divided by the volume relative to
-    defaultVolume. The step's stiffness is that of the triangles, without mainDirection; where the
-    surface is open its matrix is not symmetric: a direct solver takes its symmetric part, SOFA's
-    takes a triangle of it, which depends on the order of elimination.
+    defaultVolume. The step's stiffness covers only triangles, without mainDirection. Its matrix is
+    not symmetric for an open surface: a direct solver takes its symmetric part, SOFA's takes a
+    triangle of it, which depends on the order of elimination.
     """
 
     one_sided = True
@@ -57,11 +57,11 @@ class SurfacePressureForceField(BlockForceField):
         Raises:
             SceneError: there is no topology, or an element does not exist.
         """
-        found = linked_topology(self, "needs a topology in its node or above, added before it.")
-        self._triangles = self._chosen(found, "triangles", "triangleIndices")
-        self._quads = self._chosen(found, "quads", "quadIndices")
+        topology = linked_topology(self, "needs a topology in its node or above, added before it.")
+        self._triangles = self._select_elements(topology, "triangles", "triangleIndices")
+        self._quads = self._select_elements(topology, "quads", "quadIndices")
         if not len(self._triangles) and not len(self._quads):
-            say_without_elements(self, "triangles and quads", found)
+            say_without_elements(self, "triangles and quads", topology)
         if self.pulseMode.get() and self.pressureSpeed.get() == 0.0:
             self.pressureSpeed.set(abs(self.pressure.get()))
         self._pulse, self._rising = 0.0, self.pressure.get() > 0.0
@@ -69,26 +69,26 @@ class SurfacePressureForceField(BlockForceField):
         row = np.repeat(corners, 3, axis=1).ravel()
         self.set_pairs(row, np.tile(corners, (1, 3)).ravel())
 
-    def _chosen(self, topology: Topology, kind: str, name: str) -> np.ndarray:
+    def _select_elements(self, topology: Topology, kind: str, name: str) -> np.ndarray:
         numbers = self._data[name].get()
-        place = f"{kind} of {topology.getPathName()}"
-        every = self.checked(topology.elements(kind), place)
-        return numbered(self, every, numbers, kind, name) if len(numbers) else every
+        label = f"{kind} of {topology.getPathName()}"
+        elements = self.checked(topology.elements(kind), label)
+        return elements_by_number(self, elements, numbers, kind, name) if len(numbers) else elements
 
     @override
     def add_force(self, force: np.ndarray) -> None:
         x = self.state._data["position"].get()
         pressure = self._present_pressure(x)
-        triangles = self._inside(x, self._triangles, "triangleIndices")
-        quads = self._inside(x, self._quads, "quadIndices")
+        triangles = self._elements_in_box(x, self._triangles, "triangleIndices")
+        quads = self._elements_in_box(x, self._quads, "quadIndices")
         a, b, c = (x[triangles[:, i]] for i in range(3))
         area = np.cross(b - a, c - a)
-        share = area * (pressure / 6.0)
+        node_force = area * (pressure / 6.0)
         if self.mainDirection.get().any():
             normal = area / np.linalg.norm(area, axis=1, keepdims=True)
-            share *= np.abs(normal @ self.mainDirection.get())[:, None]
+            node_force *= np.abs(normal @ self.mainDirection.get())[:, None]
         for i in range(3):
-            np.add.at(force, triangles[:, i], share)
+            np.add.at(force, triangles[:, i], node_force)
         self._set_stiffness(triangles, (c - b, a - c, b - a), pressure)
         a, b, c, d = (x[quads[:, i]] for i in range(4))
         first, second = (
@@ -98,17 +98,17 @@ class SurfacePressureForceField(BlockForceField):
         for i, part in enumerate((first + second, first, first + second, second)):
             np.add.at(force, quads[:, i], part)
 
-    def _inside(self, x: np.ndarray, elements: np.ndarray, name: str) -> np.ndarray:
+    def _elements_in_box(self, x: np.ndarray, elements: np.ndarray, name: str) -> np.ndarray:
         low, high = self.min.get(), self.max.get()
         if len(self._data[name].get()) or not (low.any() or high.any()):
             return elements
-        inside = ((x >= low) & (x <= high)).all(axis=1)
-        return elements[inside[elements].all(axis=1)]
+        is_inside = ((x >= low) & (x <= high)).all(axis=1)
+        return elements[is_inside[elements].all(axis=1)]
 
     def _set_stiffness(
         self, triangles: np.ndarray, opposite: tuple[np.ndarray, ...], pressure: float
     ) -> None:
-        """-df/dx: the area vector changes by a cross product with the side opposite of a corner."""
+        """Set -df/dx: area vectors change by a cross product with the side opposite to a corner."""
         if not self.useTangentStiffness.get():
             self.set_blocks(self._every[0][:0], self._every[1][:0], np.empty((0, 3, 3)))
             return
@@ -119,12 +119,12 @@ class SurfacePressureForceField(BlockForceField):
 
     @override
     def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
-        place, blocks = self._places(slots), self._blocks / 2.0
-        straight = place >= 0
-        np.add.at(values, place[straight], blocks[straight])
-        np.add.at(values, ~place[~straight], -blocks[~straight].transpose(0, 2, 1))
-        same = self._row == self._column
-        np.subtract.at(values, place[same], blocks[same].transpose(0, 2, 1))
+        slot, blocks = self._places(slots), self._blocks / 2.0
+        is_stored = slot >= 0
+        np.add.at(values, slot[is_stored], blocks[is_stored])
+        np.add.at(values, ~slot[~is_stored], -blocks[~is_stored].transpose(0, 2, 1))
+        is_diagonal = self._row == self._column
+        np.subtract.at(values, slot[is_diagonal], blocks[is_diagonal].transpose(0, 2, 1))
 
     def _present_pressure(self, x: np.ndarray) -> float:
         pressure = self._next_pulse() if self.pulseMode.get() else self.pressure.get()
@@ -145,14 +145,14 @@ class SurfacePressureForceField(BlockForceField):
     def _next_pulse(self) -> float:
         assert self._context is not None
         step = self.pressureSpeed.get() * self._context._data["dt"].get()
-        given, low = self.pressure.get(), self.pressureLowerBound.get()
+        pressure, low = self.pressure.get(), self.pressureLowerBound.get()
         if self._rising:
             self._pulse += step
-            if self._pulse >= (limit := given if given > 0.0 else low):
+            if self._pulse >= (limit := pressure if pressure > 0.0 else low):
                 self._pulse, self._rising = limit, False
         else:
             self._pulse -= step
-            if self._pulse <= (limit := low if given > 0.0 else given):
+            if self._pulse <= (limit := low if pressure > 0.0 else pressure):
                 self._pulse, self._rising = limit, True
         return self._pulse
 
@@ -166,7 +166,7 @@ class SurfacePressureForceField(BlockForceField):
 
 
 def _cross_matrix(v: np.ndarray) -> np.ndarray:
-    """The matrices of v x ... for each row, shape (k, 3, 3)."""
+    """Return the matrices of v x ... for each row, shape (k, 3, 3)."""
     out = np.zeros((len(v), 3, 3))
     out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
     out[:, 1, 0], out[:, 2, 0], out[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]

@@ -20,7 +20,7 @@ class LumpedMass(Mass):
     masses: np.ndarray
     """Mass of each node, shape (n, 1)."""
     moments: np.ndarray
-    """Of bodies: moment of inertia of each about its centre, in the world's axes; (n, 3, 3)."""
+    """Moment of inertia of each rigid body about its centre, in world axes, shape (n, 3, 3)."""
 
     @override
     def snapshot(self) -> dict[str, Any]:
@@ -73,18 +73,18 @@ class LumpedMass(Mass):
 
 
 def given_by(mass: Mass, *names: str) -> str:
-    """The first of these Data that the scene gives, which counts; else the first of all."""
-    known = [name for name in names if name in mass._data and mass._data[name].isSet()]
-    if len(known) > 1:
-        problem = mass.fault(f"has both '{known[0]}' and '{known[1]}': only '{known[0]}' counts.")
+    """Return the first of these Data that the scene gives, which counts, or the first of all."""
+    given = [name for name in names if name in mass._data and mass._data[name].isSet()]
+    if len(given) > 1:
+        problem = mass.fault(f"has both '{given[0]}' and '{given[1]}': only '{given[0]}' counts.")
         complain(mass, problem, " Leave one of them out.")
-    return known[0] if known else names[0]
+    return given[0] if given else names[0]
 
 
-def overruled(mass: Mass, data: Data, given: Any) -> SceneError:
-    """The fault that one of two Data of a mass is set, where the other one counts."""
-    where = describe(data.where)
+def overruled_fault(mass: Mass, data: Data, value: Any) -> SceneError:
+    """Return the fault that one of two Data of a mass is set, but the other one counts."""
+    location = describe(data.where)
     return SceneError(
-        f"{where}: '{data.getName()}' of {mass.describe()} was set to {given}, but is {data.get()} "
-        "again: the scene gave the mass by another Data. Set that one."
+        f"{location}: '{data.getName()}' of {mass.describe()} was set to {value}, but is "
+        f"{data.get()} again: the scene gave the mass by another Data. Set that one."
     )

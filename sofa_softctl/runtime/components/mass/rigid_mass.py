@@ -18,15 +18,15 @@ class RigidMass:
     """Mass and inertia of a rigid body about its centre."""
 
     mass: float = 1.0
-    """[mass]."""
+    """Mass [mass]."""
     volume: float = 1.0
-    """[length^3]; nothing is computed from it."""
+    """Volume [length^3], not used."""
     inertia: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     """Inertia matrix by rows, divided by the mass [length^2]."""
 
     @staticmethod
     def of(text: str) -> RigidMass:
-        """From numbers: the mass, or mass, volume and the nine of the inertia matrix.
+        """Read numbers: the mass, or mass, volume and the nine of the inertia matrix.
 
         Raises:
             ValueError: there are neither 1 nor 11 numbers.
@@ -44,7 +44,7 @@ class RigidMass:
         return f"{_short(self.mass)} {_short(self.volume)} [{matrix}]"
 
     def moment(self) -> np.ndarray:
-        """Inertia matrix times mass [mass length^2], shape (3, 3)."""
+        """Return the inertia matrix times mass [mass length^2], shape (3, 3)."""
         moment: np.ndarray = self.mass * np.reshape(self.inertia, (3, 3))
         return moment
 

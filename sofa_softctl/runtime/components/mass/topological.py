@@ -10,7 +10,7 @@ import scipy.sparse as sparse
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass, given_by, overruled
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass, given_by, overruled_fault
 from sofa_softctl.runtime.components.topology.base import Topology, linked_topology
 from sofa_softctl.runtime.components.topology.mappings import PARTS as HEXAHEDRON
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_HEXAHEDRON, EDGES_OF_QUAD
@@ -21,9 +21,9 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 class TopologicalMass(Mass):
-    """Mass in proportion to the size of the elements, of the highest dimension that there is.
+    """Mass in proportion to the size of the elements of the highest dimension in the topology.
 
-    Of two kinds of one dimension those with more sides count: hexahedra, or quads.
+    Of two kinds of the same dimension, those with more sides count: hexahedra, or quads.
     """
 
     totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
@@ -46,7 +46,7 @@ class TopologicalMass(Mass):
     computeMassOnRest: Bool
 
     def elements(self) -> tuple[np.ndarray, np.ndarray, str]:
-        """Elements (m, 2 to 8) of the highest dimension, the mass of each (m,), and their kind.
+        """Return elements (m, 2 to 8) of the highest dimension, their masses (m,), and their kind.
 
         Raises:
             SceneError: there is no topology or it has no elements, or the mass is not positive.
@@ -55,18 +55,18 @@ class TopologicalMass(Mass):
             raise self.fault("does not read masses from a file: give massDensity or totalMass.")
         topology = self.find_topology()
         for kind in ("hexahedra", "tetrahedra", "quads", "triangles", "edges"):
-            found = topology.elements(kind)
-            if len(found):
+            elements = topology.elements(kind)
+            if len(elements):
                 break
         else:
             raise self.fault(f"finds no elements in {topology.describe()}.")
-        self.checked(found, f"{kind} of {topology.getPathName()}")
+        self.checked(elements, f"{kind} of {topology.getPathName()}")
         state = self.state._data
         points = state["rest_position" if self.computeMassOnRest.get() else "position"].get()
-        sizes = element_sizes(points, found, kind)
+        sizes = element_sizes(points, elements, kind)
         density, total = self.massDensity, self.totalMass
         self._given = density if given_by(self, *_GIVE) == "massDensity" else total
-        rho = self.densities(len(found)) if self._given is density else None
+        rho = self.densities(len(elements)) if self._given is density else None
         if rho is None:
             size = sizes.sum()
             self._given, rho = total, np.array([total.get() / size if size else 0.0])
@@ -80,14 +80,14 @@ class TopologicalMass(Mass):
         self._sizes = sizes
         self._set_shown(rho)
         self._amount = np.array(self._given.get(), dtype=float, ndmin=1)
-        return found, rho * sizes, kind
+        return elements, rho * sizes, kind
 
     def densities(self, count: int) -> np.ndarray | None:
-        """The given density, one or one for each of the elements; None if that does not fit."""
+        """Return the given density, one or one per element, or None if the number is wrong."""
         return self.massDensity.get()[:1]
 
     def find_topology(self) -> Topology:
-        """The linked topology, or that of the node."""
+        """Return the linked topology, or the node's topology."""
         return linked_topology(
             self,
             "needs a topology: add a TetrahedronSetTopologyContainer or MeshTopology to its node, "
@@ -95,7 +95,7 @@ class TopologicalMass(Mass):
         )
 
     def count_of(self, per: str) -> tuple[int, str] | None:
-        """See Component; as in SOFA there is a single density."""
+        """Return the expected number of values; as in SOFA there is a single density."""
         return (1, "body") if per == "body" else super().count_of(per)
 
     def reinit(self) -> None:
@@ -103,16 +103,16 @@ class TopologicalMass(Mass):
         self.init()
 
     def data_changed(self, data: Data) -> None:
-        """A mass that changes in a run counts at once: the one of the two that was given first."""
+        """Apply a new mass immediately, if it is set by the Data that the scene gave first."""
         if not self._initialised or data.type.name not in ("totalMass", "massDensity"):
             return
         if "_given" not in vars(self):
             return
         if data is not self._given:
-            given = data.get()
+            value = data.get()
             self._show()
-            if not np.array_equal(data.get(), given):
-                complain(self, overruled(self, data, given))
+            if not np.array_equal(data.get(), value):
+                complain(self, overruled_fault(self, data, value))
             return
         amount = float(next(iter(np.ravel(data.get())), 0.0))
         if not amount > 0.0:
@@ -122,7 +122,7 @@ class TopologicalMass(Mass):
         self._show()
 
     def _show(self) -> None:
-        """Let totalMass and massDensity say what counts."""
+        """Set totalMass and massDensity to the values in use."""
         is_density = self._given is self.massDensity
         self._set_shown(self._amount if is_density else self._amount / self._sizes.sum())
 
@@ -134,14 +134,14 @@ class TopologicalMass(Mass):
 
 
 _GIVE = ("totalMass", "massDensity", "vertexMass")
-"""Data that give a mass: of several the first counts."""
+"""Data that give a mass; if several are given, the first counts."""
 _QUAD = [(0, 1, 2), (0, 2, 3)]
 _SIMPLICES: dict[str, Sequence[tuple[int, ...]]] = {"hexahedra": HEXAHEDRON, "quads": _QUAD}
-"""Into what SOFA cuts an element to find its size."""
+"""Simplices into which SOFA cuts an element to compute its size."""
 
 
 def element_sizes(points: np.ndarray, elements: np.ndarray, kind: str) -> np.ndarray:
-    """Volume, area or length of the elements of a kind, shape (m,)."""
+    """Return volume, area or length of the elements of a kind, shape (m,)."""
     if kind in _SIMPLICES:
         parts = [elements[:, part] for part in _SIMPLICES[kind]]
         total: np.ndarray = np.sum([_simplex_sizes(points, part) for part in parts], axis=0)
@@ -150,7 +150,7 @@ def element_sizes(points: np.ndarray, elements: np.ndarray, kind: str) -> np.nda
 
 
 def _simplex_sizes(points: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Of tetrahedra, triangles or edges."""
+    """Return volume, area or length of tetrahedra, triangles or edges, shape (m,)."""
     a = points[elements[:, 0]]
     sides = [points[elements[:, i]] - a for i in range(1, elements.shape[1])]
     if len(sides) == 3:
@@ -161,16 +161,16 @@ def _simplex_sizes(points: np.ndarray, elements: np.ndarray) -> np.ndarray:
 
 
 _EDGES = {"hexahedra": EDGES_OF_HEXAHEDRON, "quads": EDGES_OF_QUAD}
-"""Of elements in which not every pair of nodes is an edge."""
+"""Edges of elements in which not every pair of nodes is an edge."""
 _MATRIX = ("matrix", "row_sums", "_entries")
 
 
 class MeshMatrixMass(TopologicalMass):
     """The consistent mass matrix of linear elements.
 
-    In an element of mass m an edge couples its nodes by half of what is on the diagonal: m / 10 in
-    a tetrahedron, m / 6 in a triangle, as by integration; m / 20 in a hexahedron and m / 8 in a
-    quad, where SOFA leaves out the diagonals. Sizes are those at init, not at rest, as in SOFA.
+    In an element of mass m, an edge couples its nodes by half of the diagonal entry, which is m /
+    10 in a tetrahedron and m / 6 in a triangle, as by integration; m / 20 in a hexahedron and m / 8
+    in a quad, where SOFA neglects the diagonals. Sizes are taken at init, not at rest, as in SOFA.
     With `lumping` the rows are summed onto the diagonal.
     """
 
@@ -203,10 +203,10 @@ class MeshMatrixMass(TopologicalMass):
             )
         elements, masses, kind = self.elements()
         width = elements.shape[1]
-        shares = element_matrix(kind, width)
+        weights = element_matrix(kind, width)
         rows = np.repeat(elements, width, axis=1).ravel()
         cols = np.tile(elements, (1, width)).ravel()
-        entries = shares.ravel()[None, :] * masses[:, None]
+        entries = weights.ravel()[None, :] * masses[:, None]
         self.matrix = sparse.csr_array((entries.ravel(), (rows, cols)), shape=(count, count))
         self.matrix.eliminate_zeros()
         self.row_sums = self.matrix.sum(axis=1)[:, None]
@@ -218,7 +218,7 @@ class MeshMatrixMass(TopologicalMass):
         self._entries = lower.data
 
     def count_of(self, per: str) -> tuple[int, str] | None:
-        """See Component: of densities there may be one or one for each element."""
+        """Return the expected number of values; massDensity may have one value per element."""
         return None if per == "body" else super().count_of(per)
 
     @override
@@ -231,7 +231,7 @@ class MeshMatrixMass(TopologicalMass):
         return None
 
     def data_changed(self, data: Data) -> None:
-        """See TopologicalMass; where densities differ, the matrix is assembled again."""
+        """Apply a new mass; if densities differ, the matrix is assembled again."""
         if self._initialised and data is self.massDensity is vars(self).get("_given"):
             if len(self._amount) > 1 or len(data.get()) > 1:
                 self.init()
@@ -268,28 +268,28 @@ class MeshMatrixMass(TopologicalMass):
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        # Blocks are multiples of the identity: where only the transpose is stored it is the same.
+        # Blocks are multiples of the identity, so a stored transpose is the same block.
         stored = np.where(slots >= 0, slots, ~slots)
         for i in range(3):
             values[stored, i, i] += factor * self._entries
 
 
 def element_matrix(kind: str, width: int) -> np.ndarray:
-    """Mass matrix of an element of mass 1, by its nodes, shape (width, width)."""
+    """Return the mass matrix of an element of mass 1, by its nodes, shape (width, width)."""
     matrix = np.ones((width, width)) + np.eye(width)
     if kind in _EDGES:
         matrix = 2.0 * np.eye(width)
         for a, b in _EDGES[kind]:
             matrix[a, b] = matrix[b, a] = 1.0
-    shares: np.ndarray = matrix / matrix.sum()
-    return shares
+    normalised: np.ndarray = matrix / matrix.sum()
+    return normalised
 
 
 class DiagonalMass(TopologicalMass, LumpedMass):
-    """Each element gives equal shares of its mass to its nodes.
+    """A diagonal mass: each element distributes its mass equally to its nodes.
 
-    `vertexMass` gives the nodes' masses instead; the last entry is that of all further nodes. Of
-    totalMass, massDensity and vertexMass the first that is given counts.
+    `vertexMass` gives the nodes' masses instead; further nodes take the last entry. Of totalMass,
+    massDensity and vertexMass the first that is given counts.
     """
 
     vertexMass = Reals([], "Mass of each node.", unit="mass", aliases=("mass",), per="node")
@@ -301,7 +301,7 @@ class DiagonalMass(TopologicalMass, LumpedMass):
         """Distribute the mass."""
         count = self.state.count
         if given_by(self, *_GIVE) == "vertexMass" and self._fits(self.vertexMass.get()):
-            self._take(self.vertexMass.get())
+            self._set_node_masses(self.vertexMass.get())
             return
         elements, masses, _ = self.elements()
         self.masses = np.zeros((count, 1))
@@ -310,7 +310,7 @@ class DiagonalMass(TopologicalMass, LumpedMass):
         self.vertexMass.set(self.masses[:, 0].copy())
 
     def _fits(self, masses: np.ndarray) -> bool:
-        """Return True if they can be the nodes' masses; otherwise say why not."""
+        """Return True if they can be the nodes' masses; otherwise complain with the reason."""
         if not masses.size:
             return False
         if max(len(masses), self.state.known_count) != self.state.count:
@@ -322,16 +322,16 @@ class DiagonalMass(TopologicalMass, LumpedMass):
         complain(self, self.fault(problem), " totalMass counts instead, as in SOFA.")
         return False
 
-    def _take(self, masses: np.ndarray) -> None:
-        """Give the nodes these masses; the last is that of all further nodes."""
+    def _set_node_masses(self, masses: np.ndarray) -> None:
+        """Set the masses of the nodes; further nodes take the last one."""
         missing = self.state.count - len(masses)
-        full = np.concatenate([masses, np.full(missing, masses[-1])])
-        self.masses = full[:, None].copy()
-        self.vertexMass.set(full)
-        self.totalMass.set(float(full.sum()))
+        all_masses = np.concatenate([masses, np.full(missing, masses[-1])])
+        self.masses = all_masses[:, None].copy()
+        self.vertexMass.set(all_masses)
+        self.totalMass.set(float(all_masses.sum()))
 
     def data_changed(self, data: Data) -> None:
-        """See TopologicalMass; masses of nodes that change in a run count at once too."""
+        """Apply a new mass, also of nodes, immediately."""
         super().data_changed(data)
         if self._initialised and data is self.vertexMass and len(data.get()) == self.state.count:
-            self._take(data.get())
+            self._set_node_masses(data.get())

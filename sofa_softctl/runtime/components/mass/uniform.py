@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sofa_softctl.runtime.components.mass.lumped import LumpedMass, given_by, overruled
+from sofa_softctl.runtime.components.mass.lumped import LumpedMass, given_by, overruled_fault
 from sofa_softctl.runtime.components.mass.rigid_mass import NodeMass, RigidMass
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Text, Vector
@@ -16,16 +16,16 @@ from sofa_softctl.runtime.helper.repository import path_near
 
 
 class UniformMass(LumpedMass):
-    """vertexMass at each node, or totalMass shared by all; totalMass wins when both are given.
+    """vertexMass at each node, or totalMass shared by all; totalMass counts if both are given.
 
-    A file with the mass of a body replaces vertexMass, and totalMass gives way to it, unless the
-    scene gives vertexMass as well. For bodies vertexMass is `mass volume [inertia matrix / mass]`,
-    with a unit matrix when only a mass is given. As in SOFA the moment of inertia does not turn
-    with the body and there is no gyroscopic moment: that is right for balls and cubes, and for slow
-    turns.
+    A file with the mass of a body replaces vertexMass and overrides totalMass, unless the scene
+    also gives vertexMass. For bodies vertexMass is `mass volume [inertia matrix / mass]`,
+    with a unit matrix if only a mass is given. As in SOFA the moment of inertia does not rotate
+    with the body and there is no gyroscopic moment, which is correct for balls, cubes and slow
+    rotations.
 
-    In a run a change of the one that was given counts, from that step on; the other follows. (In
-    SOFA the gravity of that one step is that of the mass before.)
+    In a run, only a change of the given one counts, from that step; the other follows. (In SOFA the
+    gravity of that step still uses the old mass.)
     """
 
     acts_on = ("Vec3", "Rigid3", "Vec1")
@@ -73,32 +73,32 @@ class UniformMass(LumpedMass):
         total, vertex = self.totalMass, self.vertexMass
         if not (total.isSet() or vertex.isSet()):
             raise self.fault("has no mass: give totalMass or vertexMass.")
-        with_inertia = isinstance(vertex.get(), str)  # which counts beside a totalMass
+        with_inertia = isinstance(vertex.get(), str)  # which counts in addition to totalMass
         names = ("totalMass",) if with_inertia and total.isSet() else ("totalMass", "vertexMass")
         self._by_total = given_by(self, *names) == "totalMass"
         self._distribute(nodes)
 
     def _distribute(self, nodes: np.ndarray) -> None:
-        """Give each of the nodes, or every one, its share."""
+        """Set the mass of each of the nodes, or of all."""
         count, total, vertex = self.state.count, self.totalMass, self.vertexMass
-        share = nodes.size or count
+        node_count = nodes.size or count
         body = RigidMass.of(str(vertex.get()))
-        value = total.get() / share if self._by_total else body.mass
+        value = total.get() / node_count if self._by_total else body.mass
         if not value > 0.0:
-            problem = self.fault(f"needs a positive mass, got {value * share:g}.")
+            problem = self.fault(f"needs a positive mass, got {value * node_count:g}.")
             if value != 0.0:
                 raise problem
             complain(self, problem, " As in SOFA its nodes have no inertia.")
         self._nodes = nodes
-        total.set(value * share)
-        chosen = nodes if nodes.size else slice(None)
+        total.set(value * node_count)
+        selection = nodes if nodes.size else slice(None)
         self.masses = np.zeros((count, 1))
-        self.masses[chosen] = value
+        self.masses[selection] = value
         if self.state.kind.name == "Rigid3":
             self._check(body)
             body = replace(body, mass=value)
             self.moments = np.zeros((count, 3, 3))
-            self.moments[chosen] = body.moment()
+            self.moments[selection] = body.moment()
             vertex.set(str(body))
         elif isinstance(vertex.get(), str):
             raise self.fault("has a 'vertexMass' with inertia, but acts on no Rigid3 state.")
@@ -142,12 +142,12 @@ class UniformMass(LumpedMass):
         self.init()
 
     def data_changed(self, data: Data) -> None:
-        """A mass that changes in a run counts at once: the one of the two that was given first."""
+        """Apply a new mass immediately, if it is set by the Data that the scene gave first."""
         if self._initialised and data.type.name in ("totalMass", "vertexMass"):
-            given = data.get()
+            value = data.get()
             self._distribute(self._nodes)
-            if data.get() != given:
-                complain(self, overruled(self, data, given))
+            if data.get() != value:
+                complain(self, overruled_fault(self, data, value))
 
 
 _NUMBERS = {
@@ -163,15 +163,15 @@ _NUMBERS = {
     "step": 1,
     "prec": 1,
 }
-"""How many numbers follow a word; of the later ones nothing is taken, as in SOFA."""
+"""Number of values after each word; words after "inrt" are ignored, as in SOFA."""
 
 
-def read_rigid_mass(path: str, given: RigidMass) -> tuple[RigidMass, bool]:
-    """Mass, volume and inertia of a file, and whether it names a mass.
+def read_rigid_mass(path: str, default: RigidMass) -> tuple[RigidMass, bool]:
+    """Read mass, volume and inertia from a file; also return whether it contains a mass.
 
     Args:
         path: The file; lines that begin with another word are skipped.
-        given: What holds where the file says nothing.
+        default: Values that are not in the file.
 
     Raises:
         OSError: it cannot be opened.
@@ -186,7 +186,7 @@ def read_rigid_mass(path: str, given: RigidMass) -> tuple[RigidMass, bool]:
             continue
         word, count = words[0], _NUMBERS[words[0]]
         try:
-            numbers = tuple(float(entry) for entry in words[1 : 1 + count])
+            numbers = tuple(float(token) for token in words[1 : 1 + count])
         except ValueError:
             numbers = ()
         if len(numbers) < count:
@@ -196,9 +196,9 @@ def read_rigid_mass(path: str, given: RigidMass) -> tuple[RigidMass, bool]:
             )
         values[word] = numbers
     body = replace(
-        given,
-        mass=values.get("vertexMass", (given.mass,))[0],
-        volume=values.get("volm", (given.volume,))[0],
-        inertia=values.get("inrt", given.inertia),
+        default,
+        mass=values.get("vertexMass", (default.mass,))[0],
+        volume=values.get("volm", (default.volume,))[0],
+        inertia=values.get("inrt", default.inertia),
     )
     return body, "vertexMass" in values

@@ -23,7 +23,7 @@ class BendingSprings(LinearSpringField):
 
     acts_on = ("Vec3",)
     elements_kind: ClassVar[str]
-    """Elements of the surface."""
+    """Kind of the surface's elements."""
 
     stiffness = Real(100000.0, "Stiffness of all.", unit="force/length", follows="reinit")
     damping = Real(1.0, "Damping of all.", unit="force*time/length", follows="reinit")
@@ -37,8 +37,8 @@ class BendingSprings(LinearSpringField):
             SceneError: there is no topology, or no surface in it.
         """
         for name in ("stiffness", "damping"):
-            if (given := self._data[name].get()) < 0.0:
-                complain(self, self.fault(f"has a '{name}' of {given:g}: give 0 or more."))
+            if (value := self._data[name].get()) < 0.0:
+                complain(self, self.fault(f"has a '{name}' of {value:g}: give 0 or more."))
         topology = linked_topology(
             self, f"needs a topology with {self.elements_kind}, added before it."
         )
@@ -46,7 +46,7 @@ class BendingSprings(LinearSpringField):
         if not len(elements):
             say_without_elements(self, self.elements_kind, topology)
         listed: list[list[int]] = elements.tolist()
-        pairs = np.array(list(self.across(listed)), dtype=np.int64).reshape(-1, 2)
+        pairs = np.array(list(self.find_pairs(listed)), dtype=np.int64).reshape(-1, 2)
         rest = self.state._data["rest_position"].get()
         length = np.linalg.norm(rest[pairs[:, 0]] - rest[pairs[:, 1]], axis=1)
         count = len(pairs)
@@ -69,25 +69,27 @@ class BendingSprings(LinearSpringField):
     def springs(self) -> Springs:
         return self._found
 
-    def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
-        """Ends of each spring."""
+    def find_pairs(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
+        """Yield the ends of each spring."""
         raise NotImplementedError
 
 
 def shared_edges(elements: list[list[int]]) -> Iterator[tuple[int, int, int, int]]:
-    """Two elements that share an edge with no third one, and its number in each.
+    """Yield pairs of elements that share an edge with no third one, and its number in each.
 
-    Edge j of an element goes from vertex j to the next one. The second element is the one in which
-    the edge comes first.
+    Edge j of an element goes from vertex j to the next one. The second element is the one whose
+    edge comes first.
     """
-    around: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    elements_by_edge: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for number, element in enumerate(elements):
         for j, vertex in enumerate(element):
-            other = element[(j + 1) % len(element)]
-            around.setdefault((min(vertex, other), max(vertex, other)), []).append((number, j))
-    for shell in around.values():
-        if len(shell) == 2:
-            (second, j), (first, i) = shell
+            next_vertex = element[(j + 1) % len(element)]
+            elements_by_edge.setdefault(
+                (min(vertex, next_vertex), max(vertex, next_vertex)), []
+            ).append((number, j))
+    for owners in elements_by_edge.values():
+        if len(owners) == 2:
+            (second, j), (first, i) = owners
             yield first, i, second, j
 
 
@@ -101,7 +103,7 @@ class TriangularBendingSprings(BendingSprings):
     showSprings = Bool(True, "Draw the springs.")
 
     @override
-    def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
+    def find_pairs(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
         for first, i, second, j in shared_edges(elements):
             yield elements[first][(i + 2) % 3], elements[second][(j + 2) % 3]
 
@@ -109,15 +111,15 @@ class TriangularBendingSprings(BendingSprings):
 class QuadularBendingSprings(BendingSprings):
     """Two springs across any edge that two quadrilaterals share, between opposite vertices.
 
-    The vertex before the edge in one is joined to the second one after it in the other.
+    The vertex before the edge in one quad is joined to the second vertex after it in the other.
     """
 
     elements_kind = "quads"
     tiny = 1e-4
 
     @override
-    def across(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
+    def find_pairs(self, elements: list[list[int]]) -> Iterator[tuple[int, int]]:
         for first, i, second, j in shared_edges(elements):
-            one, two = elements[first], elements[second]
-            yield one[(i + 3) % 4], two[(j + 2) % 4]
-            yield one[(i + 2) % 4], two[(j + 3) % 4]
+            first_quad, second_quad = elements[first], elements[second]
+            yield first_quad[(i + 3) % 4], second_quad[(j + 2) % 4]
+            yield first_quad[(i + 2) % 4], second_quad[(j + 3) % 4]

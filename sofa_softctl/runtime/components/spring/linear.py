@@ -22,10 +22,10 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 class PairForceField(BlockForceField):
-    """Forces between nodes of object1 and object2; without these links of the node's own state.
+    """Forces between nodes of object1 and object2, by default the node's own state.
 
-    Between two states it acts on a state of its own that holds the nodes of both, first those of
-    object1, and follows them.
+    Between two states it acts on an internal state with copies of the nodes of object1, then of
+    object2.
     """
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3")
@@ -36,22 +36,22 @@ class PairForceField(BlockForceField):
 
     @cached_property
     def first(self) -> MechanicalState:
-        """The first state."""
+        """State of object1."""
         return self.linked_state("object1")
 
     @cached_property
     def second(self) -> MechanicalState:
-        """The second state."""
+        """State of object2."""
         return self.linked_state("object2")
 
     @property
     def between_two(self) -> bool:
-        """Whether it acts between two states."""
+        """True if it acts between two states."""
         return self.first is not self.second
 
     @cached_property
     def state(self) -> MechanicalState:  # type: ignore[override]
-        """The state on which it acts: one of its own that holds both, where there are two."""
+        """State on which it acts: an internal one with the nodes of both, if there are two."""
         return self._mapping.child if self.between_two else self.first
 
     @cached_property
@@ -67,11 +67,11 @@ class PairForceField(BlockForceField):
     def joint(self) -> Any:
         return self._mapping if self.between_two else None
 
-    def places(self, ones: np.ndarray, twos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes of the state on which it acts, from those of the first and second state.
+    def node_pairs(self, ones: np.ndarray, twos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Convert nodes of the first and second state to nodes of the state on which it acts.
 
         Raises:
-            SceneError: one of them does not exist.
+            SceneError: A node does not exist.
         """
         self.checked(ones, "object1", self.first)
         self.checked(twos, "object2", self.second)
@@ -80,16 +80,16 @@ class PairForceField(BlockForceField):
     @override
     def add_force(self, force: np.ndarray) -> None:
         if self.between_two:
-            self._mapping.follow()
+            self._mapping.copy_states()
         self.add_pair_force(force)
 
     def add_pair_force(self, force: np.ndarray) -> None:
-        """`add_force`, after the state on which it acts has followed both."""
+        """Add the forces, after the internal state was updated from both."""
         raise NotImplementedError
 
 
 class JointMapping(CopyMapping):
-    """A state that holds the nodes of two, in no node of the graph."""
+    """Mapping to an internal state with the nodes of two states, in no node of the graph."""
 
     def __init__(self, field: PairForceField) -> None:
         self._context = field._context
@@ -122,38 +122,38 @@ class JointMapping(CopyMapping):
     def mechanical(self) -> bool:
         return True
 
-    def follow(self) -> None:
-        """Take over positions and velocities of both."""
+    def copy_states(self) -> None:
+        """Copy positions and velocities of both states."""
         for name in ("position", "velocity"):
-            both = [driver._data[name].get() for driver in self.drivers]
-            np.concatenate(both, out=self.child._data[name].get())
+            values = [driver._data[name].get() for driver in self.drivers]
+            np.concatenate(values, out=self.child._data[name].get())
 
     def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
-        """See Mapping; a state that nothing moves feels nothing."""
+        """Add the forces to states that are simulated."""
         for out, driver, (nodes, copied) in zip(outs, self.drivers, self.sources, strict=True):
             if id(driver) not in self.outside:
                 np.add.at(out, copied, force[nodes])
 
     def fault(self, problem: str) -> SceneError:
-        """A fault of the force field."""
+        """Return an error of the force field."""
         return self.field.fault(problem)
 
 
 class Springs(NamedTuple):
-    """Springs as arrays of one entry each."""
+    """Springs as arrays with one entry per spring."""
 
     ones: np.ndarray
     """Node of the first state."""
     twos: np.ndarray
     """Node of the second state."""
     stiffness: np.ndarray
-    """[force/length]."""
+    """Stiffness [force/length]."""
     damping: np.ndarray
-    """[force*time/length]."""
+    """Damping [force*time/length]."""
     length: np.ndarray
-    """At rest [length]."""
+    """Rest length [length]."""
     pulls_only: np.ndarray
-    """Whether it acts only when it is longer than at rest."""
+    """Whether it acts only if it is longer than at rest."""
     enabled: np.ndarray
     """Whether it acts at all."""
 
@@ -167,13 +167,13 @@ class LinearSpring:
     index2: int = 0
     """Node of the second state."""
     springStiffness: float = 0.0
-    """[force/length]."""
+    """Stiffness [force/length]."""
     dampingFactor: float = 0.0
-    """[force*time/length]."""
+    """Damping [force*time/length]."""
     restLength: float = 0.0
-    """At rest [length]."""
+    """Rest length [length]."""
     elongationOnly: bool = False
-    """Whether it acts only when it is longer than at rest."""
+    """Whether it acts only if it is longer than at rest."""
     enabled: bool = True
     """Whether it acts at all."""
 
@@ -185,76 +185,78 @@ class LinearSpringField(PairForceField):
     """
 
     tiny = 1e-9
-    """Length up to which a spring has no direction, and no force."""
+    """Largest length of a spring without direction and force [length]."""
 
     def springs(self) -> Springs:
-        """The springs of this moment."""
+        """Return the present springs."""
         raise NotImplementedError
 
     @override
     def add_pair_force(self, force: np.ndarray) -> None:
         springs = self.springs()
-        one, two = self.places(springs.ones, springs.twos)
-        f, K = self._law(springs, one, two)
-        np.add.at(force[:, :3], one, f)
-        np.subtract.at(force[:, :3], two, f)
-        self.keep(one, two, K)
+        i, j = self.node_pairs(springs.ones, springs.twos)
+        f, K = self._law(springs, i, j)
+        np.add.at(force[:, :3], i, f)
+        np.subtract.at(force[:, :3], j, f)
+        self.set_stiffness(i, j, K)
 
-    def keep(self, one: np.ndarray, two: np.ndarray, K: np.ndarray) -> None:
-        """Keep the stiffness K (k, 3, 3) between nodes of the state on which it acts."""
+    def set_stiffness(self, i: np.ndarray, j: np.ndarray, K: np.ndarray) -> None:
+        """Set the stiffness K (k, 3, 3) between nodes of the state on which it acts."""
         if self.state.deriv_size == 1:
-            self.set_blocks(*_of_joints(one, two, K))
+            self.set_blocks(*_joint_blocks(i, j, K))
             return
         rows = self.state.deriv_size // 3
-        one, two = one * rows, two * rows
+        i, j = i * rows, j * rows
         self.set_blocks(
-            np.concatenate([one, two, one]),
-            np.concatenate([one, two, two]),
+            np.concatenate([i, j, i]),
+            np.concatenate([i, j, j]),
             np.concatenate([K, K, -K]),
         )
 
     def set_every_pair(self, ones: np.ndarray, twos: np.ndarray) -> None:
-        """Say which nodes may ever be joined."""
-        one, two = self.places(ones, twos)
+        """Set all pairs of nodes that may be joined."""
+        i, j = self.node_pairs(ones, twos)
         if self.state.deriv_size == 1:
-            self.set_pairs(*_of_joints(one, two, np.zeros((len(one), 1, 1)))[:2])
+            self.set_pairs(*_joint_blocks(i, j, np.zeros((len(i), 1, 1)))[:2])
             return
         rows = self.state.deriv_size // 3
-        one, two = one * rows, two * rows
-        self.set_pairs(np.concatenate([one, two, one]), np.concatenate([one, two, two]))
+        i, j = i * rows, j * rows
+        self.set_pairs(np.concatenate([i, j, i]), np.concatenate([i, j, j]))
 
-    def _law(
-        self, springs: Springs, one: np.ndarray, two: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Force on the first node (k, 3) and df1/dx2 of each spring (k, 3, 3)."""
+    def _law(self, springs: Springs, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the force on the first node (k, 3) and df1/dx2 of each spring (k, 3, 3)."""
         x = self.state._data["position"].get()[:, :3]
         v = self.state._data["velocity"].get()[:, :3]
-        u = x[two] - x[one]
+        u = x[j] - x[i]
         d = np.sqrt((u * u).sum(axis=1))
-        acts = springs.enabled & (d > self.tiny)
-        acts &= ~springs.pulls_only | (d > springs.length)
-        inverse = 1.0 / np.where(acts, d, 1.0)
+        is_active = springs.enabled & (d > self.tiny)
+        is_active &= ~springs.pulls_only | (d > springs.length)
+        inverse = 1.0 / np.where(is_active, d, 1.0)
         u = u * inverse[:, None]
-        speed = (u * (v[two] - v[one])).sum(axis=1)
+        speed = (u * (v[j] - v[i])).sum(axis=1)
         strength = springs.stiffness * (d - springs.length) + springs.damping * speed
-        turn = strength * inverse
-        K = (springs.stiffness - turn)[:, None, None] * u[:, :, None] * u[:, None, :]
-        K += turn[:, None, None] * np.eye(u.shape[1])
+        transverse_stiffness = strength * inverse
+        K = (
+            (springs.stiffness - transverse_stiffness)[:, None, None]
+            * u[:, :, None]
+            * u[:, None, :]
+        )
+        K += transverse_stiffness[:, None, None] * np.eye(u.shape[1])
         force = u * strength[:, None]
-        return np.where(acts[:, None], force, 0.0), np.where(acts[:, None, None], K, 0.0)
+        return np.where(is_active[:, None], force, 0.0), np.where(is_active[:, None, None], K, 0.0)
 
 
 _PAIRS = ("spring", "springsIndices1", "springsIndices2")
-"""Data that say which nodes are joined."""
+"""Data that define which nodes are joined."""
 _LISTS = (*_PAIRS[1:], "stiffness", "damping", "lengths", "elongationOnly", "enabled")
 """Data of the entries of Springs, in their order."""
 
 
 class SpringForceField(LinearSpringField):
-    """Springs, given whole as `spring`, or by indices1 and indices2 with lists beside them.
+    """Springs, given as rows of `spring`, or by indices1 and indices2 with lists of properties.
 
-    A list beside them may be shorter than they are: its last entry goes on. Without lengths they
-    are 0. As in SOFA the lists are then as long as there are springs, and those of `spring`.
+    The last entry of a short list holds for all further springs. Without `lengths` they are 0. As
+    in SOFA, init sets all lists to the values of the springs.
     """
 
     acts_on = ("Vec3", "Rigid3", "Vec1")
@@ -285,16 +287,16 @@ class SpringForceField(LinearSpringField):
     drawMode = Int(0, "How to draw the springs.")
 
     def init(self) -> None:
-        """Read the lists; nodes are checked when the systems are found, after all states are.
+        """Read the lists; nodes are checked later, when all states are complete.
 
         Raises:
-            SceneError: the lists of nodes are no pairs, or a file is given.
+            SceneError: A file is given, which is not supported.
         """
         if self.filename.get():
             raise self.fault("does not read springs from a file: give them as 'spring'.")
         self._seen: tuple[int, ...] = ()
-        given = self.spring.isSet() and not self._initialised
-        for name in ("elongationOnly", "enabled") if given else ():
+        is_given_as_rows = self.spring.isSet() and not self._initialised
+        for name in ("elongationOnly", "enabled") if is_given_as_rows else ():
             data, default = self._data[name], self._data[name].type.initial(self)
             if not np.isin(data.get(), default).all():
                 problem = f"has '{name}' beside 'spring', where it does nothing, in SOFA neither"
@@ -304,7 +306,7 @@ class SpringForceField(LinearSpringField):
         self._ready = False
 
     def _fill(self) -> None:
-        """Have an entry for each spring in each list, without those that are made of a grid."""
+        """Fill each list with an entry per spring, except springs along a grid."""
         self._found = self._read()
         count = len(SpringForceField._read(self).ones)
         for name, values in zip(_LISTS, self._found, strict=True):
@@ -312,23 +314,23 @@ class SpringForceField(LinearSpringField):
                 self._data[name].set(values[:count].astype(self._data[name].get().dtype))
 
     def data_changed(self, data: Data) -> None:
-        """Springs between other nodes change the pattern of the system, which is found again."""
+        """Rebuild the pattern of the system if springs join other nodes."""
         super().data_changed(data)
         if not self._initialised or data.type.name not in _PAIRS or self._context is None:
             return
-        found = self._read()
-        same = all(map(np.array_equal, found[:2], self._found[:2]))
-        if not same:
+        springs = self._read()
+        have_same_nodes = all(map(np.array_equal, springs[:2], self._found[:2]))
+        if not have_same_nodes:
             self._ready = False
             self._context._changed()
 
     def reinit(self) -> None:
-        """Take over stiffness, damping, and what switches springs."""
+        """Read stiffness, damping and switches of the springs again."""
         self._fill()
         self._ready = False
 
     def snapshot(self) -> dict[str, Any]:
-        """See Component: what `reinit` changes, by making it anew."""
+        """Return the springs, which `reinit` may change."""
         return {"found": self._found, "ready": self._ready}
 
     @override
@@ -346,22 +348,24 @@ class SpringForceField(LinearSpringField):
 
     @override
     def springs(self) -> Springs:
-        seen = self._counters()
-        if seen != self._seen or not self._ready:
+        counters = self._counters()
+        if counters != self._seen or not self._ready:
             self._found = self._read()
             self.set_every_pair(*self.every_pair())
-            self._seen, self._ready = seen, True
+            self._seen, self._ready = counters, True
         return self._found
 
     def getSprings(self) -> list[LinearSpring]:
-        """A copy of each spring, without those that are made of a grid."""
+        """Return a copy of each spring, except springs along a grid."""
         rows = zip(*SpringForceField._read(self), strict=True)
-        return [LinearSpring(*(entry.item() for entry in row)) for row in rows]
+        return [LinearSpring(*(value.item() for value in row)) for row in rows]
 
     def addSpring(self, *values: Any, **named: Any) -> None:
         """Add a LinearSpring, or one of these nodes, stiffness, damping and rest length."""
-        given = named.get("spring", values[0] if values else None)
-        spring = given if isinstance(given, LinearSpring) else LinearSpring(*values, **named)
+        first_value = named.get("spring", values[0] if values else None)
+        spring = (
+            first_value if isinstance(first_value, LinearSpring) else LinearSpring(*values, **named)
+        )
         self.addSprings([spring])
 
     def addSprings(self, springs: Iterable[LinearSpring]) -> None:
@@ -391,24 +395,24 @@ class SpringForceField(LinearSpringField):
 
     @override
     def count_of(self, per: str) -> tuple[int, str] | None:
-        given = self.spring.isSet()
-        return (len(self.spring.get()), "springs") if given else super().count_of(per)
+        is_given_as_rows = self.spring.isSet()
+        return (len(self.spring.get()), "springs") if is_given_as_rows else super().count_of(per)
 
     def _counters(self) -> tuple[int, ...]:
-        """Of what is followed in every step, as in SOFA."""
+        """Return the counters of the Data that are read in every step, as in SOFA."""
         sources = (self.spring, self.springsIndices1, self.springsIndices2, self.lengths)
         return tuple(data.getCounter() for data in sources)
 
     def every_pair(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes that a spring joins, or may join later."""
+        """Return the nodes that springs join, or may join later."""
         return self._found.ones, self._found.twos
 
     def _read(self) -> Springs:
         ones, twos = self.springsIndices1.get(), self.springsIndices2.get()
         if self.spring.isSet():
-            given = self.spring.get()
-            ones, twos = given[:, 0].astype(np.int64), given[:, 1].astype(np.int64)
-            values = [given[:, 2], given[:, 3], given[:, 4]]
+            rows = self.spring.get()
+            ones, twos = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
+            values = [rows[:, 2], rows[:, 3], rows[:, 4]]
         else:
             if len(ones) != len(twos):
                 complain(
@@ -417,42 +421,42 @@ class SpringForceField(LinearSpringField):
                 )
                 ones, twos = ones[:0], twos[:0]
             lists = (self.stiffness, self.damping, self.lengths)
-            values = [_stretched(data.get(), len(ones), 0.0) for data in lists]
-        pulls = _stretched(self.elongationOnly.get(), len(ones), 0).astype(bool)
-        whole = self.spring.isSet()
-        if not len(self.enabled.get()) and len(ones) and not whole:
+            values = [_extend(data.get(), len(ones), 0.0) for data in lists]
+        pulls_only = _extend(self.elongationOnly.get(), len(ones), 0).astype(bool)
+        is_given_as_rows = self.spring.isSet()
+        if not len(self.enabled.get()) and len(ones) and not is_given_as_rows:
             complain(self, self.fault("has an empty list 'enabled': its springs do nothing."))
-        enabled = _stretched(self.enabled.get(), len(ones), whole).astype(bool)
+        enabled = _extend(self.enabled.get(), len(ones), is_given_as_rows).astype(bool)
         k, d, length = values
-        return Springs(ones, twos, k, d, length, pulls, enabled)
+        return Springs(ones, twos, k, d, length, pulls_only, enabled)
 
 
-def _of_joints(
-    one: np.ndarray, two: np.ndarray, K: np.ndarray
+def _joint_blocks(
+    i: np.ndarray, j: np.ndarray, K: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and blocks of stiffnesses (k, 1, 1) between joints, three of which share a row.
+    """Return rows, columns and blocks of stiffnesses (k, 1, 1) between joints, three per row.
 
-    A block of a row with itself holds both halves of what is symmetric.
+    A block of a row with itself contains both symmetric halves.
     """
     axes = np.eye(3)
-    row, column = np.concatenate([one, two, one]), np.concatenate([one, two, two])
+    row, column = np.concatenate([i, j, i]), np.concatenate([i, j, j])
     blocks = axes[row % 3][:, :, None] * axes[column % 3][:, None, :]
     blocks *= np.concatenate([K, K, -K])
     row, column = row // 3, column // 3
-    shared = (row == column) & (np.arange(len(row)) >= 2 * len(one))
-    blocks[shared] += blocks[shared].transpose(0, 2, 1)
+    is_diagonal = (row == column) & (np.arange(len(row)) >= 2 * len(i))
+    blocks[is_diagonal] += blocks[is_diagonal].transpose(0, 2, 1)
     return row, column, blocks
 
 
-def _stretched(values: np.ndarray, count: int, otherwise: float) -> np.ndarray:
-    """As many values: the last one goes on."""
+def _extend(values: np.ndarray, count: int, otherwise: float) -> np.ndarray:
+    """Return this number of values; the last one is repeated."""
     if not len(values):
         return np.full(count, otherwise)
     return values[np.minimum(np.arange(count), len(values) - 1)]
 
 
 class ParallelSpringForceField(SpringForceField):
-    """SpringForceField; here it uses one processor."""
+    """SpringForceField; this runtime uses one processor."""
 
     aliases = ("ParallelStiffSpringForceField",)
 

@@ -27,25 +27,25 @@ _KINDS = {
     "tetrahedra": "tetrahedra",
     "cubes": "hexahedra",
 }
-"""Elements by the names in Data, and those of topologies, in the order in which they count."""
+"""Kinds of elements: name in Data and name in topologies, in order of priority."""
 _EPS = float(np.finfo(float).eps)
 
 
 def for_every_kind(values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
-    """The values with `stiffness` and `damping` as those of all kinds.
+    """Return the values, with `stiffness` and `damping` copied to all kinds.
 
-    Of several names for one Data, SOFA takes the one that is last in the alphabet.
+    Of several names for one Data, SOFA takes the alphabetically last one.
     """
-    found: dict[str, Any] = {}
+    values_of_kinds: dict[str, Any] = {}
     for name in sorted(values):
         if name in ("stiffness", "damping") and reading.words(values[name]):
-            found.update({f"{kind}{name.capitalize()}": values[name] for kind in kinds})
-        found[name] = values[name]
-    return found
+            values_of_kinds.update({f"{kind}{name.capitalize()}": values[name] for kind in kinds})
+        values_of_kinds[name] = values[name]
+    return values_of_kinds
 
 
 def _spread(field: SpringForceField, data: Data, kinds: list[str]) -> None:
-    """After the start as in the constructor: `stiffness` and `damping` are those of all kinds."""
+    """Copy `stiffness` and `damping` to all kinds after init, as in the constructor."""
     if field._initialised and data.name in ("stiffness", "damping"):
         for kind in kinds if len(data.get()) else ():
             field._data[f"{kind}{data.name.capitalize()}"].set(float(data.get()[0]))
@@ -54,8 +54,8 @@ def _spread(field: SpringForceField, data: Data, kinds: list[str]) -> None:
 class MeshSpringForceField(SpringForceField):
     """A spring of stiffness k / L between any two vertices of an element, L its length at rest.
 
-    k is that of the first kind of element that joins them: lines, triangles, quads, tetrahedra,
-    cubes. Dampings likewise. Springs of zero length have k itself.
+    k belongs to the first kind of element that joins them: lines, triangles, quads, tetrahedra,
+    cubes. The same holds for dampings. Springs of zero length have the stiffness k.
     """
 
     aliases = ()
@@ -85,18 +85,18 @@ class MeshSpringForceField(SpringForceField):
         super().__init__(*args, **for_every_kind(values, list(_KINDS)))
 
     def init(self) -> None:
-        """Make the springs.
+        """Create the springs.
 
         Raises:
-            SceneError: there is no topology.
+            SceneError: There is no topology.
         """
         super().init()
         self.reinit()
 
     def reinit(self) -> None:
-        """Make the springs anew, of the present stiffnesses and rest positions."""
+        """Create the springs again from the present stiffnesses and rest positions."""
         if not self.between_two:
-            self.spring.set(self._made())
+            self.spring.set(self._create_springs())
             self.spring._set = True
             self.data_changed(self.spring)  # other springs, another pattern of the system
         super().reinit()
@@ -106,41 +106,41 @@ class MeshSpringForceField(SpringForceField):
         super().data_changed(data)
         _spread(self, data, list(_KINDS))
 
-    def _made(self) -> np.ndarray:
+    def _create_springs(self) -> np.ndarray:
         topology = linked_topology(self, "needs a topology in its node or above, added before it.")
         rest = self.first._data["rest_position"].get()[:, :3]
         low, high = self.localRange.get()
-        known: set[tuple[int, int]] = set()
-        made = []
+        joined_pairs: set[tuple[int, int]] = set()
+        rows = []
         for name, kind in _KINDS.items():
             k, d = self._data[f"{name}Stiffness"].get(), self._data[f"{name}Damping"].get()
             if k == 0.0 and d == 0.0:
                 continue
             elements = self.checked(topology.elements(kind), f"{kind} of {topology.getPathName()}")
-            ways = list(itertools.combinations(range(elements.shape[1]), 2))
+            index_pairs = list(itertools.combinations(range(elements.shape[1]), 2))
             for element in elements.tolist():
-                for i, j in ways:
+                for i, j in index_pairs:
                     a, b = element[i], element[j]
-                    outside = (0 <= low and min(a, b) < low) or (0 <= high < min(a, b))
+                    is_outside = (0 <= low and min(a, b) < low) or (0 <= high < min(a, b))
                     pair = (min(a, b), max(a, b))
-                    if outside or pair in known:
+                    if is_outside or pair in joined_pairs:
                         continue
-                    known.add(pair)
+                    joined_pairs.add(pair)
                     length = float(np.linalg.norm(rest[b] - rest[a]))
-                    part = length if length > _EPS else 1.0
-                    made.append((a, b, k / part, d / part, length))
-        if not made:
+                    divisor = length if length > _EPS else 1.0
+                    rows.append((a, b, k / divisor, d / divisor, length))
+        if not rows:
             say_without_elements(self, "elements of a kind that has a stiffness", topology)
-        return np.array(made).reshape(-1, 5)
+        return np.array(rows).reshape(-1, 5)
 
     def _read(self) -> Springs:
-        found = super()._read()
-        pulls = np.full(len(found.ones), self.noCompression.get())
-        return found._replace(pulls_only=pulls) if self.spring.isSet() else found
+        springs = super()._read()
+        pulls_only = np.full(len(springs.ones), self.noCompression.get())
+        return springs._replace(pulls_only=pulls_only) if self.spring.isSet() else springs
 
 
 class ParallelMeshSpringForceField(MeshSpringForceField):
-    """MeshSpringForceField; here it uses one processor."""
+    """MeshSpringForceField; this runtime uses one processor."""
 
     nbThreads = Int(0, "Unused.")
     taskSchedulerType = Text("_default", "Unused.")
@@ -151,15 +151,15 @@ _STEPS = {
     "quads": [(1, 1, 0), (-1, 1, 0), (1, 0, 1), (-1, 0, 1), (0, 1, 1), (0, -1, 1)],
     "cubes": [(1, 1, 1), (-1, 1, 1), (1, -1, 1), (1, 1, -1)],
 }
-"""Ways from one point of a grid to another that a spring joins."""
+"""Offsets between grid points that a spring joins."""
 
 
 class RegularGridSpringForceField(SpringForceField):
-    """Springs of stiffness k / L between neighbours of a RegularGridTopology, besides `spring`.
+    """Springs `spring`, and springs of stiffness k / L between neighbours of a RegularGridTopology.
 
-    Their rest lengths L are those of the grid. As in SOFA a direct solver's matrix knows of
-    `spring` alone, so that the grid's act explicitly there; and one diagonal of the faces across
-    y and z has the stiffness of the other's length.
+    L is their length in the grid. As in SOFA, only `spring` is part of a direct solver's matrix, so
+    that the grid's springs act explicitly there; and one diagonal of the faces across y and z has
+    the stiffness for the other diagonal's length.
     """
 
     linesStiffness = Real(100.0, "k along the edges.", unit="force", follows="reinit")
@@ -178,60 +178,63 @@ class RegularGridSpringForceField(SpringForceField):
         _spread(self, data, list(_STEPS))
 
     def _read(self) -> Springs:
-        own = super()._read()
-        self._own_count = len(own.ones)
+        listed = super()._read()
+        self._own_count = len(listed.ones)
         if self.between_two:
-            return own
+            return listed
         grid = topology_of(self.first._context)
         if not isinstance(grid, RegularGridTopology):
-            return own
-        made = self._made(grid)
-        count = len(made)
+            return listed
+        grid_springs = self._create_springs(grid)
+        count = len(grid_springs)
         return Springs(
-            np.concatenate([own.ones, made[:, 0].astype(np.int64)]),
-            np.concatenate([own.twos, made[:, 1].astype(np.int64)]),
-            np.concatenate([own.stiffness, made[:, 2]]),
-            np.concatenate([own.damping, made[:, 3]]),
-            np.concatenate([own.length, made[:, 4]]),
-            np.concatenate([own.pulls_only, np.zeros(count, dtype=bool)]),
-            np.concatenate([own.enabled, np.ones(count, dtype=bool)]),
+            np.concatenate([listed.ones, grid_springs[:, 0].astype(np.int64)]),
+            np.concatenate([listed.twos, grid_springs[:, 1].astype(np.int64)]),
+            np.concatenate([listed.stiffness, grid_springs[:, 2]]),
+            np.concatenate([listed.damping, grid_springs[:, 3]]),
+            np.concatenate([listed.length, grid_springs[:, 4]]),
+            np.concatenate([listed.pulls_only, np.zeros(count, dtype=bool)]),
+            np.concatenate([listed.enabled, np.ones(count, dtype=bool)]),
         )
 
-    def _made(self, grid: RegularGridTopology) -> np.ndarray:
+    def _create_springs(self, grid: RegularGridTopology) -> np.ndarray:
         counts, edges = grid._data["n"].get().astype(int), np.diag(grid._size)
-        found = [
+        rows = [
             spring
             for kind, steps in _STEPS.items()
             for step in steps
-            for spring in self._along(kind, np.array(step), counts, edges)
+            for spring in self._springs_along(kind, np.array(step), counts, edges)
         ]
-        return np.array(found).reshape(-1, 5)
+        return np.array(rows).reshape(-1, 5)
 
-    def _along(
+    def _springs_along(
         self, kind: str, step: np.ndarray, counts: np.ndarray, edges: np.ndarray
     ) -> list[tuple[float, ...]]:
-        """The springs of one direction: two nodes, stiffness, damping, length."""
+        """Return the springs along one direction: two nodes, stiffness, damping, length."""
         k, d = self._data[f"{kind}Stiffness"].get(), self._data[f"{kind}Damping"].get()
         if k == 0.0 and d == 0.0:
             return []
         length = float(np.linalg.norm(step @ edges))
-        # SOFA divides those of the step (0, -1, 1) by the length of (0, 1, 1).
-        part = float(np.linalg.norm(np.abs(step) @ edges)) if tuple(step) == (0, -1, 1) else length
-        found: list[tuple[float, ...]] = []
+        # SOFA divides stiffnesses along (0, -1, 1) by the length of (0, 1, 1).
+        divisor = (
+            float(np.linalg.norm(np.abs(step) @ edges)) if tuple(step) == (0, -1, 1) else length
+        )
+        rows: list[tuple[float, ...]] = []
         for z, y, x in itertools.product(*(range(n) for n in counts[::-1])):
-            other = np.array([x, y, z]) + step
-            if (other >= 0).all() and (other < counts).all():
+            neighbour = np.array([x, y, z]) + step
+            if (neighbour >= 0).all() and (neighbour < counts).all():
                 a, b = (
-                    p[0] + counts[0] * (p[1] + counts[1] * p[2]) for p in ((x, y, z), tuple(other))
+                    p[0] + counts[0] * (p[1] + counts[1] * p[2])
+                    for p in ((x, y, z), tuple(neighbour))
                 )
-                found.append((a, b, k / part, d / part, length))
-        return found
+                rows.append((a, b, k / divisor, d / divisor, length))
+        return rows
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution; of the springs of `spring` alone."""
+        """Add the stiffness of `spring` only."""
         row, column, blocks = self._row, self._column, self._blocks
-        every, own = len(row) // 3, self._own_count
-        chosen = np.concatenate([np.arange(own) + part * every for part in range(3)])
-        self.set_blocks(row[chosen], column[chosen], blocks[chosen])
+        count, listed_count = len(row) // 3, self._own_count
+        selection = np.concatenate([np.arange(listed_count) + part * count for part in range(3)])
+        self.set_blocks(row[selection], column[selection], blocks[selection])
         super().add_matrix(values, slots, factor)
         self.set_blocks(row, column, blocks)

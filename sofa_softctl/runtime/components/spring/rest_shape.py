@@ -1,4 +1,4 @@
-"""Springs from nodes to where they are at rest."""
+"""Springs between nodes and their rest positions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 class RestShapeSpringsForceField(ForceField):
     """f = -k (x - x_rest) on `points`, or on all nodes when there are none.
 
-    x_rest is the state's own rest position, or the position of `external_rest_shape`; where that
-    link leads nowhere, a warning, and the own rest position. With several
-    stiffnesses the force takes the entry of the point's place in the list, but the matrix that of
-    the node's number, and there activeDirections count for rotations only, as SOFA does; with one
-    stiffness and all directions there is no difference.
+    x_rest is the state's own rest position, or the position of `external_rest_shape`; if the target
+    of that link does not exist, a warning is given and the own rest position is used. As in SOFA,
+    with several stiffnesses the force takes the entry at the point's index in the list, but the
+    matrix takes the entry at the node's number, and activeDirections affect only rotations in the
+    matrix. With one stiffness and all directions there is no difference.
 
-    On bodies, besides, a moment -angularStiffness times axis times angle of the rotation from the
-    rest position; its stiffness is taken as constant.
+    On bodies a moment acts, too: -angularStiffness times axis times angle of the rotation from the
+    rest position, with a constant stiffness.
     """
 
     reads_rest = "step"
@@ -58,7 +58,7 @@ class RestShapeSpringsForceField(ForceField):
     springColor = Color([0.0, 1.0, 0.0, 1.0], "Color of the drawn springs.")
 
     _points_seen = -1
-    """Counter of `points` when its nodes were found; -1 before, also where it is added in a run."""
+    """Counter of `points` when its nodes were found; -1 before."""
 
     def init(self) -> None:
         """Find the external state, whose nodes may come later."""
@@ -67,7 +67,7 @@ class RestShapeSpringsForceField(ForceField):
         self.external = external_state(self)
 
     def bwdInit(self) -> None:
-        """Find the nodes, of which a mapping may have brought others.
+        """Find the nodes; a mapping may have added some.
 
         Raises:
             SceneError: a node does not exist.
@@ -85,19 +85,19 @@ class RestShapeSpringsForceField(ForceField):
         """Find the nodes again."""
         self.bwdInit()
 
-    def _springs(self, places: np.ndarray) -> np.ndarray:
-        """Stiffness at each place of the lists along each direction, shape (k, deriv_size)."""
-        given = self.stiffness.get() if len(self.stiffness.get()) else np.array([100.0])
-        k = np.repeat(_at(given, places)[:, None], self.state.deriv_size, axis=1)
+    def _springs(self, indices: np.ndarray) -> np.ndarray:
+        """Return the stiffness at each index of the lists along each direction, (k, deriv_size)."""
+        stiffness = self.stiffness.get() if len(self.stiffness.get()) else np.array([100.0])
+        k = np.repeat(_values_at(stiffness, indices)[:, None], self.state.deriv_size, axis=1)
         if k.shape[1] == 6:
-            angular = np.full(len(given), 100.0)
-            listed = self.angularStiffness.get()[: len(given)]
-            angular[: len(listed)] = listed
-            k[:, 3:] = _at(angular, places)[:, None]
+            angular = np.full(len(stiffness), 100.0)
+            angular_listed = self.angularStiffness.get()[: len(stiffness)]
+            angular[: len(angular_listed)] = angular_listed
+            k[:, 3:] = _values_at(angular, indices)[:, None]
         return k
 
     def _stretch(self) -> np.ndarray:
-        """From rest to the present positions of the listed nodes, shape (k, deriv_size)."""
+        """Return the displacements of the listed nodes from rest, shape (k, deriv_size)."""
         x = self.state._data["position"].get()[self.nodes]
         if self.external is None:
             rest = self.state._data["rest_position"].get()[self.nodes]
@@ -122,7 +122,7 @@ class RestShapeSpringsForceField(ForceField):
 
     @override
     def pairs(self) -> Pairs:
-        nodes = np.arange(self.state.block_count)  # of all nodes: the points may change
+        nodes = np.arange(self.state.block_count)  # all nodes: the points may change
         return nodes, nodes
 
     @override
@@ -134,53 +134,57 @@ class RestShapeSpringsForceField(ForceField):
         np.add.at(values, (slots[rows], axes, axes), factor * k)
 
     def check_differentiable(self) -> None:
-        """See ForceField: on points its stiffness is constant."""
+        """Raise nothing: the stiffness on points is constant."""
 
     @override
     def step_term(self) -> StepTerm:
         return ConstantStiffnessTerm(self.add_product)
 
 
-def _at(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The values at some places, the first one beyond their end."""
-    return np.where(places < len(values), values[np.minimum(places, len(values) - 1)], values[0])
+def _values_at(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Return the values at some indices; the first value beyond the end."""
+    return np.where(indices < len(values), values[np.minimum(indices, len(values) - 1)], values[0])
 
 
 def external_state(field: ForceField) -> MechanicalState | None:
-    """Where `external_rest_shape` leads; None without it.
+    """Return the state of `external_rest_shape`, or None without it.
 
-    A warning where it leads nowhere: SOFA then goes on with the state's own rest positions.
+    If its target does not exist, a warning is given, and SOFA uses the state's own rest positions.
     """
     link = field._links["external_rest_shape"]
     try:
-        found: MechanicalState | None = link.getLinkedBase()
+        external: MechanicalState | None = link.getLinkedBase()
     except LinkError as error:
         problem = f"{error} As in SOFA the springs pull to the nodes' own rest positions."
         complain(field, LinkError(problem))
         link.assign("", link.where)
-        found = None
-    return found
+        external = None
+    return external
 
 
 def pulled_nodes(
     field: ForceField, external: MechanicalState | None, *, takes_first: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The nodes that springs hold, and those of the external state to which they are pulled.
+    """Return the nodes with springs, and the nodes of the external state that pull them.
 
-    None, with a warning, where there are not as many of both, as in SOFA.
+    If their numbers differ, both are empty, with a warning, as in SOFA.
 
     Args:
-        field: Has the Data points and external_points.
-        external: The external state; without it, the nodes are pulled to their own places.
-        takes_first: Whether of more external nodes than points the first ones count.
+        field: Force field with the Data points and external_points.
+        external: External state, or None to pull nodes to their own rest positions.
+        takes_first: Use the first external nodes if there are more of them than points.
 
     Raises:
         SceneError: a node does not exist.
     """
-    given, others = field._data["points"].get(), field._data["external_points"].get()
-    nodes = field.checked(given if len(given) else np.arange(field.state.count), "points")
-    own = nodes if external is None else np.arange(external.count)
-    targets = field.checked(others, "external_points", external) if len(others) else own
+    points, external_points = field._data["points"].get(), field._data["external_points"].get()
+    nodes = field.checked(points if len(points) else np.arange(field.state.count), "points")
+    default_targets = nodes if external is None else np.arange(external.count)
+    targets = (
+        field.checked(external_points, "external_points", external)
+        if len(external_points)
+        else default_targets
+    )
     if takes_first:
         targets = targets[: len(nodes)]
     if len(targets) != len(nodes):
@@ -196,10 +200,11 @@ def pulled_nodes(
 class PolynomialRestShapeSpringsForceField(BlockForceField):
     """Springs to the rest position whose force is a polynomial of the strain, without a constant.
 
-    With u from the rest to the node, the strain |u| / initialLength has the force p(strain) along
-    u / sqrt(u^2 + exp(smoothShift - smoothScale u^2)). The step's stiffness is SOFA's, a diagonal
-    one. polynomialDegree says how many of the coefficients in polynomialStiffness belong to each
-    node; unless it has an entry for each node, all take the first polynomial.
+    With u from the rest position to the node, the force is p(strain) along
+    u / sqrt(u^2 + exp(smoothShift - smoothScale u^2)), with strain = |u| / initialLength. The
+    step's stiffness is SOFA's, which is diagonal. polynomialDegree is the number of coefficients in
+    polynomialStiffness of each node; unless it has an entry for each node, all nodes take the first
+    polynomial.
     """
 
     reads_rest = "step"
@@ -226,7 +231,7 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
     showIndicesScale = Real(0.02, "Size of the drawn numbers.")
 
     _points_seen = -1
-    """Counter of `points` when its nodes were found; -1 before, also where it is added in a run."""
+    """Counter of `points` when its nodes were found; -1 before."""
 
     def init(self) -> None:
         """Find the external state, whose nodes may come later."""
@@ -257,24 +262,28 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
             if not len(data.get()):
                 data.set(np.array([default]))
         degrees, coefficients = self.polynomialDegree.get(), self.polynomialStiffness.get()
-        own = len(degrees) == len(self._nodes)
+        has_own_polynomials = len(degrees) == len(self._nodes)
         missing = degrees.sum() - len(coefficients)
         problem = self.fault(
             f"has {len(coefficients)} numbers in 'polynomialStiffness', but polynomialDegree asks "
             f"for {degrees.sum()}."
         )
-        is_short = (degrees if own else degrees[:1]).sum() > len(coefficients)
+        is_short = (degrees if has_own_polynomials else degrees[:1]).sum() > len(coefficients)
         if (degrees < 0).any() or (is_short and not keeps_sofa_defects()):
             raise problem
         if missing:
-            then = "What is left is left out" if own else "All nodes take the first polynomial"
-            then = "What is missing is 0, as mostly" if is_short else f"{then}, as"
-            complain(self, problem, f" {then} in SOFA.")
+            consequence = (
+                "What is left is left out"
+                if has_own_polynomials
+                else "All nodes take the first polynomial"
+            )
+            consequence = "What is missing is 0, as mostly" if is_short else f"{consequence}, as"
+            complain(self, problem, f" {consequence} in SOFA.")
         coefficients = np.append(coefficients, np.zeros(max(missing, 0)))
         parts = np.split(coefficients, np.cumsum(degrees))[:-1]
         width = max((len(part) for part in parts), default=0)
         table = np.array([np.pad(part, (0, width - len(part))) for part in parts])
-        self._table = table if own else np.tile(table[0], (len(self._nodes), 1))
+        self._table = table if has_own_polynomials else np.tile(table[0], (len(self._nodes), 1))
         self.set_pairs(np.arange(count), np.arange(count))
 
     @override
@@ -286,9 +295,9 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         u = self.state._data["position"].get()[self._nodes]
         u = u - source._data[name].get()[self._targets]
         squared = (u * u).sum(axis=1)
-        given = self.initialLength.get() if len(self.initialLength.get()) else np.array([1.0])
+        lengths = self.initialLength.get() if len(self.initialLength.get()) else np.array([1.0])
         numbers = np.arange(len(u))
-        length = given[np.where(numbers < len(given), numbers, 0)]
+        length = lengths[np.where(numbers < len(lengths), numbers, 0)]
         strain = np.sqrt(squared) / length
         powers = strain[:, None] ** np.arange(1, self._table.shape[1] + 1)
         lower = strain[:, None] ** np.arange(self._table.shape[1])
@@ -299,7 +308,7 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
         distance = np.sqrt(squared + bump)
         direction = u / distance[:, None]
         np.subtract.at(force, self._nodes, value[:, None] * direction)
-        part = value / distance
-        weight = (slope - part) * (1.0 - scale * bump)
-        diagonal = weight[:, None] * direction**2 + part[:, None]
+        secant_stiffness = value / distance
+        weight = (slope - secant_stiffness) * (1.0 - scale * bump)
+        diagonal = weight[:, None] * direction**2 + secant_stiffness[:, None]
         self.set_blocks(self._nodes, self._nodes, diagonal[:, :, None] * np.eye(3))

@@ -1,4 +1,4 @@
-"""VectorSpringForceField: springs whose rest is a vector, not a length."""
+"""VectorSpringForceField: springs with a rest vector instead of a rest length."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class VectorSpringForceField(LinearSpringField):
     """f = stiffness (u - u0) + viscosity (relative velocity), u from the first to the second node.
 
     Springs join nodes of the same number in object1 and object2, with u0 = 0; or with useTopology
-    the ends of every edge, with u0 that of the rest position. As in SOFA a direct solver's matrix
-    does not know of them.
+    the ends of every edge, with u0 from the rest position. As in SOFA they are not part of a direct
+    solver's matrix.
     """
 
     acts_on = ("Vec3",)
@@ -31,10 +31,10 @@ class VectorSpringForceField(LinearSpringField):
     filename = Text("", "Not supported: file with springs.", follows="start")
 
     def init(self) -> None:
-        """Nothing yet: states may come later.
+        """Check the Data; nodes are found later, as states may be incomplete.
 
         Raises:
-            SceneError: a file is given.
+            SceneError: A file is given, which is not supported.
         """
         if self.filename.get():
             raise self.fault("does not read springs from a file.")
@@ -65,18 +65,18 @@ class VectorSpringForceField(LinearSpringField):
         return super().pairs()
 
     def springs(self) -> Springs:
-        """Unused: the law is another one."""
+        """Raise an error: the force law is different."""
         raise NotImplementedError
 
     @override
     def add_pair_force(self, force: np.ndarray) -> None:
-        one, two = self.places(*self._find())
+        i, j = self.node_pairs(*self._find())
         x, v = (self.state._data[name].get() for name in ("position", "velocity"))
         k = self.stiffness.get()
-        f = (x[two] - x[one] - self._rest) * k + (v[two] - v[one]) * self.viscosity.get()
-        np.add.at(force, one, f)
-        np.subtract.at(force, two, f)
-        self.keep(one, two, k * np.eye(3) * (one != two)[:, None, None])
+        f = (x[j] - x[i] - self._rest) * k + (v[j] - v[i]) * self.viscosity.get()
+        np.add.at(force, i, f)
+        np.subtract.at(force, j, f)
+        self.set_stiffness(i, j, k * np.eye(3) * (i != j)[:, None, None])
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution; as in SOFA the matrix does not know of it."""
+        """Add nothing: as in SOFA the springs are not part of the matrix."""

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.helper.message import complaints, strict
+from sofa_softctl.runtime.helper.message import complaints, warnings_as_errors
 
 SQUARE = "v 0 0 0\nv 9 9 9\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 3 4 5\n"
 """A quad, and a second point that belongs to nothing."""
@@ -216,7 +216,7 @@ def test_a_mesh_of_no_cells_is_an_error(kind, resolution, message, root):
 
 
 def test_a_string_is_made_once_its_resolution_is_known(root, caplog):
-    with strict(False):
+    with warnings_as_errors(False):
         string = root.addObject("StringMeshCreator")
         string.init()
     assert "needs a 'resolution' from 1 on. It has no vertex" in caplog.text
@@ -226,7 +226,7 @@ def test_a_string_is_made_once_its_resolution_is_known(root, caplog):
 
 @pytest.mark.parametrize("pattern", [-1, 4])
 def test_a_pattern_that_there_is_not_makes_no_faces(pattern, root, caplog):
-    with strict(False):
+    with warnings_as_errors(False):
         grid = root.addObject("GridMeshCreator", resolution=[3, 3], trianglePattern=pattern)
     assert f"has trianglePattern {pattern}, where 0 to 3 is expected" in caplog.text
     assert len(grid.triangles.value) == len(grid.quads.value) == len(grid.edges.value) == 0

@@ -9,7 +9,7 @@ import pytest
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import types as data_types
-from sofa_softctl.runtime.helper.message import complaints, strict
+from sofa_softctl.runtime.helper.message import complaints, warnings_as_errors
 
 
 class Sample(Component):
@@ -561,7 +561,7 @@ def test_a_broken_link_that_a_component_can_do_without_is_a_complaint(root, Sofa
         Sofa.Simulation.init(root)
     assert "'optional' of Other '/other' links to '@nowhere.values', which" in str(found[0])
     assert other.optional.value.tolist() == [4] and not other.optional.hasParent()
-    with strict(), pytest.raises(LinkError):
+    with warnings_as_errors(), pytest.raises(LinkError):
         root.addObject(Other(name="again", optional="@nowhere.values"))
         Sofa.Simulation.init(root)
 
@@ -923,7 +923,7 @@ def test_a_data_that_is_not_there_is_none_with_a_warning(root, tolerant):
     with complaints() as found:
         assert root.getData("gravty") is None
     assert "gravity" in str(found[0])
-    with strict(), pytest.raises(SceneError, match="gravty"):
+    with warnings_as_errors(), pytest.raises(SceneError, match="gravty"):
         root.getData("gravty")
 
 
@@ -1052,7 +1052,7 @@ def test_a_negative_number_of_things_is_as_large_as_in_sofa_and_said(given, take
         SceneError, match="'steps' of Sample '/sample' takes one whole number from 0 on"
     ):
         sample.steps.value = given
-    with strict(False), complaints() as found:
+    with warnings_as_errors(False), complaints() as found:
         sample.steps.value = given
     assert sample.steps.value == taken
     assert f"got {given!r}" in str(found[0])
@@ -1063,7 +1063,7 @@ def test_a_negative_number_of_things_is_as_large_as_in_sofa_and_said(given, take
     [([4, 5], [4, 5, 2]), ([], [2, 2, 2]), ([3, 4, 5, 6], [3, 4, 5]), ("3 x 5", [3, 0, 2])],
 )
 def test_too_few_whole_numbers_leave_the_others(given, taken, sample):
-    with strict(False), complaints() as found:
+    with warnings_as_errors(False), complaints() as found:
         sample.cells.value = given
     assert sample.cells.value.tolist() == taken
     assert "'cells' of Sample '/sample' takes 3 numbers" in str(found[0])

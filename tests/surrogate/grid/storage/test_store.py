@@ -230,7 +230,7 @@ def test_a_full_disk_is_told_and_loses_nothing(path):
 def test_a_file_that_is_no_store_is_refused_and_left_alone(path):
     path.write_bytes(b"PK\x03\x04 no database" * 100)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="the store is no SQLite file. Choose another file."):
+    with pytest.raises(StoreError, match="the store is not a SQLite file. Choose another file."):
         Store(path, "arm")
     assert path.read_bytes() == before
 
@@ -450,7 +450,7 @@ def test_models_of_what_is_no_store_are_not_listed(path, tmp_path):
     with pytest.raises(StoreError, match="there is no such file"):
         models_in(other)
     other.write_text("a letter, long enough to be taken for a database of another program " * 9)
-    with pytest.raises(StoreError, match="is no SQLite file"):
+    with pytest.raises(StoreError, match="is not a SQLite file"):
         models_in(other)
 
 
