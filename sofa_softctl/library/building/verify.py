@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.base.processes import interrupted_after
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.library.building.solving import TaskChain
 from sofa_softctl.library.motions.entry import Entry
 from sofa_softctl.library.motions.library import CANDIDATES, TrajectoryLibrary

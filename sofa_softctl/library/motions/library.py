@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.motions.answer import Adapter, Answer, Asked, NearestEntry, trial_of
 from sofa_softctl.library.motions.correction import STEPS

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPResult
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.blas_threads import one_blas_thread
 from sofa_softctl.base.source_line import describe
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.runtime.equilibrium.rest_response import rest_response
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.graph.nodes import box_size

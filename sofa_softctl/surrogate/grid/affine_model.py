@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.surrogate.grid.corners import FAILED
 from sofa_softctl.surrogate.grid.embedding import Jet
 from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.costs.costs import Following
 from sofa_softctl.surrogate.grid.embedding import Embedding

@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import MapError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import BackendError, DivergedError, SceneError
 from sofa_softctl.qp import QP, solve_checked
 from sofa_softctl.scene.copies.step_model import StepDerivative, StepModel, Tangent

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from sofa_softctl.base.blas_threads import one_blas_thread
+from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.branches import Branches
 from sofa_softctl.surrogate.grid.corners import FAILED, Key, lowest

@@ -17,9 +17,9 @@ import numba
 import numpy as np
 from numba.core import cgutils
 
-from sofa_softctl.base.blas_threads import blas_libraries as blas_libraries
-from sofa_softctl.base.blas_threads import one_blas_thread as one_blas_thread
 from sofa_softctl.base.jit import njit
+from sofa_softctl.base.versions import blas_libraries as blas_libraries
+from sofa_softctl.base.versions import one_blas_thread as one_blas_thread
 
 types: Any = numba.types  # numba annotates only part of itself
 intrinsic: Any = numba.extending.intrinsic
