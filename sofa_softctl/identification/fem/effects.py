@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effects.selection import LEAST_GAIN, absent
-from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.effects.selection import BOUNDS, new_effects
+from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
 from sofa_softctl.identification.fem.problem import FemProblem
@@ -28,10 +28,10 @@ from sofa_softctl.scene.step_model import StepDerivative, StepModel, StepParamet
 class FemEffect(Effect):
     """A further parameter of a scene; its `parameter` is a `FemParameter`."""
 
-    def of(self, experiment: Experiment) -> Experiment:
+    def add_to(self, experiment: Experiment) -> Experiment:
         """See Effect; also of experiments that change the signals of a scene's."""
-        if isinstance(experiment, Wrapped):
-            return experiment.around(self.of(experiment.experiment))
+        if isinstance(experiment, ExtendedExperiment):
+            return experiment.apply_to(self.add_to(experiment.experiment))
         if not isinstance(experiment, FemExperiment):
             raise IdentificationError(
                 f"{experiment.name}: '{self.name}' is an effect on robots in scenes. Got: a model "
@@ -57,15 +57,15 @@ def fem_effects(problem: FemProblem) -> tuple[Effect, ...]:
     masses = problem.model.step.system.masses
     found = [
         FemParameter(
-            f"mass.{one.getPathName().strip('/')}",
+            f"mass.{mass.getPathName().strip('/')}",
             0.0,
             "-",
-            LEAST_GAIN,
-            of=partial(_mass, path=one.getPathName()),
+            BOUNDS.gain_min,
+            of=partial(_mass, path=mass.getPathName()),
             size=0.1,
         )
-        for one in masses
-        if id(one) not in known
+        for mass in masses
+        if id(mass) not in known
     ]
     if RayleighStiffness not in kinds:
         found.append(
@@ -74,7 +74,7 @@ def fem_effects(problem: FemProblem) -> tuple[Effect, ...]:
     if RayleighMass not in kinds:
         found.append(FemParameter("rayleigh.mass", 0.0, of=_rayleigh_mass, quantity="1/time"))
     named = [with_unit(one, problem.units, str(problem.scene)) for one in found]
-    return absent([FemEffect(one) for one in named], problem.parameters)
+    return new_effects([FemEffect(one) for one in named], problem.parameters)
 
 
 class Change:

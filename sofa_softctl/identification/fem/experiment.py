@@ -63,7 +63,7 @@ class FemExperiment(Experiment):
         _ = problem.notes  # raises IdentificationError for markers off the robot
         sensing = sensing_of(problem)
         self._places, self._xyz = sensing.places, sensing.xyz
-        kinds = [isinstance(one, FemParameter) for one in problem.parameters]
+        kinds = [isinstance(parameter, FemParameter) for parameter in problem.parameters]
         self._physical = np.flatnonzero(kinds)
         self._framing = np.flatnonzero(np.logical_not(kinds))
         self.model = TrajectoryModel(self.derivative, sensing.outputs, settled=problem.settled)
@@ -100,7 +100,7 @@ class FemExperiment(Experiment):
                 raise IdentificationError(
                     f"Recording '{run.name}' has {what} of shape {columns.shape}; problem "
                     f"'{problem.name}' needs {(len(run.time), len(channels))}: "
-                    f"{', '.join(one.name for one in channels)}."
+                    f"{', '.join(channel.name for channel in channels)}."
                 )
         if len(run.time) < 2 or not (np.diff(run.time) > 0.0).all():
             raise IdentificationError(
@@ -174,12 +174,12 @@ class FemExperiment(Experiment):
         found, expected = (
             float(np.sqrt(np.nanvar(y[:, some], axis=0).sum())) for y in (self.measured, predicted)
         )
-        noise = np.array([one.deviation for one in self.channels])[some]
+        noise = np.array([channel.deviation for channel in self.channels])[some]
         large, small = max(found, expected), min(found, expected)
         if large <= max(UNLIKE * small, OVER_NOISE * float(np.linalg.norm(noise))):
             return []
         unit = symbol(self.problem.units, "length")
-        inputs = ", ".join(f"{one.name} [{one.unit}]" for one in self.inputs)
+        inputs = ", ".join(f"{channel.name} [{channel.unit}]" for channel in self.inputs)
         text = (
             f"the robot varied by {found:.3g} {unit} (deviation over time, all outputs together), "
             f"the model at the start by {expected:.3g} {unit}: check the unit of inputs, {inputs}, "

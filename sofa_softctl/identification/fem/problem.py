@@ -50,17 +50,17 @@ def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParame
         IdentificationError: One does.
     """
     owner: dict[tuple[int, int, int], str] = {}
-    for one, region in zip(parameters, found, strict=True):
+    for parameter, region in zip(parameters, found, strict=True):
         if not isinstance(region, Region):
             continue
         for element, number in product(region.elements, region.sets):
             key = (id(region.field), int(element), number)
             if key in owner:
                 raise IdentificationError(
-                    f"Regions '{owner[key]}' and '{one.name}' share tetrahedra, first "
+                    f"Regions '{owner[key]}' and '{parameter.name}' share tetrahedra, first "
                     f"{int(element)}: separate them."
                 )
-            owner[key] = one.name
+            owner[key] = parameter.name
 
 
 def uncovered(
@@ -73,9 +73,9 @@ def uncovered(
         units: Units of the scene.
     """
     groups: dict[tuple[int, str], dict[str, Region]] = {}
-    for one, region in zip(parameters, found, strict=True):
+    for parameter, region in zip(parameters, found, strict=True):
         if isinstance(region, Region):
-            groups.setdefault((id(region.field), region.quantity), {})[one.name] = region
+            groups.setdefault((id(region.field), region.quantity), {})[parameter.name] = region
     notes = []
     for regions in groups.values():
         first = next(iter(regions.values()))
@@ -140,12 +140,12 @@ class FemProblem(Problem):
 
     def __post_init__(self) -> None:
         units, scene = self.units, str(self.scene)
-        own = tuple(with_unit(one, units, scene) for one in self.parameters)
+        own = tuple(with_unit(parameter, units, scene) for parameter in self.parameters)
         object.__setattr__(self, "parameters", own)
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields and the fitted frame: a process that it is sent to builds the scene itself."""
-        kept = [*(one.name for one in fields(self)), "_camera"]
+        kept = [*(field.name for field in fields(self)), "_camera"]
         return {name: vars(self)[name] for name in kept if name in vars(self)}
 
     @cached_property
@@ -171,7 +171,9 @@ class FemProblem(Problem):
     @property
     def physical(self) -> tuple[FemParameter, ...]:
         """Parameters of the scene, without those of the frame."""
-        return tuple(one for one in self.parameters if isinstance(one, FemParameter))
+        return tuple(
+            parameter for parameter in self.parameters if isinstance(parameter, FemParameter)
+        )
 
     @cached_property
     def derivative(self) -> StepDerivative:
@@ -213,7 +215,7 @@ class FemProblem(Problem):
     @property
     @override
     def channels(self) -> tuple[Channel, ...]:
-        return tuple(one for sensor in self.sensors for one in sensor.channels(self.units))
+        return tuple(channel for sensor in self.sensors for channel in sensor.channels(self.units))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -279,13 +281,13 @@ class FemProblem(Problem):
         """
         known = parameters_of(self._create)
         given = dict(self.scene_parameters)
-        for one, value in zip(self.parameters, np.asarray(rho, dtype=float), strict=True):
-            name = one.scene_parameter if isinstance(one, FemParameter) else None
+        for parameter, value in zip(self.parameters, np.asarray(rho, dtype=float), strict=True):
+            name = parameter.scene_parameter if isinstance(parameter, FemParameter) else None
             if name is None:
                 continue
             if name not in known:
                 raise IdentificationError(
-                    f"Parameter '{one.name}' has scene_parameter '{name}', which createScene "
+                    f"Parameter '{parameter.name}' has scene_parameter '{name}', which createScene "
                     f"does not take. It takes: {', '.join(known) or 'none'}."
                 )
             given[name] = float(value)

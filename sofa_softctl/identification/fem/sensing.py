@@ -173,7 +173,10 @@ def sensing_of(problem: FemProblem) -> Sensing:
     """
     model = problem.model
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
-    points = [sparse.csr_array((0, model.step.size)), *(_point(model, one) for one in markers)]
+    points = [
+        sparse.csr_array((0, model.step.size)),
+        *(_point(model, marker) for marker in markers),
+    ]
     places: list[int] = []
     xyz: list[list[int]] = []
     measured: list[Any] = []
@@ -209,7 +212,7 @@ def check_markers(problem: FemProblem) -> list[str]:
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
     if not markers or not model.solids:
         return []
-    weights = sparse.csr_array(sparse.vstack([_point(model, one) for one in markers]))
+    weights = sparse.csr_array(sparse.vstack([_point(model, marker) for marker in markers]))
     unit = symbol(problem.units, "length")
     for marker, point, away in zip(
         markers, weights @ model.step.x0, model.outside(weights), strict=True

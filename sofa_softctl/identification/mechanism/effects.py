@@ -12,14 +12,14 @@ from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.effects.selection import (
-    LEAST_GAIN,
-    absent,
+    BOUNDS,
     delay,
     gain,
+    new_effects,
     offset,
 )
 from sofa_softctl.identification.effects.sensors import SensorDelay
-from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -46,12 +46,12 @@ class MechanismEffect(Effect):
     def on(self, problem: MechanismProblem) -> MechanismProblem:
         """The problem with the effect."""
 
-    def of(self, experiment: Experiment) -> Experiment:
+    def add_to(self, experiment: Experiment) -> Experiment:
         """See Effect; also of experiments that change the signals of a mechanism's."""
-        if isinstance(experiment, Wrapped):
-            return experiment.around(self.of(experiment.experiment))
+        if isinstance(experiment, ExtendedExperiment):
+            return experiment.apply_to(self.add_to(experiment.experiment))
         if isinstance(experiment, UnknownInputs):
-            within = self.of(experiment.smoother.experiment)
+            within = self.add_to(experiment.smoother.experiment)
             assert isinstance(within, MechanismExperiment)
             return UnknownInputs(within)
         if not isinstance(experiment, MechanismExperiment):
@@ -154,7 +154,9 @@ class JointMass(MechanismEffect):
 
     @override
     def on(self, problem: MechanismProblem) -> MechanismProblem:
-        return self._with(problem, bodies=[self._changed(one) for one in problem.mechanism.bodies])
+        return self._with(
+            problem, bodies=[self._changed(body) for body in problem.mechanism.bodies]
+        )
 
     def _changed(self, one: Body) -> Body:
         if one.joint != self.joint or not isinstance(one.mass, int | float):
@@ -170,7 +172,7 @@ def mechanism_effects(problem: MechanismProblem) -> tuple[Effect, ...]:
         *_on_joints(problem),
         *_on_masses(problem),
     )
-    return absent(found, problem.parameters)
+    return new_effects(found, problem.parameters)
 
 
 def _on_sensors(problem: MechanismProblem) -> list[Effect]:
@@ -179,20 +181,20 @@ def _on_sensors(problem: MechanismProblem) -> list[Effect]:
     fed = problem.feedback.channels if problem.feedback else ()
     seen = {one.name: one for one in (*outputs, *fed)}.values()
     return [
-        *(SignalEffect(gain(one.name), "gain", one.name) for one in outputs),
+        *(SignalEffect(gain(output.name), "gain", output.name) for output in outputs),
         *(SignalEffect(offset(one), "offset", one.name) for one in seen),
-        *(SensorDelay(delay(one.name), one.name) for one in outputs),
+        *(SensorDelay(delay(output.name), output.name) for output in outputs),
     ]
 
 
 def _on_forces(problem: MechanismProblem) -> list[Effect]:
-    channels = [one.channel for one in problem.forces]
-    late = [one.name for one in channels if one.name not in problem.delay]
+    channels = [force.channel for force in problem.forces]
+    late = [channel.name for channel in channels if channel.name not in problem.delay]
     return [
-        *(SignalEffect(gain(one.name), "gain", one.name) for one in channels),
-        *(SignalEffect(offset(one), "offset", one.name) for one in channels),
+        *(SignalEffect(gain(channel.name), "gain", channel.name) for channel in channels),
+        *(SignalEffect(offset(channel), "offset", channel.name) for channel in channels),
         *(SignalEffect(delay(name), "delay", name) for name in late),
-        *(SignalEffect(_hold(one.name), "hold", one.name) for one in channels),
+        *(SignalEffect(_hold(channel.name), "hold", channel.name) for channel in channels),
     ]
 
 
@@ -203,7 +205,7 @@ def _hold(name: str) -> Parameter:
 def _on_joints(problem: MechanismProblem) -> list[Effect]:
     """Damping, friction and armature; typical sizes act as much as inertia within a second."""
     mechanism, found = problem.mechanism, list[Effect]()
-    sliding = {one.name: one.sliding for one in mechanism.joints}
+    sliding = {joint.name: joint.sliding for joint in mechanism.joints}
     for joint, inertia in zip(mechanism.coordinates, _inertias(mechanism), strict=True):
         linear = sliding[joint]
         units = ("N s/m", "N", "kg") if linear else ("N m s/rad", "N m", "kg m^2")
@@ -227,11 +229,11 @@ def _inertias(mechanism: Mechanism) -> list[float]:
 def _on_masses(problem: MechanismProblem) -> list[Effect]:
     """Payloads, then relative changes of masses that are numbers."""
     bodies = problem.mechanism.bodies
-    known = [one.mass for one in bodies if isinstance(one.mass, int | float)]
+    known = [body.mass for body in bodies if isinstance(body.mass, int | float)]
     size = 0.1 * sum(known) or None
-    fixed = {one.joint: 0 for one in bodies if isinstance(one.mass, int | float) and one.mass}
+    fixed = {body.joint: 0 for body in bodies if isinstance(body.mass, int | float) and body.mass}
     relative = [
-        JointMass(Parameter(f"mass.{name}", 0.0, "-", lower=LEAST_GAIN, size=0.1), name)
+        JointMass(Parameter(f"mass.{name}", 0.0, "-", lower=BOUNDS.gain_min, size=0.1), name)
         for name in fixed
     ]
     payloads = [
@@ -245,8 +247,8 @@ def _payload_places(problem: MechanismProblem) -> dict[str, Sequence[float]]:
     """Joints to the place of their payload, in their axes."""
     if problem.payload_at:
         return dict(problem.payload_at)
-    parents = {one.parent for one in problem.mechanism.joints}
+    parents = {joint.parent for joint in problem.mechanism.joints}
     bodies = problem.mechanism.bodies
-    places = {one.joint: one.center for one in bodies if one.joint not in parents}
-    markers = [one.reading for one in problem.outputs if isinstance(one.reading, Point)]
-    return places | {one.joint: one.at for one in markers if one.joint}
+    places = {body.joint: body.center for body in bodies if body.joint not in parents}
+    markers = [output.reading for output in problem.outputs if isinstance(output.reading, Point)]
+    return places | {marker.joint: marker.at for marker in markers if marker.joint}

@@ -12,10 +12,10 @@ import scipy.sparse as sparse
 from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.interpolation import cubic, held, linear
+from sofa_softctl.identification.data.interpolation import cubic, linear, zero_order_hold
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
-from sofa_softctl.identification.effects.sensors import SensorDelay, even
+from sofa_softctl.identification.effects.sensors import SensorDelay, is_evenly_spaced
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.kernels.arrays import Drive
 from sofa_softctl.identification.mechanism.refinements import refinements_of
@@ -162,13 +162,13 @@ class MechanismExperiment(Experiment):
         """See Experiment; None without noisy forces, or where they do not cover the feedback."""
         from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
 
-        noisy = [one for one in self.problem.forces if one.channel.deviation > 0.0]
+        noisy = [force for force in self.problem.forces if force.channel.deviation > 0.0]
         fed = self.problem.feedback
         if not noisy:
             return None
         if fed and not set(fed.joints) <= {one.joint for one in noisy}:
             return None
-        if fed and any(one.deviation == 0.0 for one in fed.channels):
+        if fed and any(channel.deviation == 0.0 for channel in fed.channels):
             return None
         if planned_at is None or self.problem.from_feedback:
             return UnknownInputs(self)
@@ -218,16 +218,21 @@ class MechanismExperiment(Experiment):
     @property
     def effects(self) -> tuple[Effect, ...]:
         """See Experiment; those of the problem."""
-        even_ = even(self.time)
+        even_ = is_evenly_spaced(self.time)
         return tuple(
-            one for one in self.problem.effects if even_ or not isinstance(one, SensorDelay)
+            effect
+            for effect in self.problem.effects
+            if even_ or not isinstance(effect, SensorDelay)
         )
 
     def _check_signals(self) -> None:
         """IdentificationError for signals of delays, gains and offsets that there are not."""
         problem = self.problem
-        forces = [one.channel.name for one in problem.forces]
-        inputs, sensors = [one.name for one in self.inputs], [one.name for one in problem.channels]
+        forces = [force.channel.name for force in problem.forces]
+        inputs, sensors = (
+            [channel.name for channel in self.inputs],
+            [channel.name for channel in problem.channels],
+        )
         kinds = (
             (problem.delay, inputs, "input", "delay"),
             (problem.hold, forces, "force", "hold"),
@@ -326,8 +331,12 @@ class MechanismExperiment(Experiment):
         problem, names = self.problem, [channel.name for channel in self.inputs]
         n, n_f = len(problem.mechanism.coordinates), len(problem.forces)
         signals = [self._signal(rho, column) for column in range(len(names))]
-        at = np.column_stack([one.at for one in signals]) if signals else np.zeros((self.steps, 0))
-        slopes = [(s, k, d) for s, one in enumerate(signals) for k, d in one.slopes.items()]
+        at = (
+            np.column_stack([signal.at for signal in signals])
+            if signals
+            else np.zeros((self.steps, 0))
+        )
+        slopes = [(s, k, d) for s, signal in enumerate(signals) for k, d in signal.slopes.items()]
         gain_u = np.zeros((n, n_f))
         for column, force in enumerate(problem.forces):
             gain_u[problem.mechanism.coordinate(force.joint), column] = self._factor(rho, column)
@@ -342,7 +351,7 @@ class MechanismExperiment(Experiment):
             parameter=np.array([k for _, k, _ in slopes], dtype=np.int64),
             share=problem.share,
         )
-        return self.with_gains(rho, drive), [one.to_middles for one in signals]
+        return self.with_gains(rho, drive), [signal.to_middles for signal in signals]
 
     def _signal(self, rho: np.ndarray, column: int) -> Signal:
         """An input at the middles of steps: later, held or with an offset, but without its gain."""
@@ -356,7 +365,7 @@ class MechanismExperiment(Experiment):
         share = 0.0
         if force and name in problem.hold:
             k = problem.index(problem.hold[name])
-            share, still = rho[k], held(self.time, middles)
+            share, still = rho[k], zero_order_hold(self.time, middles)
             slopes[k] = (still - W) @ recorded
             W = W + share * (still - W)
         if late is not None:
@@ -376,7 +385,7 @@ class MechanismExperiment(Experiment):
     def with_gains(self, rho: np.ndarray, drive: Drive) -> Drive:
         """The drive with derivatives by gains of its forces, as these are, in place of others."""
         gains = self.problem.gain
-        columns = [j for j, one in enumerate(self.problem.forces) if one.channel.name in gains]
+        columns = [j for j, force in enumerate(self.problem.forces) if force.channel.name in gains]
         at = [self.problem.index(gains[self.inputs[j].name]) for j in columns]
         kept = ~np.isin(drive.parameter, at)
         own = [drive.u[:, j] / self._factor(rho, j) for j in columns]

@@ -91,14 +91,14 @@ class InputSmoother:
         fed = problem.feedback.channels if problem.feedback else ()
         self.outputs = (*self.own, *fed)
         """All measured outputs."""
-        self.deviations = np.array([one.deviation for one in self.outputs])
+        self.deviations = np.array([output.deviation for output in self.outputs])
         seen = experiment.recording.outputs[:, : len(self.own)]
         self.seen = np.hstack([seen, experiment.fed_signals])
         """What was measured, NaN where missing, shape (n_t, n_y)."""
-        forces = [one.channel for one in problem.forces]
-        self.noisy = np.flatnonzero([one.deviation > 0.0 for one in forces])
+        forces = [force.channel for force in problem.forces]
+        self.noisy = np.flatnonzero([force.deviation > 0.0 for force in forces])
         """Indices of the noisy forces."""
-        begin = np.array([one.start for one in experiment.parameters])
+        begin = np.array([parameter.start for parameter in experiment.parameters])
         drive, to_middles = experiment.drive_of(begin)
         self.forces = drive.u[:, self.noisy]
         """Them as recorded, in the middle of each step, shape (K, m)."""

@@ -77,16 +77,17 @@ class Mechanism:
     """Inertias along coordinates."""
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         for name in names:
             if names.count(name) > 1:
                 raise IdentificationError(
                     f"There are two parameters '{name}': give each a name of its own."
                 )
-        for one in self.frictions:
-            if not one.speed > 0.0:
+        for friction in self.frictions:
+            if not friction.speed > 0.0:
                 raise IdentificationError(
-                    f"Friction of joint '{one.joint}': its speed is {one.speed:g}. Expected a "
+                    f"Friction of joint '{friction.joint}': its speed is {friction.speed:g}. "
+                    "Expected a "
                     "positive one, below which friction is viscous."
                 )
         assert self.tree is not None  # looks up every name now, not during a run
@@ -108,7 +109,7 @@ class Mechanism:
         """Index of a joint among all; -1 for the world."""
         if joint == WORLD:
             return -1
-        return _find(joint, [one.name for one in self.joints], "joint")
+        return _find(joint, [joint.name for joint in self.joints], "joint")
 
     @cached_property
     def tree(self) -> Tree:
@@ -130,27 +131,29 @@ class Mechanism:
             turned=_stack([_axes(joint.turned) for joint in self.joints], (3, 3)),
             moved=_stack([joint.moved for joint in self.joints], (3,)),
             rigid=self._values(joint.rigid or 0.0 for joint in self.joints),
-            body=_integers(self.frame(one.joint) for one in self.bodies),
-            mass=self._values(one.mass for one in self.bodies),
-            center=_stack([one.center for one in self.bodies], (3,)),
-            gyration=_stack([_gyration(one.gyration) for one in self.bodies], (3, 3)),
-            spring=_integers(self.coordinate(one.joint) for one in self.springs),
-            stiffness=self._values(one.stiffness for one in self.springs),
-            rest=self._values(one.rest for one in self.springs),
-            damper=_integers(self.coordinate(one.joint) for one in self.dampers),
-            damping=self._values(one.damping for one in self.dampers),
-            rubbing=_integers(self.coordinate(one.joint) for one in self.frictions),
-            friction=self._values(one.friction for one in self.frictions),
-            creep=np.array([one.speed for one in self.frictions], dtype=float),
-            rotor=_integers(self.coordinate(one.joint) for one in self.armatures),
-            armature=self._values(one.inertia for one in self.armatures),
-            closed=self._table([row for one in self.constraints for row in _rows(one)]),
+            body=_integers(self.frame(body.joint) for body in self.bodies),
+            mass=self._values(body.mass for body in self.bodies),
+            center=_stack([body.center for body in self.bodies], (3,)),
+            gyration=_stack([_gyration(body.gyration) for body in self.bodies], (3, 3)),
+            spring=_integers(self.coordinate(spring.joint) for spring in self.springs),
+            stiffness=self._values(spring.stiffness for spring in self.springs),
+            rest=self._values(spring.rest for spring in self.springs),
+            damper=_integers(self.coordinate(damper.joint) for damper in self.dampers),
+            damping=self._values(damper.damping for damper in self.dampers),
+            rubbing=_integers(self.coordinate(friction.joint) for friction in self.frictions),
+            friction=self._values(friction.friction for friction in self.frictions),
+            creep=np.array([friction.speed for friction in self.frictions], dtype=float),
+            rotor=_integers(self.coordinate(armature.joint) for armature in self.armatures),
+            armature=self._values(armature.inertia for armature in self.armatures),
+            closed=self._table(
+                [row for constraint in self.constraints for row in _rows(constraint)]
+            ),
             gravity=np.asarray(self.gravity, dtype=float),
         )
 
     def rows(self, readings: Sequence[Point | Distance]) -> Readings:
         """Readings as arrays: three rows for each point, one for each distance."""
-        return self._table([row for one in readings for row in _rows(one)])
+        return self._table([row for reading in readings for row in _rows(reading)])
 
     def _table(self, rows: list[_Row]) -> Readings:
         return Readings(

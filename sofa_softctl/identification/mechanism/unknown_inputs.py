@@ -28,7 +28,7 @@ import numpy as np
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.effects.sensors import SensorDelay
-from sofa_softctl.identification.fitting.joint_search import Rows
+from sofa_softctl.identification.fitting.joint_search import ReducedResidual
 from sofa_softctl.identification.mechanism.input_smoother import InputSmoother, Motion, Smoothed
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment
@@ -68,7 +68,7 @@ class UnknownInputs(Experiment):
     def __init__(self, experiment: MechanismExperiment) -> None:
         self.smoother = smoother = InputSmoother(experiment)
         self.name, self.parameters = experiment.name, experiment.parameters
-        forces = [one.channel for one in experiment.problem.forces]
+        forces = [force.channel for force in experiment.problem.forces]
         pairs = zip(smoother.noisy, smoother.sigma.tolist(), strict=True)
         noisy = [replace(forces[j], deviation=s) for j, s in pairs]
         self.channels = (*smoother.outputs, *noisy)
@@ -139,7 +139,7 @@ class UnknownInputs(Experiment):
         self, rho: np.ndarray, channels: Sequence[Channel], random: np.random.Generator
     ) -> UnknownInputs:
         """See Experiment; the likeliest forces at rho are taken as true."""
-        deviations = np.array([one.deviation for one in channels])
+        deviations = np.array([channel.deviation for channel in channels])
         other = copy(self)
         other.smoother, motion = self.smoother.redrawn(
             self._smoothed(rho).motion, deviations, random
@@ -148,19 +148,19 @@ class UnknownInputs(Experiment):
         other._last = other.smoother.linearised(motion)
         return other
 
-    def carried(self, rho: np.ndarray) -> Motion:
+    def export_unknowns(self, rho: np.ndarray) -> Motion:
         """The motion with the likeliest errors, for `resume` in another process."""
         return self._smoothed(rho).motion
 
-    def resume(self, carried: Motion) -> None:
-        """Go on from a motion of `carried`, when the likeliest errors are asked for."""
-        self._last = self.smoother.linearised(carried)
+    def import_unknowns(self, unknowns: Motion) -> None:
+        """Go on from a motion of `unknowns`, when the likeliest errors are asked for."""
+        self._last = self.smoother.linearised(unknowns)
 
     def state(self, rho: np.ndarray) -> Smoothed:
         """A state at parameters rho."""
         return self.smoother.linearised(self.smoother.first(np.array(rho, dtype=float)))
 
-    def resumed(self, state: Smoothed, rho: np.ndarray) -> Smoothed:
+    def with_parameters(self, state: Smoothed, rho: np.ndarray) -> Smoothed:
         """See `Lifted`; deviations from the motion of the state are fed back."""
         return self.smoother.linearised(self.smoother.resumed(state, np.array(rho, dtype=float)))
 
@@ -168,7 +168,7 @@ class UnknownInputs(Experiment):
         """Sum of its squared residuals [-]."""
         return state.motion.cost
 
-    def rows(self, state: Smoothed) -> Rows:
+    def rows(self, state: Smoothed) -> ReducedResidual:
         """Residuals after the best change of the unknowns."""
         samples = state.samples
         at_samples = self.smoother.at_samples(state.motion.y_q, state.x)
@@ -177,20 +177,20 @@ class UnknownInputs(Experiment):
         of_steps[:, :, 0] += state.motion.errors
         of_steps /= self.smoother.sigma[:, None]
         rows = np.concatenate([of_samples, of_steps.reshape(-1, of_steps.shape[2])])
-        return Rows(rows[:, 0], rows[:, 1:])
+        return ReducedResidual(rows[:, 0], rows[:, 1:])
 
-    def moved(self, state: Smoothed, rho: np.ndarray, share: float) -> Smoothed:
+    def step_towards(self, state: Smoothed, rho: np.ndarray, share: float) -> Smoothed:
         """The state at other parameters, after a share of the best change for these."""
         rho = np.array(rho, dtype=float)
         change = np.concatenate([[share], rho - state.motion.rho])
         return self.smoother.linearised(self.smoother.moved(state, rho, change))
 
-    def keep(self, state: Smoothed | None) -> None:
+    def set_state(self, state: Smoothed | None) -> None:
         """Go on from a state when the likeliest unknowns are asked for."""
         self._last = state
 
     @property
-    def kept(self) -> Smoothed | None:
+    def current_state(self) -> Smoothed | None:
         """The state from which it goes on."""
         return self._last
 

@@ -174,14 +174,14 @@ def _check_joint(path: Path, joint: Element) -> None:
             )
 
 
-def _check_place(where: str, of: Element) -> None:
+def _check_place(location: str, of: Element) -> None:
     origin = of.find("origin")
     if origin is not None:
         for name in ("xyz", "rpy"):
-            _numbers(where, origin, name)
+            _numbers(location, origin, name)
 
 
-def _numbers(where: str, of: Element, name: str) -> list[float]:
+def _numbers(location: str, of: Element, name: str) -> list[float]:
     """Three numbers of an attribute; 0 if it is not there."""
     text = of.get(name, "0 0 0")
     try:
@@ -190,12 +190,12 @@ def _numbers(where: str, of: Element, name: str) -> list[float]:
         found = []
     if len(found) != 3 or not np.isfinite(found).all():
         raise IdentificationError(
-            f"{where}: {name} of <{of.tag}> must be three finite numbers. Got: '{text}'."
+            f"{location}: {name} of <{of.tag}> must be three finite numbers. Got: '{text}'."
         )
     return found
 
 
-def _number(where: str, of: Element, name: str) -> float:
+def _number(location: str, of: Element, name: str) -> float:
     """A number of an attribute; 0 if it is not there."""
     text = of.get(name, "0")
     try:
@@ -204,7 +204,7 @@ def _number(where: str, of: Element, name: str) -> float:
         found = np.nan
     if not np.isfinite(found):
         raise IdentificationError(
-            f"{where}: {name} of <{of.tag}> must be a finite number. Got: '{text}'."
+            f"{location}: {name} of <{of.tag}> must be a finite number. Got: '{text}'."
         )
     return found
 

@@ -62,11 +62,11 @@ def _redundant(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
 def _equations(mechanism: Mechanism, Dh: np.ndarray, missing: int) -> str:
     """Which constraints have redundant equations."""
     row, named = 0, []
-    for one in mechanism.constraints:
-        rows = range(row, row := row + ROWS[type(one)])
+    for constraint in mechanism.constraints:
+        rows = range(row, row := row + ROWS[type(constraint)])
         rank = _rank(np.delete(Dh, rows, axis=0))
         if len(Dh) - len(rows) - rank < missing:  # without it, fewer are redundant
-            named.append(f"the {type(one).__name__} of '{one.one}'")
+            named.append(f"the {type(constraint).__name__} of '{constraint.one}'")
     return f"{missing} of the {len(Dh)} equations of {', '.join(named)}"
 
 
@@ -157,7 +157,7 @@ def simulate(
     rho = np.asarray(rho, dtype=float)
     tree, n, steps = mechanism.tree, len(mechanism.coordinates), len(drive.u)
     if rho.shape != (len(mechanism.parameters),):
-        names = ", ".join(one.name for one in mechanism.parameters)
+        names = ", ".join(parameter.name for parameter in mechanism.parameters)
         raise IdentificationError(
             f"rho has shape {rho.shape}; the mechanism has {len(mechanism.parameters)} parameters: "
             f"{names or 'none'}."

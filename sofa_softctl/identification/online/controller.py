@@ -108,8 +108,10 @@ class IdentificationController(SceneController):
     ) -> None:
         super().__init__(name=name, root=root)
         problem = self.problem = Problem.checked(problem)
-        self.names = tuple(one.name for one in problem.parameters)
-        self.units = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
+        self.names = tuple(parameter.name for parameter in problem.parameters)
+        self.units = {
+            channel.name: channel.unit for channel in (*problem.inputs, *problem.channels)
+        }
         columns = tuple(self.units)
         try:
             self.readers = readers(signals, columns)

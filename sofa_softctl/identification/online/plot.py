@@ -104,8 +104,8 @@ def draw_refinement(figure: Figure, controller: Any) -> None:
     figure.set_size_inches(9.0, 1.2 + 2.0 * (count + 1))
     panels = figure.subplots(count + 1, 1, sharex=True)
     time = np.array([found.end for found in history])
-    for k, (axes, one) in enumerate(zip(panels, controller.problem.parameters, strict=False)):
-        _plot_parameter(axes, one, time, history, k)
+    for k, (axes, parameter) in enumerate(zip(panels, controller.problem.parameters, strict=False)):
+        _plot_parameter(axes, parameter, time, history, k)
     _plot_windows(panels[-1], history)
     panels[-1].set_xlabel("time [s]")
 

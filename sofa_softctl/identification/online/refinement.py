@@ -86,7 +86,8 @@ def with_priors(parameters: tuple[Parameter, ...], doubt: float) -> tuple[Parame
     if math.isinf(doubt):
         return parameters
     return tuple(
-        replace(one, prior=one.prior or Prior(one.start, doubt * one.scale)) for one in parameters
+        replace(parameter, prior=parameter.prior or Prior(parameter.start, doubt * parameter.scale))
+        for parameter in parameters
     )
 
 
@@ -140,10 +141,12 @@ def _fit(
 ) -> tuple[Estimate, Identifiability]:
     """Estimate from rho, or else from the starts, with priors scaled by the inflation."""
     parameters = tuple(
-        replace(one, prior=Prior(one.prior.mean, one.prior.deviation / d)) if one.prior else one
-        for one, d in zip(task.parameters, inflation.tolist(), strict=True)
+        replace(parameter, prior=Prior(parameter.prior.mean, parameter.prior.deviation / d))
+        if parameter.prior
+        else parameter
+        for parameter, d in zip(task.parameters, inflation.tolist(), strict=True)
     )
-    values = dict(zip((one.name for one in parameters), rho.tolist(), strict=True))
+    values = dict(zip((parameter.name for parameter in parameters), rho.tolist(), strict=True))
     try:
         found = estimate(
             experiments, start_at(parameters, values), exact_inputs=True, most=task.most

@@ -13,7 +13,7 @@ import numpy as np
 from sofa_softctl.base.suggestions import sentence
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.fitting.estimate import Estimate
-from sofa_softctl.identification.fitting.outliers import without
+from sofa_softctl.identification.fitting.outliers import mask_outliers
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.fitting.starts import Minimum
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
@@ -24,8 +24,9 @@ from sofa_softctl.identification.report.interval_diagnostics import (
     on_discretisation,
 )
 from sofa_softctl.identification.report.residual_diagnostics import on_causes, on_residuals
-from sofa_softctl.identification.uncertainty.identifiability import BLIND, Direction
-from sofa_softctl.identification.uncertainty.validation import branches, rms
+from sofa_softctl.identification.uncertainty.identifiability import SETTINGS as IDENTIFIABILITY
+from sofa_softctl.identification.uncertainty.identifiability import Direction
+from sofa_softctl.identification.uncertainty.validation import rms, weighted_minima
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.report.report import Report
@@ -61,7 +62,9 @@ def diagnostics(report: Report) -> tuple[Diagnostic, ...]:
 def _on_data(report: Report) -> list[Diagnostic]:
     """Sensors that seem to have failed, where residuals are no noise and no cause explains them."""
     first = report.causes.first
-    if all(one.right for one in report.residuals) or (first is not None and first.suffices):
+    if all(residual.right for residual in report.residuals) or (
+        first is not None and first.explains_residuals
+    ):
         return []
     found = []
     for name, doubts in report.doubts.items():
@@ -75,7 +78,7 @@ def _on_data(report: Report) -> list[Diagnostic]:
 def _not_at_the_end(report: Report) -> bool:
     """Whether how the search ended says more than a cause that leaves much: it comes first then."""
     first, ok = report.causes.first, report.estimate.status.ok
-    if first is None or first.suffices:
+    if first is None or first.explains_residuals:
         return False
     return not ok or first.explained < HALF
 
@@ -83,12 +86,14 @@ def _not_at_the_end(report: Report) -> bool:
 def _on_search(report: Report) -> Diagnostic:
     """The end of the search, and whether residuals are far above the noise."""
     estimate = report.estimate
-    left = rms(np.concatenate([without(fit, report.outliers).ravel() for fit in estimate.fits]))
+    left = rms(
+        np.concatenate([mask_outliers(fit, report.outliers).ravel() for fit in estimate.fits])
+    )
     if not estimate.status.ok:
         far = f"Residuals of {left:.3g} deviations are left: a local minimum, or the model is wrong"
         more = f"{far}. Try --starts 8. " if left > LOST else ""
         return Diagnostic("bad", f"{more}{estimate.message}")
-    if left <= FAR or all(one.right for one in report.residuals):
+    if left <= FAR or all(residual.right for residual in report.residuals):
         return Diagnostic("good", estimate.message)
     text = f"The search converged to residuals of {left:.3g} deviations"
     count = len(estimate.searches)
@@ -123,7 +128,7 @@ def _on_same(report: Report) -> list[Diagnostic]:
 
 def _held_out_twice(report: Report) -> list[Fit]:
     fitted = report.estimate.fits
-    held_out = [one.fit for one in report.validations]
+    held_out = [validation.fit for validation in report.validations]
     return [fit for fit in held_out if any(_same(fit, other) for other in fitted)]
 
 
@@ -173,7 +178,7 @@ def _on_inputs(report: Report) -> list[Diagnostic]:
 def _on_branches(report: Report) -> list[Diagnostic]:
     """Other branches of the motion that fit nearly as well."""
     estimate = report.estimate
-    others = branches(estimate)[1:]
+    others = weighted_minima(estimate)[1:]
     if not others:
         return []
     end, share = others[0]
@@ -187,7 +192,11 @@ def _on_branches(report: Report) -> list[Diagnostic]:
 
 
 def _on_candidates(report: Report) -> list[Diagnostic]:
-    worse = [one.name for one in report.candidates if np.isfinite(one.gain) and one.gain < 0.0]
+    worse = [
+        candidate.name
+        for candidate in report.candidates
+        if np.isfinite(candidate.gain) and candidate.gain < 0.0
+    ]
     if not worse:
         return []
     text = (
@@ -215,11 +224,11 @@ def _unobservable(estimate: Estimate, name: str) -> str:
 def _blind(one: Direction) -> Diagnostic:
     several = len(one.large) > 1
     shares = " (each relative to its value)" if several else ""
-    if one.by_priors and one.with_priors <= BLIND:
+    if one.by_priors and one.with_priors <= IDENTIFIABILITY.unidentifiable_deviation:
         return Diagnostic("good", f"{_capital(one.sentence)}{shares}; intervals have that.")
     advice = "Fix one of them, give a prior," if several else "Give a prior,"
     return Diagnostic(
-        "bad" if one.deviation > BLIND else "look",
+        "bad" if one.deviation > IDENTIFIABILITY.unidentifiable_deviation else "look",
         f"{_capital(one.sentence)}{shares}. {advice} or record another motion.",
     )
 
@@ -252,7 +261,7 @@ def on_starts(estimate: Estimate) -> list[Diagnostic]:
         text += f", {elsewhere} at {which}, of cost {others[0].cost:.5g}"
         text += " or more" if len(others) > 1 else ""
         text += f" instead of {best.cost:.5g}"
-    unfinished = count - sum(one.count for one in minima)
+    unfinished = count - sum(minimum.count for minimum in minima)
     text += f"; {unfinished} did not converge." if unfinished else "."
     alike = [one for one in others if one.cost - best.cost <= ALIKE * _variance(estimate)]
     if alike:
@@ -275,7 +284,7 @@ def _listed(estimate: Estimate, rho: np.ndarray, best: np.ndarray) -> str:
     size = np.maximum(np.abs(rho), np.abs(best))
     share = np.abs(rho - best) / np.where(size > 0.0, size, 1.0)
     order: Sequence[int] = [i for i in np.argsort(-share).tolist() if share[i] > DIFFERENT]
-    units = [one.unit for one in estimate.parameters]
+    units = [parameter.unit for parameter in estimate.parameters]
     found = [
         f"{estimate.names[i]} = {quantity(f'{rho[i]:.4g}', units[i])} instead of {best[i]:.4g}"
         for i in (order or [int(share.argmax())])

@@ -13,9 +13,9 @@ import numpy as np
 
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.report.diagnostic import Diagnostic, Level, listed
-from sofa_softctl.identification.uncertainty.coverage import DOUBT, Coverage
+from sofa_softctl.identification.uncertainty.coverage import SIGNIFICANCE_LEVEL, Coverage
 from sofa_softctl.identification.uncertainty.discretisation import Shift
-from sofa_softctl.identification.uncertainty.identifiability import sizes
+from sofa_softctl.identification.uncertainty.identifiability import magnitudes
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.report.report import Report
@@ -31,7 +31,7 @@ def on_discretisation(report: Report) -> list[Diagnostic]:
     budget = report.discretisation
     if budget is None:
         return []
-    found = [_on(report, one) for one in budget.shifts]
+    found = [_on(report, shift) for shift in budget.shifts]
     return found + [Diagnostic("look", text) for text in budget.left_out]
 
 
@@ -44,7 +44,7 @@ def _on(report: Report, shift: Shift) -> Diagnostic:
 def headlines(report: Report) -> list[str]:
     """For the first line: sentences on parameters that belong to their mesh or time step."""
     shifts = () if report.discretisation is None else report.discretisation.shifts
-    return [_belongs(report, one) for one in shifts if beyond(report, one).any()]
+    return [_belongs(report, shift) for shift in shifts if beyond(report, shift).any()]
 
 
 def beyond(report: Report, shift: Shift) -> np.ndarray:
@@ -93,7 +93,7 @@ def _by(report: Report, shift: Shift, which: list[int], *, whole: bool = False) 
     relative = [i for i in which if parameters[i].start != 0.0]
     texts = []
     if relative:
-        share = 100.0 * change[relative] / sizes(report.estimate)[relative]
+        share = 100.0 * change[relative] / magnitudes(report.estimate)[relative]
         texts.append(f"{_span(share)} %")
     texts += [quantity(f"{change[i]:.2g}", parameters[i].unit) for i in which if i not in relative]
     return listed(texts, "others")
@@ -208,7 +208,7 @@ def inside(report: Report) -> str:
 def on_bands(report: Report) -> list[Diagnostic]:
     """Too few or too many held-out samples inside, in all or of a channel."""
     total, bands = report.predictions.coverage, report.predictions.held_out
-    if total is None or not all(one.complete for one in bands):
+    if total is None or not all(band.complete for band in bands):
         return []
     several = len(bands) > 1
     channels = [
@@ -216,11 +216,11 @@ def on_bands(report: Report) -> list[Diagnostic]:
         for band, each in zip(bands, report.predictions.by_channel, strict=True)
         for name, one in zip(band.channels, each, strict=True)
     ]
-    doubt = DOUBT / max(len(channels), 1)
+    doubt = SIGNIFICANCE_LEVEL / max(len(channels), 1)
     few = [(name, one) for name, one in channels if _few(one, doubt)]
-    if few or _few(total, DOUBT):
+    if few or _few(total, SIGNIFICANCE_LEVEL):
         return [_too_few(total, few if len(channels) > 1 else [])]
-    if total.high < DOUBT and total.share > total.expected + FAR:
+    if total.high < SIGNIFICANCE_LEVEL and total.share > total.expected + FAR:
         text = (
             f"{_percent(total)} of the held-out samples are inside the 95 % band, "
             f"{100.0 * total.expected:.0f} % expected: noise is smaller than declared, bands and "

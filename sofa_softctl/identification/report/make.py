@@ -27,10 +27,10 @@ from sofa_softctl.identification.uncertainty.prediction import (
 )
 from sofa_softctl.identification.uncertainty.residual_analysis import (
     ChannelResiduals,
-    analyse,
-    doubt_of,
+    analyse_residuals,
+    significance_level_of,
 )
-from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
+from sofa_softctl.identification.uncertainty.simulated_residuals import simulate_residuals
 from sofa_softctl.identification.uncertainty.validation import validate
 
 
@@ -70,11 +70,11 @@ def make_report(
         [Experiment.checked(one) for one in each] for each in (experiments, hold_out)
     )
     validations = validate(estimate, hold_out)
-    held_out = [one.fit for one in validations]
-    expected = expected_residuals(estimate, experiments, hold_out, held_out)
+    held_out = [validation.fit for validation in validations]
+    expected = simulate_residuals(estimate, experiments, hold_out, held_out)
     fitted = [*estimate.fits]
     effects = None if expected is None else expected.effects
-    doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
+    doubt = significance_level_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
     trust, free = identifiability(estimate, experiments), int(estimate.free.sum())
     residuals = _analysed(fitted, None if expected is None else expected.fitted, doubt, free)
     found = NONE
@@ -90,7 +90,7 @@ def make_report(
         predictions=predictions(estimate, trust, experiments, hold_out, held_out, effects),
         candidates=_ranked(estimate, candidates, experiments, design),
         design=design,
-        outliers=tuple(one for fit in fitted for one in outliers(fit)),
+        outliers=tuple(outlier for fit in fitted for outlier in outliers(fit)),
         draws=expected.draws if expected else 0,
         draw_seconds=expected.seconds if expected else 0.0,
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
@@ -121,11 +121,13 @@ def _ranked(
 
 def _cost_of_noise(estimate: Estimate, residuals: Sequence[ChannelResiduals]) -> float | None:
     """Cost that noise leaves of a model that is right [-]; None: unknown."""
-    if not all(one.judged for one in residuals):
+    if not all(residual.judged for residual in residuals):
         return None
     unknowns, fitted = sum(fit.unknowns for fit in estimate.fits), int(estimate.free.sum())
-    if not unknowns and any(one.through_inputs for one in residuals):
-        return float(sum(one.count * one.expected**2 for one in residuals if one.count))
+    if not unknowns and any(residual.through_inputs for residual in residuals):
+        return float(
+            sum(residual.count * residual.expected**2 for residual in residuals if residual.count)
+        )
     return float(max(estimate.data - unknowns - fitted, 1))
 
 
@@ -138,11 +140,11 @@ def _analysed(
     return tuple(
         one
         for fit, by_noise in zip(fits, each, strict=True)
-        for one in analyse(
+        for one in analyse_residuals(
             fit,
             drawn=by_noise,
-            judged=drawn is None or bool(drawn),
-            doubt=doubt,
+            is_reference_known=drawn is None or bool(drawn),
+            significance_level=doubt,
             fitted=fitted,
         )
     )

@@ -80,13 +80,16 @@ class Report:
     @property
     def rms_held_out(self) -> float:
         """RMS residual of all held-out data, in standard deviations [-]; NaN without."""
-        parts = [one.fit.residuals.ravel() for one in self.validations]
+        parts = [validation.fit.residuals.ravel() for validation in self.validations]
         return rms(np.concatenate(parts)) if parts else float("nan")
 
     @property
     def verdict(self) -> Diagnostic:
         """Whether the estimate is to be trusted: the first line of a report."""
-        first, count = self.diagnostics[0], sum(one.level != "good" for one in self.diagnostics)
+        first, count = (
+            self.diagnostics[0],
+            sum(diagnostic.level != "good" for diagnostic in self.diagnostics),
+        )
         if first.level == "bad":
             return Diagnostic("bad", f"Not to be trusted: {first.text}")
         if count:
@@ -111,14 +114,18 @@ class Report:
             "message": estimate.message,
             "verdict": self.verdict.text,
             "not_to_be_trusted": self.distrust,
-            "findings": [vars(one) for one in self.diagnostics],
+            "findings": [vars(diagnostic) for diagnostic in self.diagnostics],
             "parameters": [_parameter(self, i) for i in range(len(estimate.names))],
             "confidence": 0.95,
             "distribution": self.trust.distribution,
             "correlation": self.trust.correlation.tolist(),
             "directions": [
-                {"sentence": one.sentence, "deviation": one.deviation, "parts": one.parts}
-                for one in self.trust.directions
+                {
+                    "sentence": direction.sentence,
+                    "deviation": direction.deviation,
+                    "parts": direction.parts,
+                }
+                for direction in self.trust.directions
             ],
             "method": estimate.method,
             "cost": estimate.cost,
@@ -126,16 +133,20 @@ class Report:
             "rms": self.rms,
             "rms_held_out": self.rms_held_out,
             "noise_estimated": estimate.noise_estimated,
-            "residuals": [_channel(one) for one in self.residuals],
+            "residuals": [_channel(residual) for residual in self.residuals],
             "held_out": [_channel(one) for one in self.held_out],
             "causes": self.causes.to_dict(),
             "prediction_band": _bands(self.predictions),
-            "outliers": [vars(one) for one in self.outliers],
+            "outliers": [vars(outlier) for outlier in self.outliers],
             "draws_of_inputs": self.draws,
             "starts": len(estimate.searches) + len(estimate.failed),
             "minima": [
-                {"cost": one.cost, "searches": one.count, "parameters": _named(estimate, one.rho)}
-                for one in estimate.minima
+                {
+                    "cost": minimum.cost,
+                    "searches": minimum.count,
+                    "parameters": _named(estimate, minimum.rho),
+                }
+                for minimum in estimate.minima
             ],
             "searches": [_search(estimate, i) for i in range(len(estimate.searches))],
             "failed_starts": [
@@ -144,7 +155,7 @@ class Report:
             "evaluations": estimate.evaluations,
             "seconds": estimate.seconds,
             "recordings": {name: list(notes) for name, notes in self.notes.items()},
-            "next": [vars(one) for one in self.candidates],
+            "next": [vars(candidate) for candidate in self.candidates],
             "design": None if self.design is None else _design(self.design),
         }
         if self.discretisation is not None:
@@ -193,7 +204,7 @@ def _design(design: Design) -> dict[str, Any]:
         "name": design.candidate.name,
         "kind": design.family,
         "duration": float(design.time[-1]),
-        "limits": [vars(one) for one in design.limits],
+        "limits": [vars(limit) for limit in design.limits],
         "gain": design.candidate.gain,
         "gain_of_recorded_motion_again": design.again.gain,
         "median_gain_of_drawn_motions": float(np.median(allowed)),
@@ -249,7 +260,7 @@ def _search(estimate: Estimate, i: int) -> dict[str, Any]:
 
 def minimum_of(estimate: Estimate, i: int) -> int | None:
     """Number of the minimum at which a search ended, 1 is the best; None: it did not converge."""
-    numbers = [k for k, one in enumerate(estimate.minima, start=1) if i in one.searches]
+    numbers = [k for k, minimum in enumerate(estimate.minima, start=1) if i in minimum.searches]
     return numbers[0] if numbers else None
 
 

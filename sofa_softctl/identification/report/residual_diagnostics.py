@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.identification.causes.cause import Cause
-from sofa_softctl.identification.causes.causes import ALIKE
+from sofa_softctl.identification.causes.causes import SETTINGS as CAUSE_SEARCH
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.report.diagnostic import NAMED, Diagnostic, Level, listed
 from sofa_softctl.identification.uncertainty.residual_analysis import ChannelResiduals
@@ -29,8 +29,8 @@ def on_residuals(report: Report) -> list[Diagnostic]:
 def _outliers(report: Report) -> list[Diagnostic]:
     several = len(report.estimate.fits) > 1
     found = [
-        Diagnostic("bad", f"{f'{one.experiment}: ' if several else ''}{one.sentence}")
-        for one in report.outliers[:NAMED]
+        Diagnostic("bad", f"{f'{outlier.experiment}: ' if several else ''}{outlier.sentence}")
+        for outlier in report.outliers[:NAMED]
     ]
     if more := len(report.outliers) - NAMED:
         if more > 0:
@@ -42,7 +42,9 @@ def _outliers(report: Report) -> list[Diagnostic]:
 def _channels(report: Report) -> list[Diagnostic]:
     several = len(report.estimate.fits) > 1
     noise = misdeclared(report)
-    wrong = [one for one in report.residuals if not one.right and one not in noise]
+    wrong = [
+        residual for residual in report.residuals if not residual.right and residual not in noise
+    ]
     wrong.sort(key=lambda one: -one.rms)
     if not wrong:
         return [] if noise else [Diagnostic("good", _explained(report))]
@@ -70,12 +72,12 @@ def _channels(report: Report) -> list[Diagnostic]:
 def _explained(report: Report) -> str:
     if report.rms < NOTHING:
         return "The fitted data have no residuals."
-    if not any(one.through_inputs for one in report.residuals):
+    if not any(residual.through_inputs for residual in report.residuals):
         return "Noise explains the residuals of the fitted data."
     expected = np.sqrt(
         np.average(
-            [one.expected**2 for one in report.residuals if one.count],
-            weights=[one.count for one in report.residuals if one.count],
+            [residual.expected**2 for residual in report.residuals if residual.count],
+            weights=[residual.count for residual in report.residuals if residual.count],
         )
     )
     return (
@@ -100,10 +102,10 @@ def misdeclared(report: Report) -> list[ChannelResiduals]:
     if report.estimate.noise_estimated:
         return []
     return [
-        one
-        for one in report.residuals
-        if one.rms > NOTHING
-        and (one.noise == "too large" or (one.noise and report.causes.first is None))
+        residual
+        for residual in report.residuals
+        if residual.rms > NOTHING
+        and (residual.noise == "too large" or (residual.noise and report.causes.first is None))
     ]
 
 
@@ -113,7 +115,7 @@ def on_noise(report: Report) -> list[Diagnostic]:
     if not found:
         return []
     sides = {one.noise for one in found}
-    other = any(not one.right and one not in found for one in report.residuals)
+    other = any(not residual.right and residual not in found for residual in report.residuals)
     side = INTERVALS[next(iter(sides))] if len(sides) == 1 and not other else ""
     intervals = f" Intervals are {side}." if side else ""
     ordered = sorted(found, key=lambda one: -max(one.share, 1.0 / one.share))
@@ -140,7 +142,7 @@ def _sentence(one: ChannelResiduals, report: Report) -> str:
 
 def on_causes(report: Report) -> list[Diagnostic]:
     """The likeliest cause, with what it does to the parameters."""
-    first, wrong = report.causes.first, any(not one.right for one in report.residuals)
+    first, wrong = report.causes.first, any(not residual.right for residual in report.residuals)
     if report.causes.better is not None:
         return [Diagnostic("bad", report.causes.better.sentence)]
     if first is None:
@@ -151,9 +153,9 @@ def on_causes(report: Report) -> list[Diagnostic]:
         return [Diagnostic("look", text)]
     if finer := _finer(report, first):
         return [Diagnostic("bad" if wrong else "look", finer)]
-    if first.beside:
+    if first.fits_coloured_noise:
         return [Diagnostic("bad", first.sentence)]
-    if wrong or first.matters or not report.estimate.status.ok:
+    if wrong or first.shifts_parameters or not report.estimate.status.ok:
         return [Diagnostic("bad", f"{first.sentence}{_bias(first)}{_coarse(report, first)}")]
     text = (
         f"{first.sentence} It is of no consequence: no parameter changes by half of the half-width "
@@ -165,8 +167,8 @@ def on_causes(report: Report) -> list[Diagnostic]:
 def _finer(report: Report, first: Cause) -> str:
     """Whether a finer model, without another parameter, fits as well as with the cause."""
     shifts = () if report.discretisation is None else report.discretisation.shifts
-    best = max(shifts, key=lambda one: one.whole_decrease, default=None)
-    if best is None or best.whole_decrease < first.decrease - ALIKE:
+    best = max(shifts, key=lambda shift: shift.whole_decrease, default=None)
+    if best is None or best.whole_decrease < first.decrease - CAUSE_SEARCH.tie_cost_difference:
         return ""
     return (
         f"The model fits as well {best.refinement.text} as with {first.what}: change the "
