@@ -16,9 +16,13 @@ from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost
 from sofa_softctl.identification.online.plot import RefinementSummary, draw_refinement, summarise
-from sofa_softctl.identification.online.refinement import Refinement, Task, refine, with_priors
+from sofa_softctl.identification.online.refinement import (
+    WindowEstimate,
+    WindowTask,
+    refine_parameters,
+    with_priors,
+)
 from sofa_softctl.identification.online.window import (
-    EPSILON,
     Background,
     Signal,
     SlidingWindow,
@@ -150,13 +154,13 @@ class IdentificationController(SceneController):
 
     def snapshot(self) -> dict[str, Any]:
         """State of the controller, without a fit that is running."""
-        kept = {name: self.__dict__[name] for name in ("rho", "begun", "done")}
-        return kept | {"sliding": self.sliding.copy(), "history": list(self.history)}
+        state = {name: self.__dict__[name] for name in ("rho", "begun", "done")}
+        return state | {"sliding": self.sliding.copy(), "history": list(self.history)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore the state of `snapshot`."""
-        own = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
-        self.keep(**(snapshot | own), pending=None)
+        copies = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
+        self.keep(**(snapshot | copies), pending=None)
 
     @override
     def summary(self, history: History) -> RefinementSummary:
@@ -174,7 +178,7 @@ class IdentificationController(SceneController):
         """Read the signals; refine when due."""
         del event
         now, dt = float(self.time.value), float(self.dt.value)
-        if now < self.start + dt - EPSILON:
+        if now < self.start + dt - 1e-9:
             return
         if self.begun is None:
             self._check_period(dt)
@@ -184,7 +188,7 @@ class IdentificationController(SceneController):
             self.sliding.samples.append([now, *(read() for read in self.readers)])
         if self.pending is not None and self.pending.done():
             self._collect()
-        if now >= self.begun + (self.done + 1) * self.every - EPSILON:
+        if now >= self.begun + (self.done + 1) * self.every - 1e-9:
             self.keep(done=self.done + 1)
             if self.pending is None and self.sliding.samples:
                 self._refine(now)
@@ -193,7 +197,7 @@ class IdentificationController(SceneController):
         """Fit to the window that ends now, here or in the background."""
         sliding = self.sliding
         sliding.slide(now)
-        task = Task(
+        task = WindowTask(
             problem=self.problem,
             parameters=self.unknowns,
             table=sliding.table(self.units),
@@ -203,7 +207,7 @@ class IdentificationController(SceneController):
             most=self.evaluations,
         )
         if self.worker is None:
-            self._take(refine(task))
+            self._accept(refine_parameters(task))
         else:
             self.keep(pending=self.worker.submit(task))
 
@@ -212,7 +216,7 @@ class IdentificationController(SceneController):
         pending = self.pending
         self.keep(pending=None)
         try:
-            self._take(pending.result())
+            self._accept(pending.result())
         except BrokenExecutor:
             assert self.worker is not None
             self.worker.close()  # the next task starts another
@@ -221,23 +225,25 @@ class IdentificationController(SceneController):
                 message="The background process ended; the next fit starts another.",
             )
 
-    def _take(self, found: Refinement) -> None:
+    def _accept(self, result: WindowEstimate) -> None:
         """Set the Data, and the initial parameters of the next fit."""
-        status = Status.HELD if found.termination is None else found.termination.status
-        self._set(status=status.name, message=found.message, seconds=[found.seconds])
-        if not found.used or found.rows is None:
+        status = Status.HELD if result.termination is None else result.termination.status
+        self._set(status=status.name, message=result.message, seconds=[result.seconds])
+        if not result.is_accepted or result.rows is None:
             return
-        self.sliding.take(found)
-        self.history.append(replace(found, rows=None))
-        self.keep(rho=found.rho)
+        self.sliding.store_linearisation(result)
+        self.history.append(replace(result, rows=None))
+        self.keep(rho=result.rho)
         self._set(
-            parameters=found.rho,
-            half_width=found.half_width,
+            parameters=result.rho,
+            half_width=result.half_width,
             updates=[self.outputs["updates"].value[0] + 1.0],
-            fitted=[found.begin, found.end],
-            misfit=[found.misfit],
+            fitted=[result.begin, result.end],
+            misfit=[result.misfit],
         )
-        results = dict(zip(self.names, zip(found.rho, found.half_width, strict=True), strict=True))
+        results = dict(
+            zip(self.names, zip(result.rho, result.half_width, strict=True), strict=True)
+        )
         for name, write in self.targets.items():
             value, width = results[name]
             if np.isfinite(width) and width <= self.within * abs(value):
@@ -258,8 +264,8 @@ class IdentificationController(SceneController):
             )
 
 
-def _check_times(window: float | None, every: float) -> None:
-    if not every > 0.0 or (window is not None and not window >= every):
+def _check_times(window: float | None, interval: float) -> None:
+    if not interval > 0.0 or (window is not None and not window >= interval):
         raise SceneError(
-            f"'every' must be positive, and 'window' no shorter. Got {every:g} and {window} s."
+            f"'every' must be positive, and 'window' no shorter. Got {interval:g} and {window} s."
         )

@@ -31,12 +31,12 @@ from sofa_softctl.identification.uncertainty.validation import Validation, rms
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """An estimate with its uncertainty, residuals and validation."""
+    """Estimate with its uncertainty, residuals and validation."""
 
     problem: str
     """Name of the problem."""
     estimate: Estimate
-    """The parameters."""
+    """Estimated parameters."""
     trust: Identifiability
     """Covariance, intervals and identifiable directions."""
     residuals: tuple[ChannelResiduals, ...]
@@ -44,27 +44,27 @@ class Report:
     validations: tuple[Validation, ...]
     """Held-out experiments."""
     held_out: tuple[ChannelResiduals, ...]
-    """Their residuals, by channel."""
+    """Residuals of the held-out data, by channel."""
     predictions: Predictions
     """Prediction bands of fitted and held-out motion."""
     candidates: tuple[Candidate, ...]
     """Motions that could be recorded next, most informative first."""
     design: Design | None
-    """A designed motion, which is among the candidates; None: none was asked for."""
+    """Designed motion, which is among the candidates, or None."""
     outliers: tuple[Outlier, ...]
     """Outliers of the fitted data, largest first."""
     draws: int
-    """Simulations of each experiment with drawn noise of inputs, to test residuals; 0: none."""
+    """Number of simulations of each experiment with drawn noise of inputs, to test residuals."""
     draw_seconds: float
-    """Their wall time [s]."""
+    """Wall time of these simulations [s]."""
     notes: dict[str, tuple[str, ...]]
     """Notes on each recording."""
     discretisation: DiscretisationBudget | None = None
-    """Changes by finer discretisations; None: not estimated."""
+    """Changes by finer discretisations, or None."""
     bootstrap: Bootstrap | None = None
-    """Refits of simulated data; None: not made."""
+    """Refits of simulated data, or None."""
     causes: Causes = NONE
-    """Causes of what the model does not predict."""
+    """Causes of residuals."""
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Sensors of fitted recordings that seem to have failed."""
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -85,7 +85,7 @@ class Report:
 
     @property
     def verdict(self) -> Diagnostic:
-        """Whether the estimate is to be trusted: the first line of a report."""
+        """Verdict on the estimate, the first line of a report."""
         first, count = (
             self.diagnostics[0],
             sum(diagnostic.level != "good" for diagnostic in self.diagnostics),
@@ -100,12 +100,12 @@ class Report:
 
     @property
     def distrust(self) -> str:
-        """Why no parameter is to be trusted; empty: none is known to be wrong."""
+        """Reason for not trusting any parameter, or ""."""
         first = self.diagnostics[0]
         return first.text if first.level == "bad" else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; what is not finite becomes None."""
+        """Return a JSON-serialisable dict; numbers that are not finite become None."""
         estimate = self.estimate
         values = {
             "problem": self.problem,
@@ -134,7 +134,7 @@ class Report:
             "rms_held_out": self.rms_held_out,
             "noise_estimated": estimate.noise_estimated,
             "residuals": [_channel(residual) for residual in self.residuals],
-            "held_out": [_channel(one) for one in self.held_out],
+            "held_out": [_channel(residual) for residual in self.held_out],
             "causes": self.causes.to_dict(),
             "prediction_band": _bands(self.predictions),
             "outliers": [vars(outlier) for outlier in self.outliers],
@@ -144,13 +144,14 @@ class Report:
                 {
                     "cost": minimum.cost,
                     "searches": minimum.count,
-                    "parameters": _named(estimate, minimum.rho),
+                    "parameters": _values_by_name(estimate, minimum.rho),
                 }
                 for minimum in estimate.minima
             ],
             "searches": [_search(estimate, i) for i in range(len(estimate.searches))],
             "failed_starts": [
-                {"start": _named(estimate, start), "reason": why} for start, why in estimate.failed
+                {"start": _values_by_name(estimate, start), "reason": reason}
+                for start, reason in estimate.failed
             ],
             "evaluations": estimate.evaluations,
             "seconds": estimate.seconds,
@@ -162,43 +163,49 @@ class Report:
             values["discretisation"] = self.discretisation.to_dict(self.trust)
         if self.bootstrap is not None:
             values["bootstrap"] = self.bootstrap.to_dict()
-        plain: dict[str, Any] = _plain(values)
+        plain: dict[str, Any] = _make_finite(values)
         return plain
 
 
 def _parameter(report: Report, i: int) -> dict[str, Any]:
     estimate, trust = report.estimate, report.trust
-    one = estimate.parameters[i]
+    parameter = estimate.parameters[i]
     return {
-        "name": one.name,
+        "name": parameter.name,
         "value": float(estimate.rho[i]),
-        "unit": one.unit,
+        "unit": parameter.unit,
         "low": float(trust.low[i]),
         "high": float(trust.high[i]),
         "deviation": float(trust.deviations[i]),
         "deviation_from_outputs": float(np.sqrt(trust.output_covariance[i, i])),
         "deviation_from_inputs": float(np.sqrt(trust.input_covariance[i, i])),
-        "start": one.start,
-        "kept": _kept(estimate, one.name),
+        "start": parameter.start,
+        "kept": _reason_not_fitted(estimate, parameter.name),
     }
 
 
-def _kept(estimate: Estimate, name: str) -> str:
-    """Why a parameter was not fitted; empty: it was fitted."""
+def _reason_not_fitted(estimate: Estimate, name: str) -> str:
+    """Return the reason for not fitting a parameter, or "" if it was fitted."""
     if name in estimate.fixed:
         return "fixed"
     return "unseen" if name in estimate.held else ""
 
 
-def _channel(one: ChannelResiduals) -> dict[str, Any]:
-    values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
-    lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
-    told = {"right": one.right, "declared_noise": one.noise or "right", "sentence": one.sentence}
-    return values | lists | told
+def _channel(residual: ChannelResiduals) -> dict[str, Any]:
+    values = {
+        name: value for name, value in vars(residual).items() if name not in ("edges", "windows")
+    }
+    lists = {"edges": residual.edges.tolist(), "windows": residual.windows.tolist()}
+    judgements = {
+        "right": residual.right,
+        "declared_noise": residual.noise or "right",
+        "sentence": residual.sentence,
+    }
+    return values | lists | judgements
 
 
 def _design(design: Design) -> dict[str, Any]:
-    """The motion itself is in its file."""
+    """Return the values of a design without the motion, which is in its file."""
     allowed = [gain for gain in design.gains if np.isfinite(gain)]
     return {
         "name": design.candidate.name,
@@ -216,7 +223,7 @@ def _design(design: Design) -> dict[str, Any]:
 
 
 def _bands(predictions: Predictions) -> dict[str, Any]:
-    """How many samples are inside the bands, in all and by channel."""
+    """Return the numbers of samples inside the bands, in total and by channel."""
     total = predictions.coverage
     return {
         "confidence": CONFIDENCE,
@@ -246,33 +253,33 @@ def _band(band: PredictionBand, kind: str) -> list[dict[str, Any]]:
 
 
 def _search(estimate: Estimate, i: int) -> dict[str, Any]:
-    one = estimate.searches[i]
+    search = estimate.searches[i]
     return {
-        "start": _named(estimate, one.start),
-        "end": _named(estimate, one.rho),
+        "start": _values_by_name(estimate, search.start),
+        "end": _values_by_name(estimate, search.rho),
         "minimum": minimum_of(estimate, i),
-        "cost": one.cost,
-        "termination": one.termination.name,
-        "evaluations": one.evaluations,
-        "rejected": one.rejected,
+        "cost": search.cost,
+        "termination": search.termination.name,
+        "evaluations": search.evaluations,
+        "rejected": search.rejected,
     }
 
 
 def minimum_of(estimate: Estimate, i: int) -> int | None:
-    """Number of the minimum at which a search ended, 1 is the best; None: it did not converge."""
+    """Number of the minimum where a search ended, 1 for the best, or None if not converged."""
     numbers = [k for k, minimum in enumerate(estimate.minima, start=1) if i in minimum.searches]
     return numbers[0] if numbers else None
 
 
-def _named(estimate: Estimate, rho: np.ndarray) -> dict[str, float]:
+def _values_by_name(estimate: Estimate, rho: np.ndarray) -> dict[str, float]:
     return dict(zip(estimate.names, rho.tolist(), strict=True))
 
 
-def _plain(value: Any) -> Any:
+def _make_finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _make_finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_make_finite(item) for item in value]
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value

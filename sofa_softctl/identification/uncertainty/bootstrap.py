@@ -30,7 +30,7 @@ from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.uncertainty.identifiability import CONFIDENCE
-from sofa_softctl.identification.uncertainty.simulate_with_noise import (
+from sofa_softctl.identification.uncertainty.redrawn import (
     ExperimentWithUnknowns,
     simulate_with_noise,
 )
