@@ -101,7 +101,7 @@ class Mechanism:
         """Index of a joint in q.
 
         Raises:
-            IdentificationError: There is no such joint, or it does not move.
+            IdentificationError: The joint does not exist, or does not move.
         """
         return _find(joint, self.coordinates, "moving joint")
 
@@ -172,11 +172,11 @@ class Mechanism:
         return constant + factor * np.append(rho, 0.0)[parameter]
 
     def by_rho(self, numbers: Iterable[Number]) -> np.ndarray:
-        """Their derivatives by the parameters, shape (n, n_rho)."""
+        """Return derivatives of numbers by the parameters, shape (n, n_rho)."""
         _, factor, parameter = self._values(numbers)
-        found = np.zeros((len(parameter), len(self.parameters) + 1))
-        found[np.arange(len(parameter)), parameter] = factor
-        return found[:, :-1]
+        derivatives = np.zeros((len(parameter), len(self.parameters) + 1))
+        derivatives[np.arange(len(parameter)), parameter] = factor
+        return derivatives[:, :-1]
 
     def _values(self, numbers: Iterable[Number]) -> Values:
         names = [parameter.name for parameter in self.parameters]
@@ -195,7 +195,7 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class _Row:
-    """One equation of a constraint, or one reading."""
+    """Equation of a constraint, or a reading."""
 
     kind: int
     one: str
@@ -207,27 +207,27 @@ class _Row:
 
 
 def _rows(of: Pin | Clamp | Rod | Point | Distance) -> list[_Row]:
-    """Rows of a constraint, or of a reading."""
+    """Return the rows of a constraint, or of a reading."""
     if isinstance(of, Point):
         return [_Row(POINT, of.joint, of.at, WORLD, np.zeros(3), axis) for axis in np.eye(3)]
-    one, other = of.one, of.other
-    ends = (one, of.at_one, other, of.at_other)
+    first_joint, second_joint = of.one, of.other
+    ends = (first_joint, of.at_one, second_joint, of.at_other)
     if isinstance(of, Rod | Distance):
         return [_Row(DISTANCE, *ends, target=of.length if isinstance(of, Rod) else 0.0)]
     rows = [_Row(POINT, *ends, along=axis) for axis in np.eye(3)]
     if isinstance(of, Clamp):
         axes, unit = _axes(of.turned), np.eye(3)
         pairs = ((0, 1), (1, 2), (2, 0))
-        rows += [_Row(DIRECTION, one, unit[a], other, axes[:, b]) for a, b in pairs]
+        rows += [_Row(DIRECTION, first_joint, unit[a], second_joint, axes[:, b]) for a, b in pairs]
     return rows
 
 
-def _find(name: str, known: Sequence[str], what: str) -> int:
-    if name in known:
-        return known.index(name)
-    hint = did_you_mean(name, known)
+def _find(name: str, valid_names: Sequence[str], label: str) -> int:
+    if name in valid_names:
+        return valid_names.index(name)
+    hint = did_you_mean(name, valid_names)
     raise IdentificationError(
-        f"There is no {what} '{name}'.{hint} Known: {', '.join(known) or 'none'}."
+        f"There is no {label} '{name}'.{hint} Known: {', '.join(valid_names) or 'none'}."
     )
 
 
@@ -240,17 +240,17 @@ def _stack(rows: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _unit(axis: Sequence[float], name: str) -> np.ndarray:
-    found = np.asarray(axis, dtype=float)
-    length = float(np.linalg.norm(found))
-    if found.shape != (3,) or not length > 0.0:
+    direction = np.asarray(axis, dtype=float)
+    length = float(np.linalg.norm(direction))
+    if direction.shape != (3,) or not length > 0.0:
         raise IdentificationError(f"Joint '{name}': its axis is {axis}, not three numbers.")
-    return found / length
+    return direction / length
 
 
 def _axes(turned: Any) -> np.ndarray:
     return np.eye(3) if turned is None else np.asarray(turned, dtype=float)
 
 
-def _gyration(given: Any) -> np.ndarray:
-    found = np.asarray(given, dtype=float)
-    return found if found.shape == (3, 3) else np.diag(np.broadcast_to(found, 3))
+def _gyration(tensor: Any) -> np.ndarray:
+    matrix = np.asarray(tensor, dtype=float)
+    return matrix if matrix.shape == (3, 3) else np.diag(np.broadcast_to(matrix, 3))

@@ -86,7 +86,7 @@ class MechanismProblem(Problem):
 
     @property
     def commanded(self) -> tuple[str, ...]:
-        """Forces; none where measured motion is fed back, which a command does not determine."""
+        """Forces; none with feedback of measured motion, which a command does not determine."""
         return () if self.feedback else tuple(force.channel.name for force in self.forces)
 
     @property
@@ -110,7 +110,7 @@ class MechanismProblem(Problem):
         """Index of a parameter.
 
         Raises:
-            IdentificationError: There is no such parameter.
+            IdentificationError: The parameter does not exist.
         """
         names = [parameter.name for parameter in self.parameters]
         if parameter not in names:
@@ -146,20 +146,22 @@ class MechanismProblem(Problem):
         by_q, by_rho = by_all[:, :, tree.joint], np.zeros((m, len(rows.kind), len(rho)))
         for f in np.flatnonzero(tree.rigid.parameter >= 0):
             by_rho[:, :, tree.rigid.parameter[f]] += tree.rigid.factor[f] * by_all[:, :, f]
-        found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        readings: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         row = 0
         for output in self.outputs:
             if isinstance(output.reading, Angle):
-                found.append(self._angle(output.reading.joint, rho, q))
+                readings.append(self._angle(output.reading.joint, rho, q))
                 continue
-            here = slice(row, row := row + len(output.channels))
-            found.append((y[:, here], by_q[:, here], by_rho[:, here]))
-        joined = [np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)]
-        self._shown(rho, *joined)
+            columns = slice(row, row := row + len(output.channels))
+            readings.append((y[:, columns], by_q[:, columns], by_rho[:, columns]))
+        joined = [np.concatenate(parts, axis=1) for parts in zip(*readings, strict=True)]
+        self._apply_sensors(rho, *joined)
         return joined[0], joined[1], joined[2]
 
-    def _shown(self, rho: np.ndarray, y: np.ndarray, by_q: np.ndarray, by_rho: np.ndarray) -> None:
-        """Gains and offsets of sensors, in place."""
+    def _apply_sensors(
+        self, rho: np.ndarray, y: np.ndarray, by_q: np.ndarray, by_rho: np.ndarray
+    ) -> None:
+        """Apply gains and offsets of sensors in place."""
         for column, channel in enumerate(self.channels):
             if channel.name in self.gain:
                 k = self.index(self.gain[channel.name])

@@ -64,12 +64,14 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
 def _walk(
     robot: Any, begin: str, parts: Parts, path: str | Path
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Each link, its moving joint and pose there; adds joints, dampers and friction to `parts`."""
+    """Yield each link, its moving joint and pose; add joints, dampers and friction to `parts`."""
     waiting = [(begin, WORLD, np.eye(4))]
     while waiting:
         link, carrier, place = waiting.pop(0)
         yield link, carrier, place
-        for joint in (one for one in robot.joint_map.values() if one.parent == link):
+        for joint in (
+            child_joint for child_joint in robot.joint_map.values() if child_joint.parent == link
+        ):
             at = place @ (np.eye(4) if joint.origin is None else joint.origin)
             if joint.type in FIXED:
                 waiting.append((joint.child, carrier, at))
@@ -120,8 +122,8 @@ def _robot(path: Path, root: str | None) -> Any:
             "Reading URDF needs yourdfpy: pip install 'sofa-softctl[urdf]'."
         ) from error
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "there is no such file"
-        raise IdentificationError(f"{path}: {what}. Expected a URDF file.")
+        problem = "is a folder" if path.is_dir() else "there is no such file"
+        raise IdentificationError(f"{path}: {problem}. Expected a URDF file.")
     check_urdf(path, root)
     try:
         return yourdfpy.URDF.load(

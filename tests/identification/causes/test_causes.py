@@ -99,9 +99,9 @@ def test_numbers_without_a_unit_are_told_without_one():
 
 def test_what_the_data_could_not_show_is_said(models, capsys):
     made = reported(models.lag(1))
-    names = [one.name for one in made.causes.undetectable_biases]
+    names = [one.name for one in made.causes.hidden]
     assert names[:2] == ["gain.tip", "gain.drive"] or names[:2] == ["gain.drive", "gain.tip"]
-    (told,) = [one.sentence for one in made.causes.undetectable_biases if one.name == "gain.tip"]
+    (told,) = [one.sentence for one in made.causes.hidden if one.name == "gain.tip"]
     assert "shifts gain by the half-width of its interval" in told
     assert told.endswith("and cannot be seen in these data at any size.")
     show(made, None, quiet=False, as_json=False)
@@ -163,8 +163,8 @@ def test_a_cause_that_leaves_more_than_noise_does_not_explain_it_and_a_poor_one_
     made = reported(shown(models.lag(1), 0.05))
     first = made.causes.first
 
-    def told(**apply_column_change):
-        found = (replace(first, **apply_column_change),)
+    def told(**changed):
+        found = (replace(first, **changed),)
         return with_values(made, causes=replace(made.causes, found=found)).verdict.text
 
     assert "explains it: --with offset.tip" in told(left=1.1)
@@ -224,7 +224,7 @@ def test_a_with_recording_that_fails_loses_no_estimate(models):
     why = made.causes.untested["swapped columns"]
     assert why.startswith("with_recording of Broken gave no experiment (KeyError: 'drive')")
     assert made.causes.to_dict()["untested"]["swapped columns"] == why
-    assert f"Not tested: swapped columns. {why}" in unescape(shown_causes.undetectable_biases(made))
+    assert f"Not tested: swapped columns. {why}" in unescape(shown_causes.hidden(made))
 
 
 TIME = np.linspace(0.0, 6.0, 241)
@@ -245,7 +245,7 @@ class Two(Experiment):
         return TIME
 
     @property
-    def value_text(self):
+    def measured(self):
         return self.recording.outputs
 
     def outputs(self, rho):

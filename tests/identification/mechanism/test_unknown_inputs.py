@@ -79,7 +79,7 @@ def test_the_likeliest_inputs_are_those_of_a_search_over_all_of_them(every):
 
     def residuals(given):
         errors = (given - begin)[:, None]
-        motion = unknown.smoother._simulated(rho, np.zeros(0), errors, UNSTEERED)
+        motion = unknown.smoother._simulate(rho, np.zeros(0), errors, UNSTEERED)
         left = (unknown.smoother.sample @ motion.y - experiment.measured) / NOISE
         return np.concatenate([left.ravel(), (given - begin) / sigma])
 

@@ -22,7 +22,7 @@ def branched(models):
     away = np.zeros(len(found.rho))
     away[0] = 4.0 / np.sqrt(end.information[0, 0])
     other = replace(end, rho=end.rho + away, cost=end.cost + 2.0)
-    return replace(found, weighted_minima=(end, other, end)), away
+    return replace(found, branches=(end, other, end)), away
 
 
 def test_each_branch_has_its_share_of_the_probability(branched):
@@ -31,7 +31,7 @@ def test_each_branch_has_its_share_of_the_probability(branched):
     assert one is found.searches[0] and other.cost == one.cost + 2.0
     assert second / first == pytest.approx(np.exp(-1.0)) and first + second == pytest.approx(1.0)
     np.testing.assert_allclose(covariance_between_minima(found), second * np.outer(away, away))
-    wide, narrow = identifiability(found), identifiability(replace(found, weighted_minima=()))
+    wide, narrow = identifiability(found), identifiability(replace(found, branches=()))
     assert wide.deviations[0] > narrow.deviations[0]
     np.testing.assert_allclose(
         wide.covariance - narrow.covariance, second * np.outer(away, away), atol=1e-15
@@ -40,11 +40,11 @@ def test_each_branch_has_its_share_of_the_probability(branched):
 
 def test_a_branch_that_fits_much_worse_does_not_count(branched):
     found, _ = branched
-    end, other = found.weighted_minima[:2]
+    end, other = found.branches[:2]
     assert weighted_minima(
-        replace(found, weighted_minima=(end, replace(other, cost=end.cost + 30.0)))
+        replace(found, branches=(end, replace(other, cost=end.cost + 30.0)))
     ) == [(end, pytest.approx(1.0))]
-    assert not covariance_between_minima(replace(found, weighted_minima=(end, end))).any()
+    assert not covariance_between_minima(replace(found, branches=(end, end))).any()
 
 
 def test_a_report_names_the_branches(models, branched):
