@@ -95,7 +95,7 @@ def design_motion(
         problem: Makes experiments of motions.
         estimate: Estimate from the recordings.
         experiments: Experiments of the estimate.
-        recordings: Recorded motions of the robot, those of the experiments first.
+        recordings: Recorded motions of the robot, first the ones of the experiments.
         name: Name of the motion.
         duration: Duration of the motion [s], by default of the longest recording.
         amplitudes: Ranges of inputs [unit] that replace the recorded ones, by name.

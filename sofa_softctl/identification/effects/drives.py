@@ -147,7 +147,7 @@ class _DrivenExperiment(ExtendedExperiment):
         motions amplify 1e-4 of an input so much that a single difference has large errors, and
         effects that other parameters compensate seem to be significant.
         """
-        u = self._recorded[:, self._column]
+        u = self._recorded_inputs[:, self._column]
         slope = self.effect.slope(u, self.time, value)
         largest = float(np.abs(slope).max())
         if largest == 0.0:
@@ -183,7 +183,7 @@ class _DrivenExperiment(ExtendedExperiment):
         outputs = swept.outputs - measured_change
         weights = gradient(outputs)
         input_weights = swept.by_inputs - driven.measured_by_inputs(weights)
-        column, u = self._column, self._recorded[:, self._column]
+        column, u = self._column, self._recorded_inputs[:, self._column]
         by_effect = float(input_weights[:, column] @ self.effect.slope(u, self.time, value))
         by_inputs = input_weights.copy()
         by_inputs[:, column] = self.effect.pull_weights_back(
@@ -199,11 +199,11 @@ class _DrivenExperiment(ExtendedExperiment):
         return experiment
 
     def _with_change(self, value: float) -> Experiment | None:
-        u = self._recorded[:, self._column]
+        u = self._recorded_inputs[:, self._column]
         return self._changed_by(self.effect.change(u, self.time, value))
 
     def _changed_by(self, change: np.ndarray) -> Experiment:
-        errors = np.zeros_like(self._recorded)
+        errors = np.zeros_like(self._recorded_inputs)
         errors[:, self._column] = change
         experiment = self.experiment.with_input_errors(errors)
         return experiment if experiment is None else Experiment.checked(experiment)  # type: ignore[return-value]
@@ -213,7 +213,7 @@ class _DrivenExperiment(ExtendedExperiment):
         return np.nan_to_num(driven.measured - self.measured, nan=0.0)
 
     @property
-    def _recorded(self) -> np.ndarray:
+    def _recorded_inputs(self) -> np.ndarray:
         recorded = self.experiment.recorded_inputs
         assert recorded is not None  # checked when it was made
         return recorded

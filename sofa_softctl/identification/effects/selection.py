@@ -219,7 +219,7 @@ def select_effects(
     """
     effect_names = [effect.name for effect in effects]
     for name in names:
-        if not any(matches(one, name) for one in effect_names):
+        if not any(matches(effect_name, name) for effect_name in effect_names):
             raise IdentificationError(
                 f"{location}: there is no effect '{name}'.{did_you_mean(name, effect_names)} "
                 "Known: "
@@ -230,11 +230,11 @@ def select_effects(
 
 @dataclass(frozen=True)
 class WithEffects(Problem):
-    """A problem with effects; all else is that of the problem without them."""
+    """Problem with effects, otherwise equal to the problem without them."""
 
     problem: Problem
     """The problem without them."""
-    select_effects: tuple[Effect, ...]
+    selected_effects: tuple[Effect, ...]
     """The effects."""
 
     @property
@@ -245,7 +245,7 @@ class WithEffects(Problem):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Parameters of the problem, then of the effects."""
-        return (*self.problem.parameters, *(one.parameter for one in self.select_effects))
+        return (*self.problem.parameters, *(effect.parameter for effect in self.selected_effects))
 
     @property
     def inputs(self) -> tuple[Channel, ...]:
@@ -275,7 +275,7 @@ class WithEffects(Problem):
     @property
     def not_in_scene(self) -> tuple[str, ...]:
         """Parameters outside the scene of the problem, and of the effects."""
-        return (*self.problem.not_in_scene, *(one.name for one in self.select_effects))
+        return (*self.problem.not_in_scene, *(effect.name for effect in self.selected_effects))
 
     @property
     def effects(self) -> tuple[Effect, ...] | None:
@@ -286,7 +286,7 @@ class WithEffects(Problem):
         """Return the problem's experiment with the effects; its own definitions take precedence."""
         extended = Experiment.checked(self.problem.experiment(recording))
         known_effects = {effect.name: effect for effect in effects_of(extended)}
-        for effect in self.select_effects:
+        for effect in self.selected_effects:
             extended = known_effects.get(effect.name, effect).add_to(extended)
         return extended
 

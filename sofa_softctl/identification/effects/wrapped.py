@@ -130,7 +130,7 @@ class ExtendedExperiment(Experiment):
     def refinements(self) -> tuple[Refinement, ...]:
         """Return the refinements of the experiment, with the same change."""
         return tuple(
-            replace(refinement, make=partial(_around, self, refinement.make))
+            replace(refinement, make=partial(_make_extended, self, refinement.make))
             for refinement in self.experiment.refinements()
         )
 
@@ -154,5 +154,5 @@ class ExtendedExperiment(Experiment):
         return None if changed is None else self.apply_to(changed)
 
 
-def _around(wrapped: ExtendedExperiment, make: Callable[[], Experiment]) -> Experiment:
+def _make_extended(wrapped: ExtendedExperiment, make: Callable[[], Experiment]) -> Experiment:
     return wrapped.apply_to(make())

@@ -42,7 +42,7 @@ class FemExperiment(Experiment):
     Args:
         problem: Parameters, drives and sensors.
         recording: The run; its columns are the problem's inputs and channels.
-        frame: Frame of the measured markers; None: that of the scene.
+        frame: Frame of the measured markers, by default the frame of the scene.
 
     Raises:
         IdentificationError: The recording does not fit the problem.
@@ -75,7 +75,7 @@ class FemExperiment(Experiment):
         self._last: tuple[bytes, Trajectory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made anew in a process that it is sent to, where the problem builds the scene."""
+        """Make the experiment again in another process, where the problem builds the scene."""
         return FemExperiment, (self.problem, self.recording, self.frame)
 
     @property

@@ -46,8 +46,8 @@ def with_unit(
     """The parameter with its unit in the scene.
 
     Args:
-        parameter: With that unit, or without unit.
-        units: Units of the scene; None: unknown, and the parameter is returned unchanged.
+        parameter: Parameter with that unit, or without a unit.
+        units: Units of the scene, or None if unknown; then the parameter is returned unchanged.
         scene: Name of the scene, for the message.
 
     Raises:
@@ -74,7 +74,7 @@ def frame_parameters(
     Args:
         angle: Bound of the rotation [rad].
         shift: Bound of the translation [length].
-        unit: Unit of length; empty: that of the scene.
+        unit: Unit of length, by default the unit of the scene.
     """
     turns = [
         FrameParameter(f"frame.turn_{axis}", 0.0, "rad", -angle, angle, component=k)
@@ -114,7 +114,7 @@ def young_modulus(
         boxes: Several boxes.
         elements: Indices of tetrahedra, in place of boxes.
         field: Path of the force field, if the scene has several.
-        unit: Unit of the modulus; empty: that of the scene.
+        unit: Unit of the modulus, by default the unit of the scene.
         lower, upper, prior: As for Parameter.
         scene_parameter: Parameter of createScene that is the modulus of this region.
     """
@@ -141,9 +141,8 @@ def material_parameter(
     Args:
         name: Name of the parameter.
         start: Initial value [pressure].
-        parameter: Its name in the material: 'mu' or 'lambda'; 'c1', 'c2' or 'k' of MooneyRivlin,
-            'mu' or 'k' of ArrudaBoyce.
-            Empty: `name` is that too.
+        parameter: Name in the material, by default `name`: 'mu' or 'lambda'; 'c1', 'c2' or 'k' of
+            MooneyRivlin, 'mu' or 'k' of ArrudaBoyce.
         box, boxes, elements, field: The region, as for `young_modulus`.
         rest: unit, lower, upper, prior, scene_parameter as for `young_modulus`.
     """

@@ -133,7 +133,7 @@ class FemProblem(Problem):
     """Time until the robot of the scene is at rest; records of `softctl run` count from then on
     [scene time]."""
     frame: Registration | None = None
-    """Pose of the scene in the frame of the markers; None: the frame of the scene."""
+    """Pose of the scene in the frame of the markers, by default the frame of the scene."""
     register_by: tuple[str, ...] = ()
     """Markers on or near the clamp: the frame is fitted to their mean positions in the first
     recording, and is the same for the others. `frame_parameters` estimate the error of this fit."""
@@ -179,7 +179,7 @@ class FemProblem(Problem):
 
     @property
     def physical(self) -> tuple[FemParameter, ...]:
-        """Parameters of the scene, without those of the frame."""
+        """Parameters of the scene, without parameters of the frame."""
         return tuple(
             parameter for parameter in self.parameters if isinstance(parameter, FemParameter)
         )

@@ -105,7 +105,7 @@ def with_unknown_inputs(
 
 def _groups(searches: Sequence[SearchResult]) -> list[tuple[int, ...]]:
     """Group searches that ended at the same minimum; each that ended at no minimum is a group."""
-    groups = [one.searches for one in distinct_minima(searches)]
+    groups = [minimum.searches for minimum in distinct_minima(searches)]
     converged = {i for group in groups for i in group}
     return groups + [(i,) for i in range(len(searches)) if i not in converged]
 

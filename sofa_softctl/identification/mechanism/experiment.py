@@ -217,7 +217,7 @@ class MechanismExperiment(Experiment):
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """See Experiment; those of the problem."""
+        """Effects of the problem; delays need even times."""
         even_ = is_evenly_spaced(self.time)
         return tuple(
             effect
@@ -253,17 +253,17 @@ class MechanismExperiment(Experiment):
         """Simulate with rho; the last simulation is cached."""
         rho = np.asarray(rho, dtype=float)
         if self._last is None or self._last[0] != rho.tobytes():
-            self._last = (rho.tobytes(), self._simulated(rho))
+            self._last = (rho.tobytes(), self._simulate(rho))
         return self._last[1]
 
-    def _simulated(self, rho: np.ndarray) -> Run:
+    def _simulate(self, rho: np.ndarray) -> Run:
         problem = self.problem
         start, start_inputs = self.start_of(rho)
         drive, to_middles = self.drive_of(rho)
         trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
         y, y_q, y_rho = problem.read(rho, trajectory.q)
         sample, _ = cubic(problem.dt, len(y), self.time - self.time[0])
-        moved, moved_rho = self._remeasured(rho)
+        moved, moved_rho = self._measured_change(rho)
         return Run(
             rho,
             start,
@@ -288,7 +288,7 @@ class MechanismExperiment(Experiment):
                 offsets[column], by_rho[column, k] = rho[k], 1.0
         return offsets, by_rho
 
-    def _remeasured(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    def _measured_change(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the change of outputs that are computed from the feedback, by sensor offsets.
 
         Returns:

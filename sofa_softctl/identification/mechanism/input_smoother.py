@@ -166,7 +166,7 @@ class InputSmoother:
     def with_parameters_of(self, step: SmootherStep, rho: np.ndarray) -> SmoothedTrajectory:
         """Simulate with rho and the errors of a step of a similar model, with steering."""
         motion = step.motion
-        return self._simulate(rho, motion.shift, motion.errors, self._steering(step))
+        return self._simulate(rho, motion.shift, motion.errors, self._make_steering(step))
 
     def step_from(
         self, step: SmootherStep, rho: np.ndarray, change: np.ndarray
@@ -175,9 +175,9 @@ class InputSmoother:
         motion = step.motion
         errors = motion.errors - step.feed @ change
         shift = motion.shift + step.shift @ change
-        return self._simulate(rho, shift, errors, self._steering(step))
+        return self._simulate(rho, shift, errors, self._make_steering(step))
 
-    def _steering(self, step: SmootherStep) -> Steering:
+    def _make_steering(self, step: SmootherStep) -> Steering:
         """Return the feedback to a trajectory, with the gains of its step."""
         motion = step.motion
         gain = np.zeros((len(step.gain), motion.drive.u.shape[1], step.gain.shape[2]))

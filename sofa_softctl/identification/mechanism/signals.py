@@ -36,7 +36,7 @@ class Force:
     joint: str
     """Name of the joint."""
     channel: Channel
-    """Its channel."""
+    """Channel of the force."""
 
 
 @dataclass(frozen=True, eq=False)

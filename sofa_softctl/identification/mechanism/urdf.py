@@ -40,12 +40,12 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
 
     Args:
         path: URDF file; meshes are not read.
-        root: First link; its frame is the world's. None: the root of the file.
+        root: First link, whose frame is the world's; by default the root of the file.
 
     Raises:
-        IdentificationError: yourdfpy is missing, the file cannot be read, it is no tree of links
-            that can exist, has no such link, or has a joint that is not revolute, prismatic or
-            fixed, or mimics another.
+        IdentificationError: yourdfpy is missing, the file cannot be read or has no possible tree of
+            links, `root` does not exist, or a joint is not revolute, prismatic or fixed, or mimics
+            another.
     """
     robot = _robot(Path(path), root)
     links = {link.name: link for link in robot.link_map.values()}

@@ -41,7 +41,7 @@ class ArrivalCost:
             self.information + other.information, self.b + other.b, self.spread + other.spread
         )
 
-    def discounted(self, factor: float) -> ArrivalCost:
+    def discount(self, factor: float) -> ArrivalCost:
         """Return the arrival cost with the weight of each sample multiplied by `factor`."""
         return ArrivalCost(factor * self.information, factor * self.b, factor**2 * self.spread)
 
@@ -110,7 +110,7 @@ class LinearisedWindow:
         F = np.einsum("tyi,tyj->tij", J, J)
         return LinearisedWindow(fit.time, F, F @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
 
-    def before(self, time: float) -> ArrivalCost:
+    def cost_before(self, time: float) -> ArrivalCost:
         """Arrival cost of the samples before a time."""
         is_before = self.time < time
         F = self.information[is_before].sum(axis=0)

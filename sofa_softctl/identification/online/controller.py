@@ -41,8 +41,8 @@ class IdentificationController(SceneController):
 
     At the end of each step the signals are read. Every `every`, the parameters are fitted to the
     samples of the last `window`, starting from the present estimate. Earlier samples count through
-    the arrival cost: each sample counts once, and the intervals are those of all samples so far. A
-    fit that fails changes no parameter; `message` reports why.
+    the arrival cost: each sample counts once, and the intervals follow from all samples. A fit that
+    fails changes no parameter; `message` reports the reason.
 
     The simulation waits for a fit, so that runs are reproducible. With `background`, another
     process fits while the simulation continues, and its result is accepted when it is ready; fits
@@ -52,7 +52,7 @@ class IdentificationController(SceneController):
         root: Root of the scene; its time is in seconds.
         problem: The identification problem. Signals are sampled at its `rate`, if it has one.
         signals: Source of each input and output of the problem, by channel.
-        window: Length of the window [s]; None: from the start.
+        window: Length of the window [s], or None for all samples.
         every: Time between refinements [s].
         calm: Channels of one unit that measure the motion: the window begins where they change
             least, up to `every` earlier. For models that start at rest.
@@ -69,11 +69,11 @@ class IdentificationController(SceneController):
     Data:
         parameters: The problem's, in its order and units.
         half_width: Half-widths of their 95 % intervals; infinite if not identifiable.
-        status: Of the last fit: see `Status`; empty before the first.
+        status: Status of the last fit, see `Status`; "" before the first.
         message: The status as a sentence, or why the fit failed.
         updates: Number of accepted fits.
         fitted: Begin and end of the window of the last of these [s].
-        misfit: Mean square of its residuals in standard deviations: 1 for noise alone.
+        misfit: Mean square of its residuals in standard deviations: 1 for noise only.
         seconds: Wall time of the last fit [s].
 
     Raises:

@@ -37,7 +37,7 @@ class RefinementSummary(Summary):
     estimate: list[float]
     """Estimates [units]."""
     half_width: list[float | None]
-    """Half-widths of their 95 % intervals [units]; None: not identifiable."""
+    """Half-widths of the 95 % intervals [units], None if not identifiable."""
 
     @override
     def report(self, units: dict[str, str]) -> Report:
@@ -90,7 +90,7 @@ def draw_refinement(figure: Figure, controller: Any) -> None:
     """Draw each parameter and its interval over time.
 
     Raises:
-        SoftctlError: There is no accepted fit.
+        SoftctlError: No fit was accepted.
     """
     history = controller.history
     if not history:

@@ -162,9 +162,9 @@ class SlidingWindow:
         self.samples = [row for row in self.samples if row[0] >= begin]
         if self.half_life > 0.0 and self.rows is not None:
             age = 0.0 if self.left is None else begin - self.left
-            self.memory = self.memory.discounted(0.5 ** (age / self.half_life)) + self.rows.before(
-                begin
-            )
+            self.memory = self.memory.discount(
+                0.5 ** (age / self.half_life)
+            ) + self.rows.cost_before(begin)
             self.rows, self.left = self.rows.since(begin), begin
 
     def table(self, units: Mapping[str, str]) -> Table:

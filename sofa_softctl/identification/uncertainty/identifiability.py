@@ -66,10 +66,10 @@ class Direction:
         if not other_parts and first in self.units:
             return first
         flip = -1.0 if first_part < 0.0 else 1.0  # both signs are the same direction
-        text = f"{abs(first_part):.2f} {self._counted(first)}"
+        text = f"{abs(first_part):.2f} {self._scaled_name(first)}"
         for name, part in other_parts:
             sign = "+" if flip * part > 0.0 else "-"
-            text += f" {sign} {abs(part):.2f} {self._counted(name)}"
+            text += f" {sign} {abs(part):.2f} {self._scaled_name(name)}"
         return text
 
     @property
@@ -93,7 +93,7 @@ class Direction:
             return f"{scale_and_unit[0] * deviation:.2g} {scale_and_unit[1]}".strip()
         return f"{100.0 * deviation:.2g} %"
 
-    def _counted(self, name: str) -> str:
+    def _scaled_name(self, name: str) -> str:
         if name not in self.units or len(self.large) == 1:
             return name
         size, unit = self.units[name]

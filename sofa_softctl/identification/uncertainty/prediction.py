@@ -207,5 +207,4 @@ def _half_width_ratio(inverse_freedom: np.ndarray) -> np.ndarray:
     z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2.0))
     first = (z**3 + z) / 4.0
     second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
-    found: np.ndarray = z + first * inverse_freedom + second * inverse_freedom**2
-    return found
+    return np.asarray(z + first * inverse_freedom + second * inverse_freedom**2)

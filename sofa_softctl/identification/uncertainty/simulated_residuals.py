@@ -85,7 +85,7 @@ def total_p_value(measured: np.ndarray, drawn: np.ndarray) -> float:
 
     Args:
         measured: Energies of the residuals, shape (n_parts,).
-        drawn: Those of simulated residuals of noise, shape (n_draws, n_parts).
+        drawn: Energies of simulated residuals due to noise, shape (n_draws, n_parts).
     """
     return empirical_p_value(float(total_energy(measured)), total_energy(drawn))
 
@@ -110,7 +110,7 @@ def largest_part_p_value(measured: np.ndarray, drawn: np.ndarray) -> float:
 
     Args:
         measured: Energies of the residuals, shape (n_parts,).
-        drawn: Those of simulated residuals of noise, shape (n_draws, n_parts).
+        drawn: Energies of simulated residuals due to noise, shape (n_draws, n_parts).
     """
     energy_min = SETTINGS.energy_fraction_min * float(total_energy(drawn).mean())
     measured, drawn = np.maximum(measured, energy_min), np.maximum(drawn, energy_min)

@@ -38,7 +38,7 @@ def test_the_weight_of_a_sample_halves_with_each_half_life_after_it_left():
 
 
 def test_what_is_remembered_is_one_sample_with_the_same_best_fit_and_curvature():
-    memory = rows_at(np.linspace(0.0, 1.0, 7)).before(2.0)
+    memory = rows_at(np.linspace(0.0, 1.0, 7)).cost_before(2.0)
     one = memory.experiment(())
     at = np.array([1.0, -4.0])
     outputs, slopes = one.sensitivities(at)
