@@ -194,9 +194,8 @@ class _Search:
     def rank_causes(self) -> tuple[Cause, ...]:
         """Fit the likely causes, and return those that noise does not explain, best first."""
         causes = self._columns() if self.far else []
-        if all(
-            cause.left > CAUSE_SETTINGS.rms_ratio_max for cause in causes
-        ):  # else fits of effects take long for nothing
+        # Columns that explain the residuals make fits of effects, which take long, needless.
+        if all(cause.left > CAUSE_SETTINGS.rms_ratio_max for cause in causes):
             causes += self._effects()
         level = SETTINGS.significance_level
         causes = sorted(

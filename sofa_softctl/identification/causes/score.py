@@ -138,9 +138,7 @@ def _input_noise_variance(extended: ExtendedEstimate, slopes: np.ndarray) -> flo
         swept = adjoint_gradient(experiment, rho, partial(_return_weights, weights)).by_inputs
         effects = deviations * (swept - experiment.measured_by_inputs(weights))
         total += float(np.sum(effects**2))
-        if (
-            experiment.outputs_from_inputs
-        ):  # the noise of the channels stands for that of the inputs
+        if experiment.outputs_from_inputs:  # noise of the channels represents noise of the inputs
             total -= float(np.sum((weights * fit.deviations) ** 2))
     return total
 

@@ -29,7 +29,7 @@ class FemEffect(Effect):
     """A further parameter of a scene; its `parameter` is a `FemParameter`."""
 
     def add_to(self, experiment: Experiment) -> Experiment:
-        """See Effect; also of experiments that change the signals of a scene's."""
+        """Return the experiment with the effect, below changes of its signals if there are any."""
         if isinstance(experiment, ExtendedExperiment):
             return experiment.apply_to(self.add_to(experiment.experiment))
         if not isinstance(experiment, FemExperiment):

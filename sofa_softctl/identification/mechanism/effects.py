@@ -47,7 +47,7 @@ class MechanismEffect(Effect):
         """The problem with the effect."""
 
     def add_to(self, experiment: Experiment) -> Experiment:
-        """See Effect; also of experiments that change the signals of a mechanism's."""
+        """Return the experiment with the effect, below changes of its signals if there are any."""
         if isinstance(experiment, ExtendedExperiment):
             return experiment.apply_to(self.add_to(experiment.experiment))
         if isinstance(experiment, UnknownInputs):

@@ -150,12 +150,12 @@ class MechanismExperiment(Experiment):
         return derivatives
 
     def with_input_errors(self, errors: np.ndarray) -> MechanismExperiment:
-        """See Experiment; gains of a feedback are kept."""
+        """Return the changed experiment, with the same gains of a feedback."""
         inputs = self.recording.inputs + errors
         return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
     def with_recording(self, change: Callable[[Recording], Recording]) -> MechanismExperiment:
-        """See Experiment; gains of a feedback are kept."""
+        """Return the changed experiment, with the same gains of a feedback."""
         return MechanismExperiment(self.problem, change(self.recording))
 
     def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> UnknownInputs | None:
@@ -176,7 +176,7 @@ class MechanismExperiment(Experiment):
         return UnknownInputs(MechanismExperiment(self.problem, planned))
 
     def refinements(self) -> tuple[Refinement, ...]:
-        """See Experiment: half the time step, and the finer models of the problem."""
+        """Return refinements by half the time step, and by the finer models of the problem."""
         return refinements_of(self)
 
     @property

@@ -165,7 +165,7 @@ class UnknownInputs(Experiment):
         return simulated
 
     def export_unknowns(self, rho: np.ndarray) -> SmoothedTrajectory:
-        """The motion with the likeliest errors, for `resume` in another process."""
+        """Return the trajectory with the most likely errors, for `import_unknowns`."""
         return self._find_likeliest(rho).motion
 
     def import_unknowns(self, unknowns: SmoothedTrajectory) -> None:
@@ -179,7 +179,7 @@ class UnknownInputs(Experiment):
         )
 
     def with_parameters(self, state: SmootherStep, rho: np.ndarray) -> SmootherStep:
-        """See `Lifted`; deviations from the motion of the state are fed back."""
+        """Simulate with rho and the unknowns of a state, with steering to its trajectory."""
         return self.smoother.linearise_trajectory(
             self.smoother.with_parameters_of(state, np.array(rho, dtype=float))
         )

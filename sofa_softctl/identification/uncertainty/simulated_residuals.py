@@ -221,7 +221,7 @@ def simulate_residuals(
             ]
         except SimulationError:
             continue
-        errors = [
+        errors_of_draw = [
             _mask_missing(
                 (b - a) / (SETTINGS.noise_fraction * fit.deviations)
                 + draws_outputs * random.standard_normal(a.shape),
@@ -231,18 +231,21 @@ def simulate_residuals(
                 exact, differences, fits, has_output_noise, strict=True
             )
         ]
-        errors = [smoothed[k][draw] if k in smoothed else errors for k, errors in enumerate(errors)]
+        errors_of_draw = [
+            smoothed[k][draw] if k in smoothed else errors
+            for k, errors in enumerate(errors_of_draw)
+        ]
         effects.append(
             [
                 np.nan_to_num(errors[p]) * fit.deviations
                 if k in smoothed
                 else (b - a)[p] / SETTINGS.noise_fraction
                 for k, (a, b, errors, p, fit) in enumerate(
-                    zip(exact, differences, errors, kept_indices, fits, strict=True)
+                    zip(exact, differences, errors_of_draw, kept_indices, fits, strict=True)
                 )
             ]
         )
-        residuals_of_draw = refit.refit_residuals(errors, fits, random)
+        residuals_of_draw = refit.refit_residuals(errors_of_draw, fits, random)
         energies_of_draws.append(
             [np.array([energies(r) for r in values.T]) for values in residuals_of_draw]
         )
