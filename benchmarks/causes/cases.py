@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.intervals.cases import ARM, arm, three_torques
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.causes.columns import changes
+from sofa_softctl.identification.causes.columns import possible_changes_of
 from sofa_softctl.identification.causes.extended import with_effect
 from sofa_softctl.identification.causes.score import score
 from sofa_softctl.identification.data.recording import Recording
@@ -119,7 +119,8 @@ def recording(plant: str, cause: str, multiple: float, rng: np.random.Generator)
     of_columns = cause in robot.columns
     if cause and not of_columns:
         effect = _effect(experiment, cause)
-        exact = effect.of(experiment).outputs(np.append(rho, wrong(plant, cause, multiple).size))
+        size = wrong(plant, cause, multiple).size
+        exact = effect.add_to(experiment).outputs(np.append(rho, size))
     else:
         exact = experiment.outputs(rho)
     found = replace(
@@ -128,7 +129,9 @@ def recording(plant: str, cause: str, multiple: float, rng: np.random.Generator)
         outputs=exact + noise_of(problem.channels, exact, rng),
     )
     if of_columns:
-        found = next(one for one in changes(experiment) if one.name == cause).of(found)
+        found = next(one for one in possible_changes_of(experiment) if one.name == cause).apply(
+            found
+        )
     return found
 
 

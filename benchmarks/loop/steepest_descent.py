@@ -207,10 +207,10 @@ class _Path:
         cost, gradient, outputs = 0.0, np.zeros(len(rho)), []
         for k, experiment in enumerate(self.misfit.experiments):
             swept = adjoint_gradient(
-                experiment, self.misfit.of(k, rho), partial(self._by_outputs, k)
+                experiment, self.misfit.experiment_parameters(k, rho), partial(self._by_outputs, k)
             )
             cost += self._cost(k, swept.outputs)
-            gradient += self.misfit.spread(k, swept.by_parameters)
+            gradient += self.misfit.scatter_derivatives(k, swept.by_parameters)
             outputs.append(swept.outputs)
         change = float(np.abs(gradient * self.scale).max(initial=0.0))
         return Iterate(rho, cost, gradient, step, tuple(outputs), change / max(cost, TINY))
@@ -241,7 +241,7 @@ class _Path:
         self.simulations += 1
         try:
             return sum(
-                self._cost(k, experiment.outputs(self.misfit.of(k, rho)))
+                self._cost(k, experiment.outputs(self.misfit.experiment_parameters(k, rho)))
                 for k, experiment in enumerate(self.misfit.experiments)
             )
         except SimulationError:

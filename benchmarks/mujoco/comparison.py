@@ -17,7 +17,7 @@ from benchmarks.mujoco.robots import Robot
 from benchmarks.mujoco.rollouts import Rollouts
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
-from sofa_softctl.identification.fitting.gauss_newton import SMALL, TOLERANCE
+from sofa_softctl.identification.fitting.gauss_newton import SETTINGS
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
 NEAR = 0.1
@@ -136,9 +136,9 @@ def _by_scipy(
         np.ones(len(start)),
         jac=rollouts.jacobian,
         bounds=(0.0, np.inf),
-        ftol=SMALL,
-        xtol=TOLERANCE,
-        gtol=TOLERANCE,
+        ftol=SETTINGS.cost_tolerance,
+        xtol=SETTINGS.parameter_tolerance,
+        gtol=SETTINGS.parameter_tolerance,
     )
     return _Ended(start * found.x, rollouts.trace, rollouts.simulations, began, process_time())
 

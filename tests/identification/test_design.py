@@ -11,7 +11,7 @@ from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.design.design import design_motion
 from sofa_softctl.identification.design.limits import input_limits
 from sofa_softctl.identification.design.motion_file import motion_text
-from sofa_softctl.identification.design.motions import FAMILIES, within
+from sofa_softctl.identification.design.motions import FAMILIES, limit_inputs
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
@@ -90,7 +90,7 @@ def test_all_motions_keep_range_and_rate_and_begin_as_recordings_do(models, fami
     assert limit.rate == pytest.approx(1.0, rel=1e-3)  # of the sine, at its start
     random = np.random.default_rng(0)
     for _ in range(20):
-        u = within(family.motion(random.uniform(size=family.size(1)), time, 1), time, [limit])
+        u = limit_inputs(family.motion(random.uniform(size=family.size(1)), time, 1), time, [limit])
         assert u[0, 0] == limit.begin == 2.0
         assert 2.0 <= u.min() and u.max() <= 3.0
         assert np.abs(np.diff(u[:, 0])).max() <= limit.rate / 50.0 + 1e-12

@@ -1,4 +1,4 @@
-"""A cause of what a model does not predict, and sentences on it."""
+"""Detected cause of residuals, with sentences for the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sofa_softctl.identification.data.units import quantity
 
 Kind = Literal["effect", "fixed", "columns"]
 """An effect that the model leaves out, a parameter that the caller fixed, wrong columns."""
-WORDS = {
+EFFECT_TEXTS = {
     "armature": "rotor inertia in {}",
     "damping": "damping in {}",
     "delay": "a delay of {}",
@@ -24,104 +24,119 @@ WORDS = {
     "sign": "a reversed {}",
     "swap": "swapped {}",
 }
-"""Effects in words, by the part of their name before the dot."""
-OTHER_UNIT = 50.0
-"""Gains above this are rather a wrong unit [-]."""
-SMALL = 0.5
-"""Shifts below this many half-widths of the intervals are of no consequence [-]."""
-MOST = 0.9
-"""A cause that explains this share of what noise leaves open explains it [-]..."""
-LEFT = 1.3
-"""... unless it leaves more than this multiple of the noise..."""
-KEPT = 0.2
-"""... or this share of what samples have in common with those before: the rest has another reason,
-such as noise that is not white [-]."""
+"""Description of an effect, by the part of its name before the dot."""
+
+
+@dataclass(frozen=True)
+class CauseSettings:
+    """Thresholds for causes."""
+
+    unit_gain_min: float = 50.0
+    """Gain above which a wrong unit is more likely [-]."""
+    shift_min: float = 0.5
+    """Smallest shift of a parameter that matters [half-widths of its interval]."""
+    explained_fraction_min: float = 0.9
+    """Smallest fraction of the cost above noise that a sufficient cause explains [-]."""
+    rms_ratio_max: float = 1.3
+    """Largest RMS residual with a sufficient cause, relative to noise [-]."""
+    correlation_ratio_max: float = 0.2
+    """Largest covariance of successive residuals with a sufficient cause, relative to the
+    covariance without it [-]; above, there is another reason, such as noise that is not white."""
+
+
+SETTINGS = CauseSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """One cause that fits the data better than noise explains."""
+    """Cause that fits the data better than noise explains."""
 
     name: str
     """Name of the effect or of the parameter, or such as 'swap.a.b'."""
     kind: Kind
-    """What it is."""
+    """Kind of the cause."""
     text: str
-    """As a sentence without its end, of wrong columns; empty: made of the name."""
+    """Description of wrong columns; "" if the description follows from the name."""
     change: float
-    """Size of the effect, or change of the fixed parameter [unit]; NaN: it has none."""
+    """Size of the effect, or change of the fixed parameter [unit], or NaN."""
     unit: str
     """Unit of `change`."""
     low: float
-    """Lower end of its 95 % interval [unit]."""
+    """Lower end of the 95 % interval of `change` [unit]."""
     high: float
-    """Upper end [unit]."""
+    """Upper end of the 95 % interval of `change` [unit]."""
     p_value: float
-    """Probability that any of the tested causes fits so much better by noise alone [-]."""
+    """Probability that any tested cause reduces the cost by this much due to noise [-]."""
     decrease: float
-    """Decrease of the cost with it [-]."""
+    """Decrease of the cost with the cause [-]."""
     explained: float
-    """Share of the cost above what noise explains that it takes away, 1 if all [-]."""
+    """Fraction of the cost above the expected one that the cause removes [-]."""
     left: float
-    """RMS residual with it, in that of noise [-]."""
+    """RMS residual with the cause, relative to the RMS residual due to noise [-]."""
     shifts: dict[str, float]
-    """Change of each parameter with it [its unit]."""
+    """Change of each parameter with the cause [unit of the parameter]."""
     half_widths: dict[str, float]
-    """These changes in half-widths of the parameters' intervals without it [-]."""
+    """Change of each parameter with the cause [half-widths of its interval without it]."""
     kept: float = 0.0
-    """Share of the residuals' covariance from sample to sample that is left with it, 0 where it is
-    that of white noise, or was not looked at [-]."""
+    """Covariance of successive residuals with the cause, relative to the covariance without it [-];
+    0 for white noise, or if it was not computed."""
     alike: tuple[str, ...] = ()
-    """Other causes that fit as well: the data cannot tell which."""
+    """Other causes that fit equally well: the data cannot distinguish them."""
 
     @property
-    def matters(self) -> bool:
-        """Whether a parameter changes by a good part of its interval."""
-        return any(not abs(one) < SMALL for one in self.half_widths.values())
+    def shifts_parameters(self) -> bool:
+        """True if a parameter changes by a considerable part of its interval."""
+        return any(
+            not abs(half_width) < SETTINGS.shift_min for half_width in self.half_widths.values()
+        )
 
     @property
-    def beside(self) -> bool:
-        """Whether it fits what something else has left in the residuals, such as coloured noise."""
-        return self.kept > KEPT
+    def fits_coloured_noise(self) -> bool:
+        """True if it fits residuals that have another reason, such as coloured noise."""
+        return self.kept > SETTINGS.correlation_ratio_max
 
     @property
-    def suffices(self) -> bool:
-        """Whether it leaves little but noise."""
-        return self.explained >= MOST and self.left <= LEFT and not self.beside
+    def explains_residuals(self) -> bool:
+        """True if it explains the residuals except for noise."""
+        return (
+            self.explained >= SETTINGS.explained_fraction_min
+            and self.left <= SETTINGS.rms_ratio_max
+            and not self.fits_coloured_noise
+        )
 
     @property
     def what(self) -> str:
-        """Such as 'friction in elbow'."""
+        """Description such as 'friction in elbow'."""
         if self.text:
             return self.text
-        return f"another value of {self.name}" if self.kind == "fixed" else described(self.name)
+        return f"another value of {self.name}" if self.kind == "fixed" else effect_text(self.name)
 
     @property
     def size(self) -> str:
-        """Such as '0.12 ± 0.01 N m'; empty: it has none."""
+        """Size such as '0.12 ± 0.01 N m', or ""."""
         if not np.isfinite(self.change):
             return ""
         sign = "+" if self.kind == "fixed" and self.change > 0.0 else ""
-        return sign + measured(self.change, 0.5 * (self.high - self.low), self.unit)
+        return sign + value_text(self.change, 0.5 * (self.high - self.low), self.unit)
 
     @property
     def advice(self) -> str:
-        """What to do to have it in the model."""
+        """Option that adds it to the model, or another recommendation."""
         if self.kind == "columns":
-            return "correct the recording" if self.suffices else "check the recording"
+            return "correct the recording" if self.explains_residuals else "check the recording"
         return f"leave out --fix {self.name}" if self.kind == "fixed" else f"--with {self.name}"
 
     @property
     def sentence(self) -> str:
-        """What it explains, and what to do."""
-        if self.beside:
+        """Sentence on what it explains, with a recommendation."""
+        if self.fits_coloured_noise:
             return (
                 "Successive residuals have something in common that no tested effect explains: "
                 f"perhaps the noise is not white. The likeliest, {self.what} of {self.size}, "
                 f"leaves {self.kept:.0%} of it."
             )
-        share = "it" if self.suffices else f"{self.explained:.0%} of it"
-        if self.explained >= MOST and self.left > LEFT:
+        share = "it" if self.explains_residuals else f"{self.explained:.0%} of it"
+        if self.explained >= SETTINGS.explained_fraction_min and self.left > SETTINGS.rms_ratio_max:
             share = f"most of it, and leaves {self.left:.2g} times the noise"
         if self.kind == "columns":
             text = f"{self.what}, which explains {share}: {self.advice}."
@@ -129,42 +144,42 @@ class Cause:
             text = f"{self.what}, {self.size}, explains {share}: {self.advice}."
         else:
             text = f"{self.what} of {self.size} explains {share}: {self.advice}."
-            if self.name.startswith("gain.") and abs(self.change) > OTHER_UNIT:
+            if self.name.startswith("gain.") and abs(self.change) > SETTINGS.unit_gain_min:
                 text += " Or its numbers are in another unit."
         if self.alike:
-            text += f" The data cannot tell it from {listed(self.alike)}."
+            text += f" The data cannot tell it from {join_alternatives(self.alike)}."
         return text[:1].upper() + text[1:]
 
     @property
     def largest_shift(self) -> str:
-        """The parameter that changes most, of those with an interval; empty: there is none."""
+        """Text on the parameter with the largest change, or "" if no parameter has an interval."""
         if not any(self.half_widths.values()):
             return ""
-        name = max(self.half_widths, key=lambda one: abs(self.half_widths[one]))
+        name = max(self.half_widths, key=lambda half_width: abs(self.half_widths[half_width]))
         by, widths = self.shifts[name], abs(self.half_widths[name])
         return f"{name} changes by {by:.3g}, {widths:.2g} half-widths of its interval"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        values = vars(self) | {"alike": list(self.alike), "matters": self.matters}
+        """Return a JSON-serialisable dict."""
+        values = vars(self) | {"alike": list(self.alike), "matters": self.shifts_parameters}
         return values | {"sentence": self.sentence}
 
 
-def described(name: str) -> str:
-    """An effect in words: 'friction in elbow' of 'friction.elbow'."""
+def effect_text(name: str) -> str:
+    """Describe an effect: 'friction.elbow' becomes 'friction in elbow'."""
     kind, _, of = name.partition(".")
-    return WORDS[kind].format(of) if of and kind in WORDS else name
+    return EFFECT_TEXTS[kind].format(of) if of and kind in EFFECT_TEXTS else name
 
 
-def measured(value: float, half: float, unit: str) -> str:
-    """A number with its interval, such as '0.12 ± 0.01 N m' or '-3.2 ± 0.1 %'."""
+def value_text(value: float, half_width: float, unit: str) -> str:
+    """Return a number with its interval, such as '0.12 ± 0.01 N m' or '-3.2 ± 0.1 %'."""
     if unit in ("", "-") and abs(value) < 10.0:
-        value, half, unit = 100.0 * value, 100.0 * half, "%"
-    spread = f" ± {half:.2g}" if np.isfinite(half) else ""
-    return quantity(f"{value:.3g}{spread}", unit)
+        value, half_width, unit = 100.0 * value, 100.0 * half_width, "%"
+    half_width_text = f" ± {half_width:.2g}" if np.isfinite(half_width) else ""
+    return quantity(f"{value:.3g}{half_width_text}", unit)
 
 
-def listed(names: tuple[str, ...]) -> str:
-    """'a, b or c'."""
-    words = [described(name) for name in names]
+def join_alternatives(names: tuple[str, ...]) -> str:
+    """Join descriptions of effects: 'a, b or c'."""
+    words = [effect_text(name) for name in names]
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -1,7 +1,7 @@
-"""Causes of what a model does not predict: effects that it leaves out, and wrong columns, ranked.
+"""Search for causes of residuals: effects that the model leaves out, and wrong columns, ranked.
 
 Every effect of the experiments is tested at the estimate, at the cost of a simulation with
-derivatives. Where a test is significant, or residuals are far above the noise, the likeliest causes
+derivatives. If a test is significant, or residuals are far above the noise, the most likely causes
 are fitted, and ranked by the decrease of the cost: a linearisation at a wrong estimate ranks badly.
 """
 
@@ -15,85 +15,102 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.causes.cause import LEFT, Cause, Kind
+from sofa_softctl.identification.causes.cause import SETTINGS as CAUSE_SETTINGS
+from sofa_softctl.identification.causes.cause import Cause, Kind
 from sofa_softctl.identification.causes.columns import fits_of_changes
 from sofa_softctl.identification.causes.extended import (
-    Extended,
+    ExtendedEstimate,
     effect_names,
     with_effect,
     with_fixed,
 )
-from sofa_softctl.identification.causes.refit import Better, Refit, better_without, refit
-from sofa_softctl.identification.causes.score import Hidden, Score, hidden, score
+from sofa_softctl.identification.causes.refit import BetterMinimum, Refit, better_without, refit
+from sofa_softctl.identification.causes.score import (
+    Score,
+    UndetectableBias,
+    score,
+    undetectable_biases,
+)
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.model.experiment import Experiment
 
-DOUBT_IN_ALL = 2e-2
-"""Level of significance of all tests of causes together."""
-FAR = 2.0
-"""Mean square residuals above this, in that of noise, are far from it: columns may be wrong [-]."""
-FITTED, FITTED_FAR = 4, 10
-"""Most effects that are fitted, where residuals are near the noise, and far from it."""
-ALIKE = 6.0
-"""Causes whose costs differ by less fit alike: the better one is e^3 = 20 times as likely. In units
-of the residuals' variance, where that is above 1."""
-CORRELATED = 3.0
-"""Covariance of successive residuals above which it is none of white noise, in its deviations."""
-CLOSE = 3.0
-"""A cost that is above that of noise by so many of its standard deviations is explained [-]."""
-UNKNOWN = 3.0
-"""Effects whose deviation exceeds this multiple of their size are none to name [-]."""
-HALF = float(stats.norm.ppf(0.975))
-"""Half-width of intervals, in standard deviations."""
+
+@dataclass(frozen=True)
+class CauseSearchSettings:
+    """Levels of significance, and effort."""
+
+    significance_level: float = 2e-2
+    """Level of significance of all tests of causes together."""
+    far_cost_ratio: float = 2.0
+    """Cost, relative to the expected one, above which columns may be wrong [-]."""
+    fits_max: int = 4
+    """Largest number of effects that are fitted if residuals are near the noise."""
+    fits_max_far: int = 10
+    """Largest number of effects that are fitted if residuals are far from the noise."""
+    tie_cost_difference: float = 6.0
+    """Difference of costs below which causes fit equally well, relative to the residuals' variance
+    if that is above 1 [-]: the better one is e^3 = 20 times as likely."""
+    correlation_min: float = 3.0
+    """Covariance of successive residuals above which they are not white [standard deviations]."""
+    cost_excess_max: float = 3.0
+    """Excess of the cost over the expected one that noise explains [standard deviations]."""
+    deviation_ratio_max: float = 3.0
+    """Largest standard deviation of an effect that is reported, relative to its size [-]."""
+
+
+SETTINGS = CauseSearchSettings()
+HALF_WIDTH = float(stats.norm.ppf(0.975))
+"""Half-width of intervals [standard deviations]."""
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Causes:
-    """Tested causes, and those that were found."""
+    """Detected causes, with the tests of all causes."""
 
     found: tuple[Cause, ...]
     """Causes that fit better than noise explains, best first."""
-    hidden: tuple[Hidden, ...]
+    hidden: tuple[UndetectableBias, ...]
     """Effects that would shift parameters before these data show them, worst first."""
     scores: tuple[Score, ...]
     """Tests of all effects, most significant first."""
     untested: dict[str, str]
-    """Effects that could not be tested, and why."""
-    better: Better | None = None
-    """A better fit of the same model: the estimate is a local minimum, where causes are not judged.
-
-    None: none was found."""
+    """Reason by name of an effect that could not be tested."""
+    better: BetterMinimum | None = None
+    """Better fit of the same model, or None. If there is one, causes are not reported."""
 
     @property
     def first(self) -> Cause | None:
-        """The likeliest cause; None: none was found."""
+        """Most likely cause, or None."""
         return self.found[0] if self.found else None
 
     @property
     def untested_sentences(self) -> list[str]:
-        """What could not be tested, and why."""
-        found = [why if name in why else f"{name}. {why}" for name, why in self.untested.items()]
-        return [f"Not tested: {text}" for text in found]
+        """Sentences on effects that could not be tested, with the reason."""
+        texts = [
+            reason if name in reason else f"{name}. {reason}"
+            for name, reason in self.untested.items()
+        ]
+        return [f"Not tested: {text}" for text in texts]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return a JSON-serialisable dict."""
         return {
-            "found": [one.to_dict() for one in self.found],
-            "could_not_show": [one.to_dict() for one in self.hidden],
+            "found": [item.to_dict() for item in self.found],
+            "could_not_show": [item.to_dict() for item in self.hidden],
             "tests": [
                 {
-                    "name": one.name,
-                    "change": one.change,
-                    "deviation": one.deviation,
-                    "unit": one.parameter.unit,
-                    "decrease": one.decrease,
-                    "p_value": one.p_value,
+                    "name": score.name,
+                    "change": score.change,
+                    "deviation": score.deviation,
+                    "unit": score.parameter.unit,
+                    "decrease": score.decrease,
+                    "p_value": score.p_value,
                 }
-                for one in self.scores
+                for score in self.scores
             ],
             "untested": self.untested,
             "better_fit": None if self.better is None else vars(self.better),
@@ -101,7 +118,7 @@ class Causes:
 
 
 NONE = Causes((), (), (), {})
-"""Nothing was tested."""
+"""Result without any test."""
 
 
 def find_causes(
@@ -114,30 +131,32 @@ def find_causes(
     """Test all effects of the experiments, fit the likeliest causes, and rank them.
 
     Args:
-        estimate: Of the experiments.
-        experiments: As they were given.
-        half_widths: Of the intervals of the parameters, NaN where not fitted, shape (n_rho,).
-        expected: Cost that noise leaves, of a model that is right [-].
-        progress: Called with what is done.
+        estimate: Estimate from the experiments.
+        experiments: Experiments as they were given to the estimate.
+        half_widths: Half-widths of the parameters' intervals, NaN if not fitted, shape (n_rho,).
+        expected: Expected cost of a correct model, due to noise [-].
+        progress: Called with a description of each step.
     """
     search = _Search(estimate, experiments, half_widths, expected, progress)
     search.test()
-    found = search.ranked()
-    better = better_without(found[0], estimate, experiments) if search.far and found else None
-    found = () if better else found
-    level = DOUBT_IN_ALL / max(len(search.scores), 1)
-    named = {one.name for one in found}
-    known = np.isfinite(half_widths)
-    widths = dict(zip(estimate.names, np.where(known, half_widths, np.inf).tolist(), strict=True))
-    unseen = hidden(
-        [one for one, _ in search.scores if one.name not in named],
+    causes = search.rank_causes()
+    better = better_without(causes[0], estimate, experiments) if search.far and causes else None
+    causes = () if better else causes
+    level = SETTINGS.significance_level / max(len(search.scores), 1)
+    detected_names = {score.name for score in causes}
+    is_fitted = np.isfinite(half_widths)
+    widths = dict(
+        zip(estimate.names, np.where(is_fitted, half_widths, np.inf).tolist(), strict=True)
+    )
+    hidden_effects = undetectable_biases(
+        [score for score, _ in search.scores if score.name not in detected_names],
         level,
         widths,
-        {one.name: one.unit for one in estimate.parameters},
+        {parameter.name: parameter.unit for parameter in estimate.parameters},
         estimate.values(),
     )
-    scores = tuple(one for one, _ in search.scores)
-    return Causes(found, unseen, scores, search.untested, better)
+    scores = tuple(score for score, _ in search.scores)
+    return Causes(causes, hidden_effects, scores, search.untested, better)
 
 
 class _Search:
@@ -153,18 +172,18 @@ class _Search:
     ) -> None:
         self.estimate, self.experiments = estimate, experiments
         self.half_widths, self.expected, self.progress = half_widths, expected, progress
-        self.scores: list[tuple[Score, Extended]] = []
+        self.scores: list[tuple[Score, ExtendedEstimate]] = []
         self.untested: dict[str, str] = {}
         self._ends: dict[str, tuple[StackedResidual, np.ndarray]] = {}
-        self.far = estimate.cost > FAR * expected or not estimate.status.ok
+        self.far = estimate.cost > SETTINGS.far_cost_ratio * expected or not estimate.status.ok
 
     def test(self) -> None:
-        """Score tests of all effects and of fixed parameters, most significant first."""
+        """Test all effects and fixed parameters, and sort the tests, most significant first."""
         effects = effect_names(self.estimate, self.experiments)
-        wanted = [(name, with_effect) for name in effects]
-        wanted += [(name, with_fixed) for name in self.estimate.fixed]
-        for k, (name, extend) in enumerate(wanted):
-            self._say(f"testing what the model may leave out: {name}, {k + 1} of {len(wanted)}")
+        tests = [(name, with_effect) for name in effects]
+        tests += [(name, with_fixed) for name in self.estimate.fixed]
+        for k, (name, extend) in enumerate(tests):
+            self._report(f"testing what the model may leave out: {name}, {k + 1} of {len(tests)}")
             try:
                 extended = extend(self.estimate, self.experiments, name)
                 self.scores.append((score(extended), extended))
@@ -172,92 +191,119 @@ class _Search:
                 self.untested[name] = str(error)
         self.scores.sort(key=lambda pair: (pair[0].p_value, -pair[0].decrease))
 
-    def ranked(self) -> tuple[Cause, ...]:
-        """Causes that fit better than noise explains, best first, with those that fit alike."""
-        found = self._columns() if self.far else []
-        if all(one.left > LEFT for one in found):  # else fits of effects take long for nothing
-            found += self._effects()
-        level = DOUBT_IN_ALL
-        found = sorted((one for one in found if one.p_value < level), key=lambda one: -one.decrease)
-        found = [replace(one, explained=self._explained(one, found[0])) for one in found]
-        found[:1] = [replace(one, kept=self._kept(one)) for one in found[:1]]
-        if found and found[0].beside:
-            share = max(0.0, 1.0 - found[0].kept)
-            found = [replace(one, explained=share * one.explained) for one in found]
-        best = [one for one in found if found[0].decrease - one.decrease <= self._alike(found[0])]
-        names = tuple(one.name for one in best)
+    def rank_causes(self) -> tuple[Cause, ...]:
+        """Fit the likely causes, and return those that noise does not explain, best first."""
+        causes = self._columns() if self.far else []
+        # Columns that explain the residuals make fits of effects, which take long, needless.
+        if all(cause.left > CAUSE_SETTINGS.rms_ratio_max for cause in causes):
+            causes += self._effects()
+        level = SETTINGS.significance_level
+        causes = sorted(
+            (cause for cause in causes if cause.p_value < level), key=lambda cause: -cause.decrease
+        )
+        causes = [
+            replace(cause, explained=self._explained_fraction(cause, causes[0])) for cause in causes
+        ]
+        causes[:1] = [replace(cause, kept=self._correlation_ratio(cause)) for cause in causes[:1]]
+        if causes and causes[0].fits_coloured_noise:
+            white_fraction = max(0.0, 1.0 - causes[0].kept)
+            causes = [
+                replace(cause, explained=white_fraction * cause.explained) for cause in causes
+            ]
+        equally_good = [
+            cause
+            for cause in causes
+            if causes[0].decrease - cause.decrease <= self._tie_difference(causes[0])
+        ]
+        names = tuple(cause.name for cause in equally_good)
         return tuple(
-            replace(one, alike=tuple(name for name in names if name != one.name))
-            if one in best
-            else one
-            for one in found
+            replace(cause, alike=tuple(name for name in names if name != cause.name))
+            if cause in equally_good
+            else cause
+            for cause in causes
         )
 
-    def _explained(self, one: Cause, best: Cause) -> float:
-        """Share of the cost above that of noise; where the best leaves noise, of its decrease."""
-        left = self.estimate.cost - best.decrease - self.expected
-        above = best.decrease
-        if left > CLOSE * np.sqrt(2.0 * self.expected):
-            above = max(above, self.estimate.cost - self.expected)
-        return float(min(1.0, max(0.0, one.decrease) / above))
+    def _explained_fraction(self, cause: Cause, best: Cause) -> float:
+        """Fraction of the cost above noise; of the best cause's decrease if that leaves noise."""
+        remaining_cost = self.estimate.cost - best.decrease - self.expected
+        excess = best.decrease
+        if remaining_cost > SETTINGS.cost_excess_max * np.sqrt(2.0 * self.expected):
+            excess = max(excess, self.estimate.cost - self.expected)
+        return float(min(1.0, max(0.0, cause.decrease) / excess))
 
-    def _kept(self, one: Cause) -> float:
-        """See `Cause.kept`; not where noise of inputs makes residuals that are not white.
+    def _correlation_ratio(self, cause: Cause) -> float:
+        """Return `Cause.kept`, or 0 if noise of inputs makes residuals that are not white.
 
-        Far from the noise, what is left of the cost says as much.
+        Far from the noise, the remaining cost gives the same information.
         """
         experiments = self.estimate.experiments
-        white = not any(
-            each.unknowns or any(c.deviation for c in each.inputs) for each in experiments
+        is_white = not any(
+            experiment.unknowns or any(c.deviation for c in experiment.inputs)
+            for experiment in experiments
         )
-        if self.far or not white or one.name not in self._ends:
+        if self.far or not is_white or cause.name not in self._ends:
             return 0.0
-        misfit, rho = self._ends[one.name]
-        before, chance = covariance(self.estimate.fits)
-        after, _ = covariance(misfit.fits(rho))
-        return after / before if min(before, after) > CORRELATED * chance else 0.0
+        misfit, rho = self._ends[cause.name]
+        before_correlation, chance_deviation = covariance(self.estimate.fits)
+        after_correlation, _ = covariance(misfit.fits(rho))
+        return (
+            after_correlation / before_correlation
+            if min(before_correlation, after_correlation)
+            > SETTINGS.correlation_min * chance_deviation
+            else 0.0
+        )
 
-    def _say(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         if self.progress is not None:
             self.progress(text)
 
-    def _alike(self, best: Cause) -> float:
-        return ALIKE * max(1.0, (self.estimate.cost - best.decrease) / self.expected)
+    def _tie_difference(self, best: Cause) -> float:
+        return SETTINGS.tie_cost_difference * max(
+            1.0, (self.estimate.cost - best.decrease) / self.expected
+        )
 
     def _effects(self) -> list[Cause]:
-        """Fits with the likeliest effects."""
-        level = DOUBT_IN_ALL / max(len(self.scores), 1)
-        likely = [(one, at) for one, at in self.scores if self.far or one.p_value < level]
+        """Fit the most likely effects."""
+        level = SETTINGS.significance_level / max(len(self.scores), 1)
+        likely = [
+            (effect_score, extended_estimate)
+            for effect_score, extended_estimate in self.scores
+            if self.far or effect_score.p_value < level
+        ]
         likely.sort(key=lambda pair: (pair[0].p_value > 0.5, -pair[0].decrease))
         likely = [pair for pair in likely if np.isfinite(pair[0].deviation)]
-        found = []
-        for one, extended in likely[: FITTED_FAR if self.far else FITTED]:
-            self._say(f"fitting {one.name}")
+        causes = []
+        for effect_score, extended in likely[
+            : SETTINGS.fits_max_far if self.far else SETTINGS.fits_max
+        ]:
+            self._report(f"fitting {effect_score.name}")
             try:
-                fit = refit(extended, one)
-                if fit.deviation > UNKNOWN * abs(fit.change):
+                fit = refit(extended, effect_score)
+                if fit.deviation > SETTINGS.deviation_ratio_max * abs(fit.change):
                     continue
-                found.append(self._effect(one, extended, fit))
-                self._ends[one.name] = extended.misfit, fit.found.rho
+                causes.append(self._effect(effect_score, extended, fit))
+                self._ends[effect_score.name] = extended.misfit, fit.found.rho
             except SimulationError as error:
-                self.untested[one.name] = str(error)
-        return found
+                self.untested[effect_score.name] = str(error)
+        return causes
 
-    def _effect(self, one: Score, extended: Extended, fit: Refit) -> Cause:
-        wider = one.deviation * np.sqrt(one.decrease) / max(abs(one.change), 1e-300)
-        half = HALF * fit.deviation * max(1.0, wider)  # noise of inputs that were taken as exact
+    def _effect(self, score: Score, extended: ExtendedEstimate, fit: Refit) -> Cause:
+        widening = score.deviation * np.sqrt(score.decrease) / max(abs(score.change), 1e-300)
+        half_width = (
+            HALF_WIDTH * fit.deviation * max(1.0, widening)
+        )  # noise of inputs that were taken as exact
         return self._cause(
-            one.name,
+            score.name,
             "effect" if extended.added else "fixed",
             fit.found,
             change=fit.change,
-            unit=one.parameter.unit,
-            low=fit.change - half,
-            high=fit.change + half,
+            unit=score.parameter.unit,
+            low=fit.change - half_width,
+            high=fit.change + half_width,
         )
 
     def _columns(self) -> list[Cause]:
-        """Fits with columns that are swapped or reversed."""
+        """Fit recordings with columns that are swapped or reversed."""
         try:
             pairs = fits_of_changes(self.estimate, self.experiments, self.progress)
         except IdentificationError as error:
@@ -265,8 +311,8 @@ class _Search:
             return []
         return [self._cause(change.name, "columns", end, text=change.text) for change, end in pairs]
 
-    def _cause(self, name: str, kind: Kind, end: SearchResult, **others: Any) -> Cause:
-        """What a fit with it explains, and changes."""
+    def _cause(self, name: str, kind: Kind, end: SearchResult, **fields: Any) -> Cause:
+        """Make the cause from the result of the fit with it."""
         estimate, decrease = self.estimate, self.estimate.cost - end.cost
         size: dict[str, Any] = {
             "text": "",
@@ -277,7 +323,11 @@ class _Search:
         }
         rows = zip(estimate.names, estimate.free, end.rho[: len(estimate.rho)] - estimate.rho,
                    self.half_widths, strict=True)  # fmt: skip
-        shifts = {one: (float(by), float(by / half)) for one, free, by, half in rows if free}
+        shifts = {
+            parameter_name: (float(change), float(change / half_width))
+            for parameter_name, free, change, half_width in rows
+            if free
+        }
         variance = max(1.0, end.cost / self.expected)
         tests = max(len(self.scores), 1)
         return Cause(
@@ -287,14 +337,16 @@ class _Search:
             decrease=float(decrease),
             explained=1.0,
             left=float(np.sqrt(end.cost / self.expected)),
-            shifts={one: by for one, (by, _) in shifts.items()},
-            half_widths={one: by for one, (_, by) in shifts.items()},
-            **size | others,
+            shifts={parameter_name: change for parameter_name, (change, _) in shifts.items()},
+            half_widths={parameter_name: change for parameter_name, (_, change) in shifts.items()},
+            **size | fields,
         )
 
 
 def covariance(fits: Sequence[Fit]) -> tuple[float, float]:
-    """Sum of products of successive residuals, and its standard deviation of white noise [-]."""
-    products = [one.residuals[1:] * one.residuals[:-1] for one in fits]
-    count = sum(int(np.isfinite(each).sum()) for each in products)
-    return sum(float(np.nansum(each)) for each in products), float(np.sqrt(count))
+    """Return the sum of products of successive residuals, and its deviation for white noise [-]."""
+    products = [fit.residuals[1:] * fit.residuals[:-1] for fit in fits]
+    count = sum(int(np.isfinite(products_of_fit).sum()) for products_of_fit in products)
+    return sum(float(np.nansum(products_of_fit)) for products_of_fit in products), float(
+        np.sqrt(count)
+    )

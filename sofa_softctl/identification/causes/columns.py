@@ -1,9 +1,8 @@
-"""Recordings changed as if columns were swapped or had the other sign.
+"""Detection of columns of recordings that are swapped or reversed, by fits to changed recordings.
 
-Fits to recordings whose columns are taken as swapped, or as of the other sign.
-
-Such a fit is far from the data, and so are its parameters. Changes are screened by the cost that
-the model, linearised at the start and at the estimate, reaches within bounds; the best are fitted.
+The fit to a recording with wrong columns is far from the data, and so are its parameters. Changes
+are screened by the cost that the model, linearised at the start and at the estimate, reaches within
+bounds; the best ones are fitted.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from sofa_softctl.identification.causes.extended import noise_of
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
-from sofa_softctl.identification.fitting.reduced import reduced
+from sofa_softctl.identification.fitting.reduced import reduce_by_qr
 from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.fitting.unknown_inputs import with_unknown_inputs
 from sofa_softctl.identification.model.channel import Channel, marker_columns
@@ -32,81 +31,97 @@ Kind = Literal["inputs", "outputs"]
 
 
 @dataclass(frozen=True)
-class Change:
+class ColumnChange:
     """Columns of a recording in another order, or with another sign."""
 
     name: str
-    """Such as 'swap.a.b' or 'sign.a'."""
+    """Name such as 'swap.a.b' or 'sign.a'."""
     text: str
-    """As a sentence without its end."""
+    """Description, as a sentence without its full stop."""
     kind: Kind
-    """Which columns."""
+    """Group of columns."""
     columns: tuple[int, ...]
-    """One, whose sign is reversed; or several, the first half swapped with the second."""
+    """Index of a column whose sign is reversed, or indices whose halves are swapped."""
 
-    def of(self, recording: Recording) -> Recording:
-        """The changed recording."""
+    def apply(self, recording: Recording) -> Recording:
+        """Return the changed recording."""
         if self.kind == "inputs":
             return replace(recording, inputs=self.table(recording.inputs))
         return replace(recording, outputs=self.table(recording.outputs))
 
     def table(self, values: np.ndarray) -> np.ndarray:
-        """The columns as they are after it, shape (n_times, n_columns)."""
-        found = values.copy()
+        """Return the changed columns, shape (n_times, n_columns)."""
+        changed_values = values.copy()
         if len(self.columns) == 1:
-            found[:, self.columns] *= -1.0
+            changed_values[:, self.columns] *= -1.0
         else:
-            half = len(self.columns) // 2
-            found[:, self.columns] = values[:, self.columns[half:] + self.columns[:half]]
-        return found
+            half_count = len(self.columns) // 2
+            changed_values[:, self.columns] = values[
+                :, self.columns[half_count:] + self.columns[:half_count]
+            ]
+        return changed_values
 
 
-def changes(experiment: Experiment) -> tuple[Change, ...]:
-    """Changes of columns that an experiment could have; a swap is of columns of the same unit."""
-    found = [*_of("inputs", experiment.inputs)]
+def possible_changes_of(experiment: Experiment) -> tuple[ColumnChange, ...]:
+    """Return the possible changes of an experiment's columns; swaps keep units."""
+    column_changes = [*_changes_of_columns("inputs", experiment.inputs)]
     if not experiment.outputs_from_inputs:
-        found += _of("outputs", experiment.channels)
-    return tuple(found)
+        column_changes += _changes_of_columns("outputs", experiment.channels)
+    return tuple(column_changes)
 
 
-def _of(kind: Kind, channels: Sequence[Channel]) -> Iterator[Change]:
-    for (i, one), (j, other) in combinations(enumerate(channels), 2):
-        if one.unit == other.unit:
-            text = f"columns {one.name} and {other.name} are swapped"
-            yield Change(f"swap.{one.name}.{other.name}", text, kind, (i, j))
+def _changes_of_columns(kind: Kind, channels: Sequence[Channel]) -> Iterator[ColumnChange]:
+    for (i, first_channel), (j, second_channel) in combinations(enumerate(channels), 2):
+        if first_channel.unit == second_channel.unit:
+            text = f"columns {first_channel.name} and {second_channel.name} are swapped"
+            yield ColumnChange(
+                f"swap.{first_channel.name}.{second_channel.name}", text, kind, (i, j)
+            )
     markers = marker_columns(channels)
-    for (name, here), (second, there) in combinations(markers.items(), 2):
-        text = f"markers {name} and {second} are swapped"
-        yield Change(f"swap.{name}.{second}", text, kind, (*here, *there))
-    for i, one in enumerate(channels):
-        yield Change(f"sign.{one.name}", f"{one.name} has the other sign", kind, (i,))
+    for (first_marker, first_columns), (second_marker, second_columns) in combinations(
+        markers.items(), 2
+    ):
+        text = f"markers {first_marker} and {second_marker} are swapped"
+        yield ColumnChange(
+            f"swap.{first_marker}.{second_marker}", text, kind, (*first_columns, *second_columns)
+        )
+    for i, channel in enumerate(channels):
+        yield ColumnChange(f"sign.{channel.name}", f"{channel.name} has the other sign", kind, (i,))
 
 
-def changed(experiments: Sequence[Experiment], change: Change) -> list[Experiment] | None:
-    """The experiments of the changed recordings; None: not possible.
+def apply_column_change(
+    experiments: Sequence[Experiment], change: ColumnChange
+) -> list[Experiment] | None:
+    """Return the experiments of the changed recordings, or None if not possible.
 
     Raises:
-        IdentificationError: An experiment's `with_recording` failed, or gave none.
+        IdentificationError: An experiment's `with_recording` failed, or returned something else.
     """
-    found = [_changed(one, change) for one in experiments]
-    return None if None in found else [one for one in found if one is not None]
+    changed_experiments = [_apply_to_experiment(experiment, change) for experiment in experiments]
+    return (
+        None
+        if None in changed_experiments
+        else [
+            changed_experiment
+            for changed_experiment in changed_experiments
+            if changed_experiment is not None
+        ]
+    )
 
 
-def _changed(one: Experiment, change: Change) -> Experiment | None:
+def _apply_to_experiment(experiment: Experiment, change: ColumnChange) -> Experiment | None:
     try:
-        found = one.with_recording(change.of)
-        return None if found is None else Experiment.checked(found)
+        changed_experiment = experiment.with_recording(change.apply)
+        return None if changed_experiment is None else Experiment.checked(changed_experiment)
     except Exception as error:  # of a user's own class
         raise IdentificationError(
-            f"with_recording of {type(one).__name__} gave no experiment "
+            f"with_recording of {type(experiment).__name__} gave no experiment "
             f"({type(error).__name__}: {str(error).rstrip('.')}). Its argument is a function, "
             "which changes a recording: return replace(self, recording=change(self.recording))."
         ) from error
 
 
-FITTED = 4
-"""So many changes are fitted."""
-MOST = 25
+EVALUATIONS_MAX = 25
 """Limit of evaluations of a search."""
 
 
@@ -114,54 +129,56 @@ def fits_of_changes(
     estimate: Estimate,
     experiments: Sequence[Experiment],
     progress: Callable[[str], None] | None = None,
-) -> list[tuple[Change, SearchResult]]:
-    """The likeliest changes of columns of all recordings, with fits to the changed ones.
+) -> list[tuple[ColumnChange, SearchResult]]:
+    """Fit the most likely changes of columns of all recordings, best first.
 
     Args:
-        estimate: Of the recordings as they are.
-        experiments: Those of the estimate, as they were given.
-        progress: Called with what is done.
+        estimate: Estimate from the unchanged recordings.
+        experiments: Experiments as they were given to the estimate.
+        progress: Called with a description of each step.
     """
-    possible = changes(experiments[0])
-    alike = all(_columns(one) == _columns(experiments[0]) for one in experiments)
-    if not alike or not estimate.free.any():
+    possible_changes = possible_changes_of(experiments[0])
+    have_same_columns = all(
+        _columns(experiment) == _columns(experiments[0]) for experiment in experiments
+    )
+    if not have_same_columns or not estimate.free.any():
         return []
     if progress is not None:
         progress("looking for columns that are swapped or reversed")
-    found = []
-    for change in _screened(estimate, experiments, possible)[:FITTED]:
-        end = _fitted(estimate, changed(experiments, change))
+    fits = []
+    for change in _screen_changes(estimate, experiments, possible_changes)[:4]:
+        end = _fit_changed(estimate, apply_column_change(experiments, change))
         if end is not None:
-            found.append((change, end))
-    return sorted(found, key=lambda pair: pair[1].cost)
+            fits.append((change, end))
+    return sorted(fits, key=lambda pair: pair[1].cost)
 
 
-def _columns(one: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple(c.name for c in one.inputs), tuple(c.name for c in one.channels)
+def _columns(experiment: Experiment) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(c.name for c in experiment.inputs), tuple(c.name for c in experiment.channels)
 
 
-def _places(estimate: Estimate) -> list[np.ndarray]:
-    """Where searches begin: at the given start and at the estimate."""
+def _search_starts(estimate: Estimate) -> list[np.ndarray]:
+    """Return the starts of searches: the start of the parameters, and the estimate."""
     begin = np.where(estimate.free, starts(estimate.parameters), estimate.rho)
     return [begin, estimate.rho]
 
 
-def _screened(
-    estimate: Estimate, experiments: Sequence[Experiment], possible: Sequence[Change]
-) -> list[Change]:
-    """Changes with which the linearised model fits better than without, best first."""
+def _screen_changes(
+    estimate: Estimate, experiments: Sequence[Experiment], possible: Sequence[ColumnChange]
+) -> list[ColumnChange]:
+    """Return the changes with which the linearised model fits better than without, best first."""
     costs = np.full((len(possible) + 1, 2), np.inf)
-    for k, rho in enumerate(_places(estimate)):
-        whole = _Linearised(estimate, experiments, rho)
+    for k, rho in enumerate(_search_starts(estimate)):
+        linearised = _LinearisedModel(estimate, experiments, rho)
         for i, change in enumerate((None, *possible)):
-            costs[i, k] = whole.cost(change)
-    least = costs.min(axis=1)
-    order = [i for i in np.argsort(least[1:]).tolist() if least[i + 1] < least[0]]
+            costs[i, k] = linearised.cost(change)
+    costs_min = costs.min(axis=1)
+    order = [i for i in np.argsort(costs_min[1:]).tolist() if costs_min[i + 1] < costs_min[0]]
     return [possible[i] for i in order]
 
 
-class _Linearised:
-    """The model, linearised at one place, beside changed recordings."""
+class _LinearisedModel:
+    """Model linearised at given parameters, for comparison with changed recordings."""
 
     def __init__(
         self, estimate: Estimate, experiments: Sequence[Experiment], rho: np.ndarray
@@ -173,26 +190,26 @@ class _Linearised:
         except SimulationError:
             self.fits = ()
 
-    def cost(self, change: Change | None) -> float:
-        """The least cost of the linearised model; infinite: it cannot be simulated."""
+    def cost(self, change: ColumnChange | None) -> float:
+        """Return the smallest cost of the linearised model, infinite if it cannot be simulated."""
         fits, free = self.fits, self.estimate.free
         if not fits:
             return float("inf")
         if change is not None and change.kind == "outputs":
             fits = tuple(replace(fit, measured=change.table(fit.measured)) for fit in fits)
         elif change is not None:
-            other = changed(self.experiments, change)
-            if other is None:
+            changed_experiments = apply_column_change(self.experiments, change)
+            if changed_experiments is None:
                 return float("inf")
             try:
-                fits = self._misfit(other).fits(self.rho)
+                fits = self._misfit(changed_experiments).fits(self.rho)
             except SimulationError:
                 return float("inf")
-        r, J = reduced(fits, self.misfit.stacked((), self.rho))
-        scale = np.array([one.scale for one in self.estimate.parameters])
+        r, J = reduce_by_qr(fits, self.misfit.stack_residuals((), self.rho))
+        scale = np.array([parameter.scale for parameter in self.estimate.parameters])
         lower, upper = bounds(self.estimate.parameters)
-        room = [(side - self.rho)[free] / scale[free] for side in (lower, upper)]
-        return 2.0 * float(lsq_linear((J * scale)[:, free], -r, room).cost)
+        change_bounds = [(side - self.rho)[free] / scale[free] for side in (lower, upper)]
+        return 2.0 * float(lsq_linear((J * scale)[:, free], -r, change_bounds).cost)
 
     def _misfit(self, experiments: Sequence[Experiment]) -> StackedResidual:
         return StackedResidual(
@@ -200,21 +217,23 @@ class _Linearised:
         )
 
 
-def _fitted(estimate: Estimate, experiments: Sequence[Experiment] | None) -> SearchResult | None:
-    """The best of the searches from either place; None: not possible."""
+def _fit_changed(
+    estimate: Estimate, experiments: Sequence[Experiment] | None
+) -> SearchResult | None:
+    """Return the best search from either start, or None if not possible."""
     if experiments is None:
         return None
     misfit = StackedResidual(experiments, estimate.parameters, deviations=noise_of(estimate))
-    ends = []
-    for rho in _places(estimate):
+    results = []
+    for rho in _search_starts(estimate):
         try:
-            ends.append(search(misfit, rho, estimate.free, most=MOST))
+            results.append(search(misfit, rho, estimate.free, evaluations_max=EVALUATIONS_MAX))
         except SimulationError:
             continue
-    if not ends:
+    if not results:
         return None
-    best = min(ends, key=lambda one: one.cost)
+    best_result = min(results, key=lambda result: result.cost)
     if not any(fit.unknowns for fit in estimate.fits):
-        return best
-    found = with_unknown_inputs(misfit, [best], estimate.free, MOST)
-    return found.searches[0] if not found.warnings else None
+        return best_result
+    joint_result = with_unknown_inputs(misfit, [best_result], estimate.free, EVALUATIONS_MAX)
+    return joint_result.searches[0] if not joint_result.warnings else None

@@ -1,7 +1,8 @@
-"""Tables as other programs write them: delimiters, decimal commas, header blocks of exports.
+"""Tables written by other programs: delimiters, decimal commas, header blocks of exports.
 
-Motive (OptiTrack), QTM (Qualisys), Nexus (Vicon), LabVIEW, and whatever has lines above its header.
-A layout gives names with units, rows of cells, and notes on what it made of the file.
+Exports of Motive (OptiTrack), QTM (Qualisys), Nexus (Vicon) and LabVIEW are recognised by their
+first line; other files may have any lines above their header. Reading a file returns names with
+units, rows of cells, and notes on the interpretation of the file.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.units import dimension, spelled
+from sofa_softctl.identification.data.units import dimension, standard_spelling
 
 Rows = list[tuple[int, list[str]]]
-"""Number of a line, and its cells."""
+"""Line number and cells of each row."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+,")
-_DIGIT = re.compile(r"[+-]?[.,]?\d")
+_STARTS_WITH_DIGIT = re.compile(r"[+-]?[.,]?\d")
 
 
 @dataclass
@@ -28,43 +29,43 @@ class Sheet:
     header: list[str]
     """'name [unit]' of each column."""
     rows: Rows
-    """Its rows."""
+    """Rows below the header."""
     line: int = 1
     """Line of the header."""
     notes: list[str] = field(default_factory=list)
-    """Sentences for the user on how it was read."""
+    """Notes for the user on the interpretation of the file."""
 
 
-def read_sheet(text: str, where: str) -> Sheet:
-    """The table in a text, whatever program wrote it.
+def read_sheet(text: str, location: str) -> Sheet:
+    """Read a table in the layout of any known program.
 
     Raises:
-        IdentificationError: It has the layout of a program, and parts that cannot be read.
+        IdentificationError: The layout is known, but parts of the text cannot be read.
     """
     lines = text.splitlines()
     begin = lines[0].lstrip('"') if lines else ""
     for start, (program, layout) in _LAYOUTS.items():
         if begin.startswith(start):
             try:
-                return layout(lines, where)
+                return layout(lines, location)
             except (StopIteration, KeyError, ValueError, IndexError) as error:
                 raise IdentificationError(
-                    f"{where}: looks like an export of {program}, but is cut short, or of a "
+                    f"{location}: looks like an export of {program}, but is cut short, or of a "
                     f"version that is not known ({type(error).__name__}: {error}). Export it "
                     "again, or write one header, 'time [s], tip.x [mm], ...', above its rows."
                 ) from error
-    return _plain(lines)
+    return _read_plain(lines)
 
 
-def _plain(lines: list[str]) -> Sheet:
-    """A header, possibly below other lines, and rows of one number of cells."""
-    kept = [(number, line) for number, line in enumerate(lines, 1) if not _is_comment(line)]
+def _read_plain(lines: list[str]) -> Sheet:
+    """Read a header, possibly below other lines, and rows with the same number of cells."""
+    lines_read = [(number, line) for number, line in enumerate(lines, 1) if not _is_comment(line)]
     delimiter = ","
-    if kept and (said := re.fullmatch(r"\W*sep=(.)\W*", kept[0][1])):
-        delimiter, kept = said[1], kept[1:]
+    if lines_read and (separator := re.fullmatch(r"\W*sep=(.)\W*", lines_read[0][1])):
+        delimiter, lines_read = separator[1], lines_read[1:]
     else:
-        delimiter = next(filter(lambda d: _fits(d, kept), ("\t", ";", ",")), ",")
-    rows = _cells(kept, delimiter)
+        delimiter = next(filter(lambda d: _has_table(d, lines_read), ("\t", ";", ",")), ",")
+    rows = _split_cells(lines_read, delimiter)
     if len(rows) < 2:
         return Sheet([], rows)
     usual = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
@@ -83,28 +84,28 @@ def _plain(lines: list[str]) -> Sheet:
         header = [f"{name} [{of[k]}]" if of[k] else name for k, name in enumerate(header)]
     last = texts[-1] if units is not None or first != texts[0] else first
     if left := [rows[k][1] for k in range(last + 1) if k not in (first, units)]:
-        notes.append(f"{len(left)} lines beside its header are not read: '{left[0][0][:40]}'")
+        notes.append(f"{len(left)} lines around its header are not read: '{left[0][0][:40]}'")
     return Sheet(header, rows[last + 1 :], rows[first][0], notes)
 
 
 _NAMES = {";": ";", "\t": "tab", ",": ","}
 
 
-def _fits(delimiter: str, lines: list[tuple[int, str]]) -> bool:
+def _has_table(delimiter: str, lines: list[tuple[int, str]]) -> bool:
     """Return True if a header and the lines below have the same number of cells."""
-    counts = Counter(len(cells) for _, cells in _cells(lines[:50], delimiter)[1:])
+    counts = Counter(len(cells) for _, cells in _split_cells(lines[:50], delimiter)[1:])
     if not counts:
         return False
     usual = counts.most_common(1)[0][0]
     has_header = any(
         len(cells) == usual and not _count_numbers(cells)
-        for _, cells in _cells(lines[:50], delimiter)
+        for _, cells in _split_cells(lines[:50], delimiter)
     )
     return usual > 1 and has_header
 
 
-def _cells(lines: Iterable[tuple[int, str]], delimiter: str) -> Rows:
-    """Cells of lines; decimal commas become points where cells are divided by something else."""
+def _split_cells(lines: Iterable[tuple[int, str]], delimiter: str) -> Rows:
+    """Split lines into cells; decimal commas become points unless commas separate the cells."""
     numbers, texts = zip(*lines, strict=True) if lines else ((), ())
     rows = []
     reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
@@ -127,7 +128,7 @@ def _count_numbers(cells: list[str]) -> int:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a number."""
+    """Return True if a cell is a number."""
     try:
         float(cell)
     except ValueError:
@@ -136,31 +137,33 @@ def is_number(cell: str) -> bool:
 
 
 def _has_numbers(cells: list[str]) -> bool:
-    begin = [cell for cell in cells if _DIGIT.match(cell) or is_number(cell)]  # dates as well
+    begin = [
+        cell for cell in cells if _STARTS_WITH_DIGIT.match(cell) or is_number(cell)
+    ]  # dates as well
     return bool(begin) and 2 * len(begin) >= sum(map(bool, cells))
 
 
 def _is_row_of_units(cells: list[str]) -> bool:
     cells = [cell.strip("[]()") for cell in cells]
-    known = [cell for cell in cells if cell and dimension(spelled(cell))]
-    return len(known) > 1 or (bool(known) and len(known) == sum(map(bool, cells)))
+    unit_names = [cell for cell in cells if cell and dimension(standard_spelling(cell))]
+    return len(unit_names) > 1 or (bool(unit_names) and len(unit_names) == sum(map(bool, cells)))
 
 
 # -- layouts of programs --------------------------------------------------------------------------
 
 
-def _motive(lines: list[str], where: str) -> Sheet:
-    """OptiTrack Motive: a line of properties, rows of types, names and kinds, then the axes."""
-    rows = _cells(enumerate(lines, 1), ",")
+def _read_motive(lines: list[str], location: str) -> Sheet:
+    """Read OptiTrack Motive: a line of properties, rows of types, names and kinds, then axes."""
+    rows = _split_cells(enumerate(lines, 1), ",")
     properties = dict(zip(rows[0][1][::2], rows[0][1][1::2], strict=False))
     at = next((k for k, (_, cells) in enumerate(rows) if cells[0] == "Frame"), None)
     if at is None or at < 4:
         raise IdentificationError(
-            f"{where}: looks like an export of OptiTrack Motive, without the rows of names and "
+            f"{location}: looks like an export of OptiTrack Motive, without the rows of names and "
             "axes. Export it as CSV with 'Header information' and 'Markers' or 'Rigid bodies'."
         )
     names, kinds, (line, axes) = rows[2][1], rows[at - 1][1], rows[at]
-    unit = spelled(properties.get("Length Units", "Meters"))
+    unit = standard_spelling(properties.get("Length Units", "Meters"))
     header = ["frame", "time [s]"]
     has_w = {name for name, axis in zip(names, axes, strict=False) if axis == "W"}
     for column in range(2, len(axes)):
@@ -176,14 +179,14 @@ def _motive(lines: list[str], where: str) -> Sheet:
     return Sheet(header, rows[at + 1 :], line, [note])
 
 
-def _qualisys(lines: list[str], where: str) -> Sheet:
-    """QTM: keys with values, then rows of markers, with or without frames and times."""
-    rows = _cells(enumerate(lines, 1), "\t")
+def _read_qualisys(lines: list[str], location: str) -> Sheet:
+    """Read Qualisys QTM: keys with values, then rows of markers, with or without frame and time."""
+    rows = _split_cells(enumerate(lines, 1), "\t")
     at = next(k for k, (_, cells) in enumerate(rows) if is_number(cells[0]) or cells[0] == "Frame")
     keys = {cells[0]: cells[1:] for _, cells in rows[:at]}
     if "6D" in keys.get("DATA_INCLUDED", []):
         raise IdentificationError(
-            f"{where}: looks like a 6D export of Qualisys QTM, whose columns have no names of "
+            f"{location}: looks like a 6D export of Qualisys QTM, whose columns have no names of "
             "their own. Export the 3D data, or write a header: 'time [s], body.x [mm], ...'."
         )
     names, rate = keys.get("MARKER_NAMES", []), float(keys["FREQUENCY"][0])
@@ -209,18 +212,19 @@ def _qualisys(lines: list[str], where: str) -> Sheet:
     return Sheet(header, below, line, notes)
 
 
-def _vicon(lines: list[str], where: str) -> Sheet:
-    """Vicon Nexus: sections of a title, a rate, names, axes, units, rows, and an empty line."""
+def _read_vicon(lines: list[str], location: str) -> Sheet:
+    """Read Vicon Nexus: sections of a title, a rate, names, axes, units, rows, an empty line."""
     starts = [k for k, line in enumerate(lines) if line.strip(' ,"') in _VICON]
     titles = [lines[k].strip(' ,"') for k in starts]
     k = starts[titles.index("Trajectories") if "Trajectories" in titles else 0]
     title = lines[k].strip(' ,"')
     end = next((n for n in range(k + 5, len(lines)) if not lines[n].strip(" ,")), len(lines))
     block = list(enumerate(lines[k:end], k + 1))
-    rows = _cells(block, "," if "," in lines[k + 3] else "\t")
+    rows = _split_cells(block, "," if "," in lines[k + 3] else "\t")
     if len(rows) < 6:
         raise IdentificationError(
-            f"{where}: looks like an export of Vicon Nexus whose '{title}' has no rows: expected "
+            f"{location}: looks like an export of Vicon Nexus whose '{title}' has no rows: "
+            "expected "
             "a rate, names, axes and units above them."
         )
     rate = float(rows[1][1][0])
@@ -228,31 +232,31 @@ def _vicon(lines: list[str], where: str) -> Sheet:
     header, name = ["frame", "subframe"], ""
     for column in range(2, len(axes)):
         name = (names[column].rpartition(":")[2] if column < len(names) else "") or name
-        unit = spelled(units[column]) if column < len(units) else ""
+        unit = standard_spelling(units[column]) if column < len(units) else ""
         header.append(f"{name}.{axes[column].lower()}" + f" [{unit}]" * bool(unit))
     below = [(n, [*cells, repr(i / rate)]) for i, (n, cells) in enumerate(rows[5:])]
     notes = [f"read as an export of Vicon Nexus: '{title}' at {rate:g} Hz"]
-    if others := [other for other in titles if other != title]:
-        notes.append(f"its other parts are not read: {', '.join(others)}")
+    if unread_titles := [unread for unread in titles if unread != title]:
+        notes.append(f"its other parts are not read: {', '.join(unread_titles)}")
     return Sheet([*header, "time [s]"], below, line, notes)
 
 
 _VICON = ("Trajectories", "Devices", "Joints", "Model Outputs")
 
 
-def _labview(lines: list[str], where: str) -> Sheet:
-    """LabVIEW: two headers, each up to ***End_of_Header***, then columns."""
-    del where
+def _read_labview(lines: list[str], location: str) -> Sheet:
+    """Read LabVIEW: two headers, each up to ***End_of_Header***, then columns."""
+    del location
     separator = next((line for line in lines if line.startswith("Separator")), "")
     delimiter = "," if "Comma" in separator else "\t"
-    rows = _cells(enumerate(lines, 1), delimiter)
+    rows = _split_cells(enumerate(lines, 1), delimiter)
     ends = [k for k, (_, cells) in enumerate(rows) if cells[0].startswith("***End_of_Header")]
     at = next(k for k, (_, cells) in enumerate(rows) if cells[0].startswith("X_Value"))
     keys = {cells[0]: cells[1:] for _, cells in rows[: ends[1] if len(ends) > 1 else at]}
     line, titles = rows[at]
     end = next((k for k in ends if k > at), len(rows))
     count = titles.index("Comment") if "Comment" in titles else len(titles)
-    units = ["s", *(spelled(unit) for unit in keys.get("Y_Unit_Label", []))]
+    units = ["s", *(standard_spelling(unit) for unit in keys.get("Y_Unit_Label", []))]
     names = ["time", *titles[1:count]]
     units += [""] * count
     header = [f"{name} [{units[k]}]" if units[k] else name for k, name in enumerate(names)]
@@ -269,9 +273,9 @@ def _labview(lines: list[str], where: str) -> Sheet:
 
 
 _LAYOUTS: dict[str, tuple[str, Callable[[list[str], str], Sheet]]] = {
-    "Format Version": ("OptiTrack Motive", _motive),
-    "NO_OF_FRAMES": ("Qualisys QTM", _qualisys),
-    "LabVIEW Measurement": ("LabVIEW", _labview),
-    **dict.fromkeys(_VICON, ("Vicon Nexus", _vicon)),
+    "Format Version": ("OptiTrack Motive", _read_motive),
+    "NO_OF_FRAMES": ("Qualisys QTM", _read_qualisys),
+    "LabVIEW Measurement": ("LabVIEW", _read_labview),
+    **dict.fromkeys(_VICON, ("Vicon Nexus", _read_vicon)),
 }
-"""Programs and layouts by the beginning of the first line."""
+"""Program and function that reads its exports, by the beginning of the first line."""

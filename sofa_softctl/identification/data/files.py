@@ -1,7 +1,4 @@
-"""Read recordings from files: CSV, or MCAP as `softctl run --record` writes.
-
-Experiments of recordings in files, of a problem by name.
-"""
+"""Recordings and experiments from files: tables, or MCAP as `softctl run --record` writes it."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from sofa_softctl.record.record import Record, column_names, read_record
 from sofa_softctl.units import of_columns
 
 TABLES = (".csv", ".tsv", ".txt", ".lvm")
-"""Suffixes of tables."""
+"""Suffixes of tables that can be read."""
 _EXCEL = " Save the table as CSV."
 EXPORTS = {
     ".xlsx": _EXCEL,
@@ -36,16 +33,16 @@ EXPORTS = {
     ".npz": " Write the arrays with numpy.savetxt, units in the header.",
     ".json": " Write a table, a column for each signal.",
 }
-"""What makes a table of other files, by their suffix."""
+"""Hints for errors on converting other files to tables, by suffix."""
 
 
 def read_recording(path: str | Path, problem: Problem, *, planned: bool = False) -> Recording:
-    """The recording of a problem's signals in a file.
+    """Read a recording of a problem's signals from a file.
 
     Args:
         path: FILE.mcap, or a table.
         problem: Declares the columns and the sample rate.
-        planned: A motion that is not measured yet: columns of outputs may be absent.
+        planned: Accept a motion that is not measured yet, without columns of outputs.
 
     Raises:
         IdentificationError: Data are missing, or implausible.
@@ -65,46 +62,56 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
 
 
 def read_mcap(path: str | Path, problem: Problem) -> Table:
-    """The table of an MCAP file, one column for each number of a Data.
+    """Read the table of an MCAP file, one column for each number of a Data.
 
-    Columns are named as in CSV exports of records, `tip.position[0].x`; a Data of one number also
-    by its own name, and keys of the problem's `recorded` by their value there. A column without
-    unit gets that of the problem, with a note.
+    Columns are named as in CSV exports of records, `tip.position[0].x`; a Data with one number may
+    also be named without an index. The problem's `recorded` renames columns. A column without unit
+    gets the unit of the problem's channel, with a note.
     """
-    record, known = read_record(path), problem.recorded
-    wanted = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
+    record, names_by_column = read_record(path), problem.recorded
+    units_by_name = {channel.name: channel.unit for channel in (*problem.inputs, *problem.channels)}
     columns, units, notes = {TIME: record.time}, {TIME: record.units.get(TIME, "") or "s"}, []
     for name, values in record.channels.items():
         if values.dtype.kind == "U":  # a text, such as a status
             continue
         shape = values.shape[1:]
-        names = column_names(name, shape) if math.prod(shape) != 1 or name not in wanted else [name]
-        names = [known.get(column, column) for column in names]
+        names = (
+            column_names(name, shape)
+            if math.prod(shape) != 1 or name not in units_by_name
+            else [name]
+        )
+        names = [names_by_column.get(column, column) for column in names]
         flat = values.reshape(len(values), math.prod(shape)).T
-        own = of_columns(record.units.get(name, ""), len(names))
-        for column, unit, numbers in zip(names, own, flat, strict=True):
+        column_units = of_columns(record.units.get(name, ""), len(names))
+        for column, unit, numbers in zip(names, column_units, flat, strict=True):
             columns[column] = np.where(np.isfinite(numbers), numbers, np.nan)
-            units[column] = unit or wanted.get(column, "")
-            if column in wanted and not unit:
-                notes.append(f"{column} has no unit in the record: taken as {wanted[column]}")
-    notes += _on_end(record)
+            units[column] = unit or units_by_name.get(column, "")
+            if column in units_by_name and not unit:
+                notes.append(
+                    f"{column} has no unit in the record: taken as {units_by_name[column]}"
+                )
+    notes += _incomplete_notes(record)
     rows = tuple(f"step {step}" for step in range(len(record.time)))
     return Table(str(path), columns, units, rows, tuple(notes))
 
 
 def _with_notes(recording: Recording, record: Record) -> Recording:
-    """The recording that a problem made of a record, with notes on unused or missing samples."""
-    notes, used, there = _on_end(record), len(recording.time), len(record.time)
-    if used < there:
+    """Return the recording with notes on samples of the record that are unused or missing."""
+    notes, used_count, recorded_count = (
+        _incomplete_notes(record),
+        len(recording.time),
+        len(record.time),
+    )
+    if used_count < recorded_count:
         notes.append(
-            f"{used} of {there} samples are used, from t = {recording.time[0]:g} to "
+            f"{used_count} of {recorded_count} samples are used, from t = {recording.time[0]:g} to "
             f"{recording.time[-1]:g} s"
         )
     return replace(recording, notes=(*recording.notes, *notes))
 
 
-def _on_end(record: Record) -> list[str]:
-    """A note on a record that is not complete."""
+def _incomplete_notes(record: Record) -> list[str]:
+    """Return a note if a record is not complete."""
     if record.complete:
         return []
     end = f", up to t = {record.time[-1]:g}" if len(record.time) else ""
@@ -112,19 +119,26 @@ def _on_end(record: Record) -> list[str]:
 
 
 def read_experiments(
-    problem: str, entry: str, files: Sequence[str], effects: Sequence[str] = ()
+    problem: str, problem_name: str, files: Sequence[str], effects: Sequence[str] = ()
 ) -> list[Experiment]:
-    """The experiments of recordings: what `softctl identify` has its workers make.
+    """Make the experiments of recordings, in each worker of `softctl identify`.
 
     Args:
         problem: Name of a problem, or FILE.py.
-        entry: NAME in a file's PROBLEMS; empty: it has one.
+        problem_name: NAME in PROBLEMS of the file, or "" if it has only one.
         files: Recordings, .csv or .mcap.
         effects: Names or patterns of effects that are switched on.
 
     Raises:
-        IdentificationError: There is no such problem, or data are missing or implausible.
+        IdentificationError: The problem does not exist, or data are missing or implausible.
         RecordError: An MCAP file cannot be read.
     """
-    made = with_effects(load_problem(f"{problem}:{entry}" if entry else problem), effects)
-    return [Experiment.checked(made.experiment(read_recording(file, made))) for file in files]
+    problem_with_effects = with_effects(
+        load_problem(f"{problem}:{problem_name}" if problem_name else problem), effects
+    )
+    return [
+        Experiment.checked(
+            problem_with_effects.experiment(read_recording(file, problem_with_effects))
+        )
+        for file in files
+    ]

@@ -10,18 +10,11 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.sampling import bridge, regular
+from sofa_softctl.identification.data.sampling import fill_gaps, place_regularly
 from sofa_softctl.identification.data.signal_checks import check_size, input_notes, sensor_notes
 from sofa_softctl.identification.data.table import TIME, Table
 from sofa_softctl.identification.data.units import SIZES, factor
 from sofa_softctl.identification.model.channel import Channel
-
-LARGEST = 1e30
-"""Larger magnitudes are refused, in any unit."""
-CLOCKS_APART = 1e-4
-"""Least difference of the speeds of two clocks for a note [-]."""
-UNUSED = 20
-"""Most unused columns for a note on them; records of whole scenes have thousands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +24,15 @@ class Recording:
     name: str
     """Name of the file."""
     time: np.ndarray
-    """Of the samples [s], shape (n,), increasing."""
+    """Times of the samples [s], shape (n,), increasing."""
     inputs: np.ndarray
-    """Recorded inputs, shape (n, n_inputs), none missing."""
+    """Recorded inputs without missing samples, shape (n, n_inputs)."""
     outputs: np.ndarray
     """Measured outputs, NaN where missing, shape (n, n_outputs)."""
     notes: tuple[str, ...] = ()
     """Notes for the user: gaps, resampling, unused columns, doubts."""
     doubts: tuple[str, ...] = ()
-    """Sensors that seem to have failed, which spoils any fit."""
+    """Notes on sensors that seem to have failed, which makes any fit wrong."""
 
 
 def assemble(
@@ -50,14 +43,14 @@ def assemble(
     rate: float | None = None,
     planned: bool = False,
 ) -> Recording:
-    """A recording from the columns of a table.
+    """Make a recording from the columns of a table.
 
     Args:
         table: Columns in any units that convert.
-        inputs: Columns needed at every time; gaps up to `sampling.GAP` samples are interpolated.
+        inputs: Columns needed at every time; short gaps are interpolated, see `sampling.fill_gaps`.
         channels: Measured outputs; missing samples stay NaN.
-        rate: Sample rate that the model needs [Hz]; None: any, even or not.
-        planned: A motion that is not measured yet: columns of outputs may be absent.
+        rate: Sample rate that the model needs [Hz]; None allows any, even or not.
+        planned: Accept a motion that is not measured yet, without columns of outputs.
 
     Raises:
         IdentificationError: Columns are missing or in wrong units, times do not increase or have
@@ -65,57 +58,62 @@ def assemble(
     """
     _check_columns(table, inputs, channels, planned)
     table = without_repeated_rows(table)
-    names = list(dict.fromkeys(one.name for one in (*inputs, *channels)))
-    units = {one.name: one.unit for one in (*channels, *inputs)}
+    names = list(dict.fromkeys(channel.name for channel in (*inputs, *channels)))
+    units = {channel.name: channel.unit for channel in (*channels, *inputs)}
     _check_numbers(table, names)
-    values = np.column_stack([_column(table, name, units[name]) for name in names])
+    values = np.column_stack([_column_in_unit(table, name, units[name]) for name in names])
     _check_empty(table, values, names, inputs, channels, planned)
-    time, values, notes = regular(_times(table), values, rate=rate, where=table.name)
-    at = [names.index(one.name) for one in inputs]
-    for column in at:
-        values[:, column], gaps = bridge(values[:, column], time, names[column], table.name)
+    time, values, notes = place_regularly(_times(table), values, rate=rate, location=table.name)
+    input_index = [names.index(channel.name) for channel in inputs]
+    for column in input_index:
+        values[:, column], gaps = fill_gaps(values[:, column], time, names[column], table.name)
         notes += gaps
-    outputs = values[:, [names.index(one.name) for one in channels]]
-    for one, column in zip((*inputs, *channels), (*values[:, at].T, *outputs.T), strict=True):
-        check_size(column, one, table.name)
+    outputs = values[:, [names.index(channel.name) for channel in channels]]
+    for channel, column in zip(
+        (*inputs, *channels), (*values[:, input_index].T, *outputs.T), strict=True
+    ):
+        check_size(column, channel, table.name)
     notes[:0] = table.notes
     doubts: list[str] = []
-    extra = [name for name in table.columns if name not in names and name != TIME]
+    unused_names = [name for name in table.columns if name not in names and name != TIME]
     if table.faults:
         notes.append(f"columns without numbers, which are not used: {some(list(table.faults))}")
-    notes += other_clocks(table, extra)
-    if 0 < len(extra) <= UNUSED:
-        notes.append(f"columns that are not used: {some(extra)}")
+    notes += other_clock_notes(table, unused_names)
+    if 0 < len(unused_names) <= 20:  # records of whole scenes have thousands
+        notes.append(f"columns that are not used: {some(unused_names)}")
     if not planned:
-        notes += _missing(outputs, channels)
+        notes += _missing_notes(outputs, channels)
         doubts = sensor_notes(time, outputs, channels)
-        notes += input_notes(values[:, at], inputs) + doubts
-    return Recording(table.name, time, values[:, at], outputs, tuple(notes), tuple(doubts))
+        notes += input_notes(values[:, input_index], inputs) + doubts
+    return Recording(table.name, time, values[:, input_index], outputs, tuple(notes), tuple(doubts))
 
 
 def check_different(recordings: Sequence[Recording]) -> None:
-    """Refuse a recording that is there twice.
+    """Refuse two copies of a recording.
 
     Raises:
-        IdentificationError: Two have the same outputs at the same times.
+        IdentificationError: Two recordings have the same outputs at the same times.
     """
-    for one, other in combinations(recordings, 2):
-        same = np.array_equal(one.time, other.time)
-        if same and np.array_equal(one.outputs, other.outputs, equal_nan=True):
+    for first_recording, second_recording in combinations(recordings, 2):
+        have_same_times = np.array_equal(first_recording.time, second_recording.time)
+        if have_same_times and np.array_equal(
+            first_recording.outputs, second_recording.outputs, equal_nan=True
+        ):
             raise IdentificationError(
-                f"{one.name} and {other.name} are the same recording: fitted twice, its noise "
+                f"{first_recording.name} and {second_recording.name} are the same recording: "
+                "fitted twice, its noise "
                 "would count as independent; held out, it validates nothing. Leave one out."
             )
 
 
-def _missing(outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:
-    """Notes on outputs with missing samples."""
+def _missing_notes(outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:
+    """Return notes on outputs with missing samples."""
     counts = np.isnan(outputs).sum(axis=0)
     return [
-        f"{one.name}: {n} of {len(outputs)} samples missing"
+        f"{channel.name}: {n} of {len(outputs)} samples missing"
         if n < len(outputs)
-        else f"'{one.name}' has no number at all: it is not compared"
-        for one, n in zip(channels, counts, strict=True)
+        else f"'{channel.name}' has no number at all: it is not compared"
+        for channel, n in zip(channels, counts, strict=True)
         if n
     ]
 
@@ -123,13 +121,15 @@ def _missing(outputs: np.ndarray, channels: Sequence[Channel]) -> list[str]:
 def _check_columns(
     table: Table, inputs: Sequence[Channel], channels: Sequence[Channel], planned: bool
 ) -> None:
-    needed = [TIME, *(one.name for one in inputs)]
-    needed += [] if planned else [one.name for one in channels]
+    needed = [TIME, *(channel.name for channel in inputs)]
+    needed += [] if planned else [channel.name for channel in channels]
     for name in (name for name in needed if name in table.faults):
         raise IdentificationError(table.faults[name])
     for name in needed:
         if name not in table.columns:
-            unit = next((one.unit for one in (*inputs, *channels) if one.name == name), "s")
+            unit = next(
+                (channel.unit for channel in (*inputs, *channels) if channel.name == name), "s"
+            )
             raise IdentificationError(
                 f"{table.name}: there is no column '{name} [{unit}]'."
                 f"{did_you_mean(name, list(table.columns))} It has: "
@@ -147,31 +147,36 @@ def _check_empty(
     channels: Sequence[Channel],
     planned: bool,
 ) -> None:
-    driving = {one.name for one in inputs}
-    measured = [name for name in names if name in {one.name for one in channels}]
-    empty = [name for name, column in zip(names, values.T, strict=True) if np.isnan(column).all()]
-    if wrong := [name for name in empty if name in driving]:
-        raise IdentificationError(f"{table.name}: the input '{wrong[0]}' has no number at all.")
-    if measured and not planned and set(measured) <= set(empty):
+    input_names = {channel.name for channel in inputs}
+    measured_names = [name for name in names if name in {channel.name for channel in channels}]
+    empty_names = [
+        name for name, column in zip(names, values.T, strict=True) if np.isnan(column).all()
+    ]
+    if empty_inputs := [name for name in empty_names if name in input_names]:
         raise IdentificationError(
-            f"{table.name}: no output was measured: there is no number under {', '.join(measured)}."
+            f"{table.name}: the input '{empty_inputs[0]}' has no number at all."
+        )
+    if measured_names and not planned and set(measured_names) <= set(empty_names):
+        raise IdentificationError(
+            f"{table.name}: no output was measured: there is no number under "
+            f"{', '.join(measured_names)}."
         )
 
 
 def _check_numbers(table: Table, names: list[str]) -> None:
-    """IdentificationError for numbers whose squares could overflow."""
+    """Raise IdentificationError for numbers whose squares could overflow."""
     for name in names:
         column = table.columns.get(name, np.empty(0))
-        if (wrong := np.abs(np.nan_to_num(column)) > LARGEST).any():
-            k = int(wrong.argmax())
+        if (is_too_large := np.abs(np.nan_to_num(column)) > 1e30).any():
+            k = int(is_too_large.argmax())
             raise IdentificationError(
                 f"{table.name}, {table.rows[k]}, '{name}': {column[k]:g} cannot have been "
                 "measured. Leave empty what was not measured."
             )
 
 
-def _column(table: Table, name: str, unit: str) -> np.ndarray:
-    """A column in the problem's unit; NaN if it is missing."""
+def _column_in_unit(table: Table, name: str, unit: str) -> np.ndarray:
+    """Return a column in the problem's unit, NaN if it is missing."""
     if name not in table.columns:
         return np.full(len(table.rows), np.nan)
     scale = factor(table.units[name], unit, f"{table.name}: column '{name}'")
@@ -179,7 +184,7 @@ def _column(table: Table, name: str, unit: str) -> np.ndarray:
 
 
 def _times(table: Table) -> np.ndarray:
-    """Increasing times [s]."""
+    """Return the times, which must increase [s]."""
     time = factor(table.units[TIME], "s", f"{table.name}: column '{TIME}'") * table.columns[TIME]
     if np.isnan(time).any():
         raise IdentificationError(
@@ -188,16 +193,16 @@ def _times(table: Table) -> np.ndarray:
     if len(time) < 2:
         raise IdentificationError(f"{table.name}: expected at least two times. Got {len(time)}.")
     steps = np.diff(time)
-    if (back := steps < 0.0).any():
-        k = int(back.argmax()) + 1
+    if (is_earlier := steps < 0.0).any():
+        k = int(is_earlier.argmax()) + 1
         raise IdentificationError(
             f"{table.name}, {table.rows[k]}: the time {time[k]:.15g} s is not after "
             f"{time[k - 1]:.15g} s of the row before. Sort rows by time; where a clock was set "
             "back, or two recordings follow each other, cut the file there."
         )
-    if (same := steps == 0.0).any():
-        k = int(same.argmax()) + 1
-        count = int(same.sum())
+    if (is_repeated := steps == 0.0).any():
+        k = int(is_repeated.argmax()) + 1
+        count = int(is_repeated.sum())
         raise IdentificationError(
             f"{table.name}, {table.rows[k]}: the time {time[k]:.15g} s is not after "
             f"{time[k - 1]:.15g} s of the row before{f', like {count - 1} more' * (count > 1)}. "
@@ -207,33 +212,34 @@ def _times(table: Table) -> np.ndarray:
 
 
 def without_repeated_rows(table: Table) -> Table:
-    """The table without rows that are all alike to the one before, which loggers write twice."""
+    """Return the table without rows that repeat the one before: loggers write rows twice."""
     values = np.column_stack([table.columns[name] for name in table.columns])
-    alike = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
-    kept = np.concatenate(([True], ~alike.all(axis=1)))
-    if TIME not in table.columns or kept.all():
+    is_repeated = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    is_new = np.concatenate(([True], ~is_repeated.all(axis=1)))
+    if TIME not in table.columns or is_new.all():
         return table
-    count = int((~kept).sum())
-    note = f"{count} row{'s' * (count > 1)} alike to the one before, with the same time, left out"
+    repeated_count = int((~is_new).sum())
+    plural = "s" * (repeated_count > 1)
+    note = f"{repeated_count} row{plural} alike to the one before, with the same time, left out"
     return replace(
         table,
-        columns={name: values[kept] for name, values in table.columns.items()},
-        rows=tuple(row for row, keep in zip(table.rows, kept, strict=True) if keep),
+        columns={name: values[is_new] for name, values in table.columns.items()},
+        rows=tuple(row for row, keep in zip(table.rows, is_new, strict=True) if keep),
         notes=(*table.notes, note),
     )
 
 
-def other_clocks(table: Table, names: Sequence[str]) -> list[str]:
-    """Notes on further columns of times whose clock runs at another speed than that of 'time'."""
+def other_clock_notes(table: Table, names: Sequence[str]) -> list[str]:
+    """Return notes on columns of times whose clock runs faster or slower than that of 'time'."""
     notes, scale = [], factor(table.units[TIME], "s", TIME)
     time = table.columns[TIME] * scale
     for name in names:
         is_time = any(word in name.lower() for word in ("time", "stamp", "clock"))
-        other = table.columns[name] * SIZES["time"].get(table.units[name], scale)
-        if not is_time or len(other) < 3 or not (np.diff(other) > 0.0).all():
+        other_time = table.columns[name] * SIZES["time"].get(table.units[name], scale)
+        if not is_time or len(other_time) < 3 or not (np.diff(other_time) > 0.0).all():
             continue
-        speed = (other[-1] - other[0]) / (time[-1] - time[0])
-        if 0.5 < speed < 2.0 and abs(speed - 1.0) > CLOCKS_APART:
+        speed = (other_time[-1] - other_time[0]) / (time[-1] - time[0])
+        if 0.5 < speed < 2.0 and abs(speed - 1.0) > 1e-4:  # 0.1 s after 17 minutes
             notes.append(
                 f"'{name}' is of another clock, which runs {100.0 * (speed - 1.0):+.2g} % against "
                 "'time': take care that all columns are stamped by one of them"

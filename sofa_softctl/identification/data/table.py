@@ -6,7 +6,7 @@
     0.01, 0.130,
 
 A header of names with units, one row for each time; empty cells and `nan` are missing samples.
-What other programs write is read as far as `exports` knows it.
+`exports` reads the layouts of other programs.
 """
 
 from __future__ import annotations
@@ -25,45 +25,45 @@ import numpy as np
 from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.exports import is_number, read_sheet
-from sofa_softctl.identification.data.units import alike, spelled
+from sofa_softctl.identification.data.units import convertible_units, standard_spelling
 from sofa_softctl.identification.model.channel import Channel
 
 TIME = "time"
 """Name of the column of times."""
 _HEADER = re.compile(r"^(?P<name>.*[^\s\[])(\s+|(?!\[\d+\]$))\[(?P<unit>[^\[\]]*)\]$")
-"""A name and its unit; the [0] of 'effort[0]' is an index."""
+"""Column name with its unit in brackets; the [0] of 'effort[0]' is an index."""
 _ROUND = re.compile(r"^(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)$")
-"""The same in round brackets."""
+"""Column name with its unit in round brackets."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of a file, in its units."""
+    """Columns of a file, in the units of the file."""
 
     name: str
     """Name of the file, for messages."""
     columns: dict[str, np.ndarray]
     """Values of each column in its own unit, NaN where missing, each of shape (n,)."""
     units: dict[str, str]
-    """Declared unit of each column; empty if the file has none."""
+    """Declared unit of each column, or "" if the file has none."""
     rows: tuple[str, ...]
     """Source of each row, for messages: "line 7"."""
     notes: tuple[str, ...] = ()
-    """Notes for the user on how it was read."""
+    """Notes for the user on the interpretation of the file."""
     faults: dict[str, str] = field(default_factory=dict)
-    """Columns that hold no numbers, such as a status, with what is wrong."""
+    """Error by name of a column without numbers, such as a status."""
 
 
 def read_csv(path: str | os.PathLike[str]) -> Table:
-    """The table in a CSV file.
+    """Read the table in a CSV file.
 
     Raises:
-        IdentificationError: It cannot be read, or a cell is not a number.
+        IdentificationError: The file cannot be read, or a cell is not a number.
     """
-    sheet = read_sheet(_text(path), str(path))
+    sheet = read_sheet(_read_text(path), str(path))
     lines = sheet.rows if not sheet.header else [(sheet.line, sheet.header), *sheet.rows]
     if len(lines) < 2:
-        got = "one line that is no comment" if lines else "no line that is no comment"
+        got = "only one line" if lines else "no line, or only comments"
         raise IdentificationError(
             f"{path}: expected a header such as 'time [s], b1 [rad]' and rows of numbers below. "
             f"Got {got}."
@@ -75,8 +75,8 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
             f"'time [s], b1 [rad]'. Got numbers: '{', '.join(header)}'. Write it above them; "
             "--template FILE.csv writes one with all columns."
         )
-    where = f"{path}, line {number}"
-    names, units, faults = _units(header, where)
+    location = f"{path}, line {number}"
+    names, units, faults = _parse_header(header, location)
     columns: dict[str, np.ndarray] = {}
     for line, cells in lines[1:]:
         if len(cells) != len(names):
@@ -86,13 +86,13 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
             )
     for column, name in enumerate(names):
         if any(word in name.lower() for word in ("time", "date")) and (
-            stamps := _seconds([cells[column] for _, cells in lines[1:]])
+            stamps := _parse_seconds([cells[column] for _, cells in lines[1:]])
         ):
             columns[name], units[name] = np.array(stamps), "s"
             continue
         try:
             columns[name] = np.array(
-                [_number(c[column], f"{path}, line {n}, '{name}'") for n, c in lines[1:]]
+                [_parse_number(c[column], f"{path}, line {n}, '{name}'") for n, c in lines[1:]]
             )
         except IdentificationError as error:
             faults.setdefault(name, str(error))
@@ -106,11 +106,11 @@ def read_csv(path: str | os.PathLike[str]) -> Table:
         notes=tuple(sheet.notes),
         faults=faults,
     )
-    return with_time(table)
+    return with_time_column(table)
 
 
-def _text(path: str | os.PathLike[str]) -> str:
-    """The text of a file, in UTF-8, UTF-16 with its mark, or as Windows writes it."""
+def _read_text(path: str | os.PathLike[str]) -> str:
+    """Read a file in UTF-8, in UTF-16 with its byte order mark, or in Windows' code page 1252."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -133,10 +133,10 @@ def _text(path: str | os.PathLike[str]) -> str:
     return text
 
 
-def with_time(table: Table) -> Table:
-    """The table with a column of times, which other programs call by other names.
+def with_time_column(table: Table) -> Table:
+    """Return the table with a column 'time', which other programs name differently.
 
-    Numbers of a clock that counts from 1970 begin at 0, and have the unit that their size shows.
+    Times since 1970 are shifted to begin at 0; their unit follows from their size.
     """
     columns, units, notes = dict(table.columns), dict(table.units), list(table.notes)
     if TIME not in columns and TIME not in table.faults:
@@ -155,7 +155,7 @@ def with_time(table: Table) -> Table:
                 notes.append(f"times are those of '{time_column}'")
     if TIME in columns and np.isfinite(columns[TIME]).any():
         first = float(columns[TIME][np.isfinite(columns[TIME])][0])
-        unit = next((unit for least, unit in _EPOCHS if first > least), "")
+        unit = next((unit for time_min, unit in _EPOCHS if first > time_min), "")
         if unit and units[TIME] in ("", unit):
             columns[TIME] = columns[TIME] - first
             units[TIME] = unit
@@ -163,8 +163,8 @@ def with_time(table: Table) -> Table:
     return replace(table, columns=columns, units=units, notes=tuple(notes))
 
 
-def _seconds(cells: Sequence[str]) -> list[float]:
-    """Seconds of dates and times of day; empty where a cell is none."""
+def _parse_seconds(cells: Sequence[str]) -> list[float]:
+    """Return the seconds of dates and times of day, or [] if a cell is neither."""
     for form in _FORMS:
         try:
             read = datetime.fromisoformat if not form else partial(_strptime, form=form)
@@ -186,7 +186,7 @@ _FORMS = (
     "%Y-%m-%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y %H:%M:%S.%f",
     "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S.%f %p", "%m/%d/%Y %I:%M:%S %p",
 )  # fmt: skip
-"""Forms of dates and times; the first: ISO 8601."""
+"""Formats of dates and times; the empty one stands for ISO 8601."""
 _MISSING = ("nan", "na", "n/a", "#n/a", "null", "none", "-", "--", "")
 """Cells without a number, in lower case."""
 _TIMES = {
@@ -195,70 +195,77 @@ _TIMES = {
     "zeit": "", "temps": "", "date": "", "datetime": "", "date/time": "", "date time": "",
     "sampletimefine": "us",
 }  # fmt: skip
-"""Names of columns of times in lower case, and the unit that a name implies."""
+"""Unit that the name of a column of times implies, by name in lower case."""
 _STAMPS = (
     ("header.stamp.sec", "header.stamp.nanosec"), ("header.stamp.secs", "header.stamp.nsecs"),
     ("/header/stamp/sec", "/header/stamp/nanosec"), ("sec", "nanosec"),
 )  # fmt: skip
-"""Columns of seconds and billionths."""
+"""Names of pairs of columns, of seconds and nanoseconds."""
 _EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"), (1e8, "s"))
-"""Least time since 1970 in a unit, and the unit: 1e8 s were in 1973."""
+"""Smallest time since 1970 in a unit, and the unit: 1e8 s were in 1973."""
 
 
 def template(name: str, inputs: Sequence[Channel], channels: Sequence[Channel], dt: float) -> str:
-    """Text of a CSV file to fill in: explanatory comments, header, two rows."""
+    """Return the text of a CSV file to fill in: explanatory comments, header, two rows."""
     lines = [
         f"# Recording for {name}. Lines that begin with # are skipped.",
         "# One row for each time. Times increase. Units that are listed are converted.",
     ]
-    known = {one.name for one in inputs}
+    input_names = {channel.name for channel in inputs}
     for kind, group in (("drives the model", inputs), ("is compared with it", channels)):
-        for one in group:
-            if kind == "drives the model" or one.name not in known:
-                noise = f"noise {one.deviation:g} {one.unit}" if one.deviation else "exact"
-                lines.append(f"# {one.name}: {kind}; {noise}; units: {', '.join(alike(one.unit))}")
+        for channel in group:
+            if kind == "drives the model" or channel.name not in input_names:
+                noise = (
+                    f"noise {channel.deviation:g} {channel.unit}" if channel.deviation else "exact"
+                )
+                lines.append(
+                    f"# {channel.name}: {kind}; {noise}; units: "
+                    f"{', '.join(convertible_units(channel.unit))}"
+                )
     lines.append("# Inputs are needed at every time; an output that was not measured stays empty.")
-    columns = {one.name: one.unit for one in (*inputs, *channels)}
+    columns = {channel.name: channel.unit for channel in (*inputs, *channels)}
     lines.append(", ".join(f"{column} [{unit}]" for column, unit in {TIME: "s", **columns}.items()))
-    empty = ", ".join("0.0" if one in known else "" for one in columns)
+    empty = ", ".join("0.0" if column in input_names else "" for column in columns)
     lines += [f"{time:g}, {empty}" for time in (0.0, dt)]
     return "\n".join(lines) + "\n"
 
 
-def _units(header: list[str], where: str) -> tuple[list[str], dict[str, str], dict[str, str]]:
-    """Name of each column, units by name, and what is wrong with names."""
+def _parse_header(
+    header: list[str], location: str
+) -> tuple[list[str], dict[str, str], dict[str, str]]:
+    """Return the name of each column, units by name, and errors by name."""
     names: list[str] = []
     units: dict[str, str] = {}
     faults: dict[str, str] = {}
     for cell in header:
         if ";" in cell or "\t" in cell:
-            raise IdentificationError(f"{where}: expected commas between cells. Got: '{cell}'.")
+            raise IdentificationError(f"{location}: expected commas between cells. Got: '{cell}'.")
         match = _HEADER.match(cell) or _ROUND.match(cell)
         name = match["name"] if match else cell
         if name in units:
-            faults[name] = f"{where}: there are two columns '{name}'."
+            faults[name] = f"{location}: there are two columns '{name}'."
         names.append(name)
-        units[name] = spelled(match["unit"].strip()) or "-" if match else ""
+        units[name] = standard_spelling(match["unit"].strip()) or "-" if match else ""
     return names, units, faults
 
 
 def _comma_hint(cells: list[str], names: list[str]) -> str:
-    """What a row with more cells than columns may have."""
+    """Return a hint for a row with twice as many cells as columns."""
     if len(cells) != 2 * len(names):
         return ""
     return (
-        " Are these decimal commas? Between commas they cannot be told apart: write decimal "
+        " Are these decimal commas? Between commas they are ambiguous: write decimal "
         "points, or semicolons between cells."
     )
 
 
-def _number(cell: str, where: str) -> float:
+def _parse_number(cell: str, location: str) -> float:
     try:
         value = math.nan if cell.lower() in _MISSING else float(cell)
     except ValueError:
         raise IdentificationError(
-            f"{where}: expected a number, or nothing where none was measured. Got: '{cell}'."
+            f"{location}: expected a number, or nothing where none was measured. Got: '{cell}'."
         ) from None
     if math.isinf(value):
-        raise IdentificationError(f"{where}: is infinite. Leave empty what was not measured.")
+        raise IdentificationError(f"{location}: is infinite. Leave empty what was not measured.")
     return value

@@ -23,7 +23,7 @@ SIZES = {
     "temperature difference": {"K": 1.0, "mK": 1e-3},
     "number": {"-": 1.0, "1": 1.0, "%": 1e-2},
 }
-"""Size of each unit in the first unit of its dimension."""
+"""Size of each unit in the first unit of the same dimension."""
 
 
 _SPELLINGS = {
@@ -36,139 +36,147 @@ _SPELLINGS = {
     "m/s²": "m/s^2", "m/s2": "m/s^2", "mm/s²": "mm/s^2", "mm/s2": "mm/s^2", "m³": "m^3",
     "mm³": "mm^3", "µm": "um", "μm": "um", "rev/min": "rpm",
 }  # fmt: skip
-"""Units as other programs write them, in lower case."""
+"""Unit by the spelling of other programs, in lower case."""
 _COUNTS = ("count", "counts", "pulse", "pulses", "tick", "ticks", "step", "steps")
 
 
-def spelled(unit: str) -> str:
-    """A unit as it is written here: 'Degrees' and '°' are 'deg'; others stay."""
+def standard_spelling(unit: str) -> str:
+    """Return a unit in standard spelling: 'Degrees' and '°' become 'deg'; unknown units stay."""
     unit = " ".join(unit.split())
     return unit if dimension(unit) else _SPELLINGS.get(unit.lower(), unit)
 
 
 def quantity(number: str, unit: str) -> str:
-    """A number with its unit; pure numbers, of unit '-', stand alone."""
+    """Return a number with its unit, without one for pure numbers, of unit '-'."""
     return number if unit in ("", "-", "1") else f"{number} {unit}"
 
 
-def factor(declared: str, wanted: str, where: str) -> float:
-    """Conversion factor from unit `declared` to unit `wanted`.
+def factor(declared: str, target: str, location: str) -> float:
+    """Return the conversion factor from unit `declared` to unit `target`.
 
     Args:
         declared: Unit in a file.
-        wanted: Unit in memory; one that is not in `SIZES` converts only from itself.
-        where: Place in the file, for the message: "data.csv: column 'b1'".
+        target: Unit in memory; a unit that is not in `SIZES` converts only from itself.
+        location: Column of the file, for the message: "data.csv: column 'b1'".
 
     Raises:
         IdentificationError: The unit is unknown, or of another dimension.
     """
-    declared, wanted = spelled(declared), " ".join(wanted.split()) or "-"
+    declared, target = standard_spelling(declared), " ".join(target.split()) or "-"
     if not declared:
         raise IdentificationError(
-            f"{where} has no unit. Write it after the name: '... [{wanted}]', or one of: "
-            f"{', '.join(alike(wanted))}."
+            f"{location} has no unit. Write it after the name: '... [{target}]', or one of: "
+            f"{', '.join(convertible_units(target))}."
         )
-    if declared == wanted:
+    if declared == target:
         return 1.0
-    from_, to = dimension(declared), dimension(wanted)
+    from_, to = dimension(declared), dimension(target)
     if to is not None and from_ == to:
-        return SIZES[to][declared] / SIZES[to][wanted]
-    fitting = ", ".join(alike(wanted))
+        return SIZES[to][declared] / SIZES[to][target]
+    fitting = ", ".join(convertible_units(target))
     if from_ is not None:
         raise IdentificationError(
-            f"{where} is in [{declared}], a {from_}; expected [{wanted}], or one of: {fitting}."
+            f"{location} is in [{declared}], a {from_}; expected [{target}], or one of: {fitting}."
         )
-    if declared.lower() in _COUNTS and dimension(wanted) == "angle":
+    if declared.lower() in _COUNTS and dimension(target) == "angle":
         raise IdentificationError(
-            f"{where} is in [{declared}] of an encoder; expected [{wanted}]. Convert it: a "
+            f"{location} is in [{declared}] of an encoder; expected [{target}]. Convert it: a "
             "Dynamixel of the X series has 4096 a turn, so 1 is 0.0879 deg, and 2048 the middle."
         )
-    known = ", ".join(unit for units in SIZES.values() for unit in units)
+    known_units = ", ".join(unit for units in SIZES.values() for unit in units)
     raise IdentificationError(
-        f"{where} has the unit [{declared}], which is not known. Expected one of: {fitting}. "
-        f"Known units: {known}."
+        f"{location} has the unit [{declared}], which is not known. Expected one of: {fitting}. "
+        f"Known units: {known_units}."
     )
 
 
 def dimension(unit: str) -> str | None:
-    """The dimension of a unit; None if the unit is unknown."""
+    """Dimension of a unit, or None if the unit is unknown."""
     return next((name for name, units in SIZES.items() if unit in units), None)
 
 
-def alike(unit: str) -> tuple[str, ...]:
-    """All units that convert to this one, itself first."""
-    found = dimension(unit)
-    return (unit, *(one for one in SIZES[found] if one != unit)) if found else (unit,)
+def convertible_units(unit: str) -> tuple[str, ...]:
+    """All units that convert to this one, which comes first."""
+    name = dimension(unit)
+    return (
+        (unit, *(other_unit for other_unit in SIZES[name] if other_unit != unit))
+        if name
+        else (unit,)
+    )
 
 
-def nearest(ratio: float, unit: str) -> str | None:
-    """The unit that explains values `ratio` times too large for `unit`.
+def nearest_unit(ratio: float, unit: str) -> str | None:
+    """Return the unit that explains values `ratio` times too large for `unit`.
 
-    None if no other unit does within a factor of 3.
+    Return None if no other unit does within a factor of 3.
     """
-    found = dimension(unit)
-    if found is None or not (math.isfinite(ratio) and ratio > 0.0):
+    name = dimension(unit)
+    if name is None or not (math.isfinite(ratio) and ratio > 0.0):
         return None
-    sizes = SIZES[found]
-    off = {
-        other: abs(math.log(ratio * sizes[other] / sizes[unit])) for other in sizes if other != unit
+    sizes = SIZES[name]
+    log_errors = {
+        other_unit: abs(math.log(ratio * sizes[other_unit] / sizes[unit]))
+        for other_unit in sizes
+        if other_unit != unit
     }
-    best = min(off, key=lambda other: off[other], default=None)
-    return best if best is not None and off[best] < math.log(3.0) else None
+    best_unit = min(log_errors, key=lambda other_unit: log_errors[other_unit], default=None)
+    return best_unit if best_unit is not None and log_errors[best_unit] < math.log(3.0) else None
 
 
-def mistaken(ratio: float, unit: str, within: float) -> list[tuple[str, str]]:
-    """Pairs of declared and true unit that explain values `ratio` times too large.
+def mistaken_units(ratio: float, unit: str, within: float) -> list[tuple[str, str]]:
+    """Return pairs of declared and true unit that explain values `ratio` times too large.
 
     Args:
-        ratio: Of measured to expected values, after conversion.
+        ratio: Measured divided by expected values, after conversion.
         unit: Unit after conversion; pairs without it are used only if no pair with it fits.
         within: Tolerance of the ratio, as a factor.
 
     Returns:
-        Equally good pairs of units that differ by a factor of ten or more; empty if none fits.
+        Equally good pairs of units that differ by a factor of ten or more, or [] if none fits.
     """
     sizes = SIZES.get(dimension(unit) or "", {})
     if not (math.isfinite(ratio) and ratio > 0.0):
         return []
-    off = {
+    log_errors = {
         (a, b): abs(math.log(ratio * sizes[b] / sizes[a]))
         for a in sizes
         for b in sizes
         if not 0.11 < sizes[a] / sizes[b] < 9.0
     }
-    for own in (True, False):
-        some = {pair: size for pair, size in off.items() if (unit in pair) is own}
-        best = min(some.values(), default=math.inf)
-        if best < math.log(within):
-            return [pair for pair, size in some.items() if size < best + 1e-9]
+    for contains_unit in (True, False):
+        errors = {
+            pair: size for pair, size in log_errors.items() if (unit in pair) is contains_unit
+        }
+        error_min = min(errors.values(), default=math.inf)
+        if error_min < math.log(within):
+            return [pair for pair, size in errors.items() if size < error_min + 1e-9]
     return []
 
 
 def usual_mistakes(ratio: float, unit: str) -> list[tuple[str, str]]:
-    """Pairs of declared and true unit that are often taken for each other, as of `mistaken`.
+    """Return pairs like `mistaken_units`, but only units that are often mistaken for each other.
 
-    Those are degrees and radians, and steps of a thousand, within a factor of 3; the declared one
-    is `unit`.
+    These are degrees and radians, and units that differ by powers of a thousand, within a factor of
+    3; `unit` is the declared one.
     """
     sizes = SIZES.get(dimension(unit) or "", {})
     if not (math.isfinite(ratio) and ratio > 0.0):
         return []
-    off = {
-        (unit, true): abs(math.log(ratio * sizes[true] / sizes[unit]))
-        for true in sizes
-        if is_usual_mistake(unit, true)
+    log_errors = {
+        (unit, true_unit): abs(math.log(ratio * sizes[true_unit] / sizes[unit]))
+        for true_unit in sizes
+        if is_usual_mistake(unit, true_unit)
     }
-    best = min(off, key=lambda pair: off[pair], default=None)
-    return [best] if best is not None and off[best] < math.log(3.0) else []
+    best = min(log_errors, key=lambda pair: log_errors[pair], default=None)
+    return [best] if best is not None and log_errors[best] < math.log(3.0) else []
 
 
-def is_usual_mistake(unit: str, other: str) -> bool:
-    """Whether two units of a dimension are often taken for each other."""
-    if {unit, other} == {"deg", "rad"}:
+def is_usual_mistake(unit: str, other_unit: str) -> bool:
+    """Return True if two units of a dimension are often mistaken for each other."""
+    if {unit, other_unit} == {"deg", "rad"}:
         return True
     sizes = SIZES.get(dimension(unit) or "", {})
-    if unit == other or other not in sizes or "deg" in (unit, other):
+    if unit == other_unit or other_unit not in sizes or "deg" in (unit, other_unit):
         return False
-    thousands = math.log10(sizes[unit] / sizes[other]) / 3.0
+    thousands = math.log10(sizes[unit] / sizes[other_unit]) / 3.0
     return abs(thousands - round(thousands)) < 1e-6 and unit not in ("hPa", "mbar")

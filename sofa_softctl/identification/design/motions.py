@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from sofa_softctl.identification.design.limits import InputLimits
 
-TONES, HOLDS = 6, 8
-"""Sines of a multisine, and holds of a motion of steps."""
-LEAST = 0.2
-"""Least amplitude of a wave, as share of the range."""
-CYCLES = 0.5
-"""Least number of cycles in a motion."""
-SAMPLES = 8.0
-"""Least number of samples in a cycle."""
+
+@dataclass(frozen=True)
+class MotionSettings:
+    """Shape of motions."""
+
+    tone_count: int = 6
+    """Number of sines of a multisine."""
+    hold_count: int = 8
+    """Number of holds of a motion of steps."""
+    amplitude_fraction_min: float = 0.2
+    """Smallest amplitude of a wave, relative to the range [-]."""
+    cycles_min: float = 0.5
+    """Smallest number of cycles in a motion."""
+    samples_per_cycle_min: float = 8.0
+    """Smallest number of samples in a cycle."""
+
+
+SETTINGS = MotionSettings()
 
 
 class Multisine:
@@ -24,17 +35,19 @@ class Multisine:
     name = "multisine"
 
     def size(self, inputs: int) -> int:
-        """How many numbers make a motion."""
-        return 2 + inputs * (2 + TONES)
+        """Number of parameters of a motion."""
+        return 2 + inputs * (2 + SETTINGS.tone_count)
 
     def motion(self, x: np.ndarray, time: np.ndarray, inputs: int) -> np.ndarray:
-        """Shares of the inputs' ranges, shape (n_times, n_inputs)."""
+        """Return the inputs as fractions of their ranges, shape (n_times, n_inputs)."""
         low, high = _frequencies(x[:2], time)
-        angles = 2.0 * np.pi * np.outer(time - time[0], np.geomspace(low, high, TONES))
+        angles = (
+            2.0 * np.pi * np.outer(time - time[0], np.geomspace(low, high, SETTINGS.tone_count))
+        )
         columns = []
         for amplitude, middle, *phases in x[2:].reshape(inputs, -1):
             wave = np.sin(angles + 2.0 * np.pi * np.array(phases)).sum(axis=1)
-            columns.append(_placed(wave / np.abs(wave).max(), amplitude, middle))
+            columns.append(_place_wave(wave / np.abs(wave).max(), amplitude, middle))
         return np.column_stack(columns)
 
 
@@ -44,11 +57,11 @@ class Chirp:
     name = "chirp"
 
     def size(self, inputs: int) -> int:
-        """How many numbers make a motion."""
+        """Number of parameters of a motion."""
         return 3 + 3 * inputs
 
     def motion(self, x: np.ndarray, time: np.ndarray, inputs: int) -> np.ndarray:
-        """Shares of the inputs' ranges, shape (n_times, n_inputs)."""
+        """Return the inputs as fractions of their ranges, shape (n_times, n_inputs)."""
         first, last = _frequencies(x[:2], time)
         if x[2] > 0.5:
             first, last = last, first
@@ -56,73 +69,85 @@ class Chirp:
         turns = first * (t if abs(growth) < 1e-9 else np.expm1(growth * t) / growth)
         return np.column_stack(
             [
-                _placed(np.sin(2.0 * np.pi * (turns + phase)), amplitude, middle)
+                _place_wave(np.sin(2.0 * np.pi * (turns + phase)), amplitude, middle)
                 for amplitude, middle, phase in x[3:].reshape(inputs, 3)
             ]
         )
 
 
 class Steps:
-    """Levels that are held, each for a time of its own, which the inputs share."""
+    """Levels that are held for individual times, which are common to all inputs."""
 
     name = "steps and holds"
 
     def size(self, inputs: int) -> int:
-        """How many numbers make a motion."""
-        return HOLDS * (1 + inputs)
+        """Number of parameters of a motion."""
+        return SETTINGS.hold_count * (1 + inputs)
 
     def motion(self, x: np.ndarray, time: np.ndarray, inputs: int) -> np.ndarray:
-        """Shares of the inputs' ranges, shape (n_times, n_inputs)."""
-        ends = np.cumsum(0.1 + x[:HOLDS])
-        share = (time - time[0]) / (time[-1] - time[0])
-        hold = np.searchsorted(ends[:-1] / ends[-1], share, side="right")
-        return _to_ends(x[HOLDS:].reshape(HOLDS, inputs)[hold])
+        """Return the inputs as fractions of their ranges, shape (n_times, n_inputs)."""
+        hold_ends = np.cumsum(0.1 + x[: SETTINGS.hold_count])
+        time_fraction = (time - time[0]) / (time[-1] - time[0])
+        hold_index = np.searchsorted(hold_ends[:-1] / hold_ends[-1], time_fraction, side="right")
+        return _concentrate_at_ends(
+            x[SETTINGS.hold_count :].reshape(SETTINGS.hold_count, inputs)[hold_index]
+        )
 
 
 FAMILIES = (Multisine(), Chirp(), Steps())
 """Families that a design chooses among."""
 
 
-def within(shares: np.ndarray, time: np.ndarray, limits: Sequence[InputLimits]) -> np.ndarray:
-    """Inputs from shares of their ranges: from the first value on, no faster than allowed.
+def limit_inputs(
+    fractions: np.ndarray, time: np.ndarray, limits: Sequence[InputLimits]
+) -> np.ndarray:
+    """Return the inputs for fractions of their ranges, from the first value, with limited rates.
 
     Args:
-        shares: Between 0 and 1, shape (n_times, n_inputs).
+        fractions: Fractions of the ranges [-], shape (n_times, n_inputs).
         time: Times [s], shape (n_times,).
-        limits: Of each input.
+        limits: Limits of each input.
 
     Returns:
-        [units], shape (n_times, n_inputs).
+        Inputs [units], shape (n_times, n_inputs).
     """
-    rows = [(one.low, one.high, one.rate, one.begin) for one in limits]
+    rows = [(limit.low, limit.high, limit.rate, limit.begin) for limit in limits]
     low, high, rate, begin = np.array(rows).T
-    wanted = low + np.clip(shares, 0.0, 1.0) * (high - low)
-    most = rate * np.diff(time)[:, None]  # (n_times - 1, n_inputs)
-    found = np.concatenate([[begin], wanted[1:]])
-    if (np.abs(np.diff(found, axis=0)) <= most).all():
-        return found
-    for k, step in enumerate(most):
-        found[k + 1] = found[k] + np.clip(wanted[k + 1] - found[k], -step, step)
-    return found
+    target = low + np.clip(fractions, 0.0, 1.0) * (high - low)
+    step_max = rate * np.diff(time)[:, None]  # (n_times - 1, n_inputs)
+    inputs = np.concatenate([[begin], target[1:]])
+    if (np.abs(np.diff(inputs, axis=0)) <= step_max).all():
+        return inputs
+    for k, step in enumerate(step_max):
+        inputs[k + 1] = inputs[k] + np.clip(target[k + 1] - inputs[k], -step, step)
+    return inputs
 
 
 def _frequencies(x: np.ndarray, time: np.ndarray) -> tuple[float, float]:
-    """Two frequencies in order [Hz], even in the logarithm of those that a motion can hold."""
+    """Return two ordered frequencies [Hz], even in the logarithm of the possible ones."""
     duration = time[-1] - time[0]
-    least, most = CYCLES / duration, max((len(time) - 1) / duration / SAMPLES, CYCLES / duration)
-    low, high = np.sort(least * (most / least) ** x)
+    frequency_min, frequency_max = (
+        SETTINGS.cycles_min / duration,
+        max(
+            (len(time) - 1) / duration / SETTINGS.samples_per_cycle_min,
+            SETTINGS.cycles_min / duration,
+        ),
+    )
+    low, high = np.sort(frequency_min * (frequency_max / frequency_min) ** x)
     return float(low), float(high)
 
 
-def _placed(wave: np.ndarray, amplitude: float, middle: float) -> np.ndarray:
-    """A wave between -1 and 1 about the middle of what its amplitude leaves room for."""
-    amplitude = LEAST + (1.0 - LEAST) * float(_to_ends(np.array(amplitude)))
-    half = 0.5 * amplitude
-    found: np.ndarray = half + (1.0 - amplitude) * middle + half * wave
-    return found
+def _place_wave(wave: np.ndarray, amplitude: float, middle: float) -> np.ndarray:
+    """Scale a wave between -1 and 1, and place it in the range that its amplitude allows."""
+    amplitude = SETTINGS.amplitude_fraction_min + (1.0 - SETTINGS.amplitude_fraction_min) * float(
+        _concentrate_at_ends(np.array(amplitude))
+    )
+    half_amplitude = 0.5 * amplitude
+    wave_in_range: np.ndarray = half_amplitude + (1.0 - amplitude) * middle + half_amplitude * wave
+    return wave_in_range
 
 
-def _to_ends(x: np.ndarray) -> np.ndarray:
-    """Numbers between 0 and 1 as such that are denser at both ends, where most is to be learnt."""
-    found: np.ndarray = 0.5 - 0.5 * np.cos(np.pi * x)
-    return found
+def _concentrate_at_ends(x: np.ndarray) -> np.ndarray:
+    """Map numbers from 0 to 1 to denser ones at both ends, which are most informative."""
+    denser: np.ndarray = 0.5 - 0.5 * np.cos(np.pi * x)
+    return denser

@@ -1,8 +1,6 @@
-"""Effects on the signals of any experiment: gain, offset and delay of outputs and inputs.
+"""Selection of effects by name: gain, offset and delay of signals, and effects of experiments.
 
-Numbers that are known with an uncertainty: priors about starts, from text such as '5%'.
-
-Problems with effects switched on by name.
+The module also makes priors about starts, from texts such as '5%'.
 """
 
 from __future__ import annotations
@@ -18,46 +16,61 @@ from sofa_softctl.base.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.drives import DriveDelay, DriveGain, DriveOffset
-from sofa_softctl.identification.effects.sensors import SensorDelay, SensorGain, SensorOffset, even
+from sofa_softctl.identification.effects.sensors import (
+    SensorDelay,
+    SensorGain,
+    SensorOffset,
+    is_evenly_spaced,
+)
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.effect import Effect, matches
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.identification.model.problem import Problem
 
-LEAST_GAIN = -0.9
-"""Lower bound of relative gains and masses [-]."""
-LATEST = 0.1
-"""Largest delay, either way [s]."""
+
+@dataclass(frozen=True)
+class EffectBounds:
+    """Bounds of the parameters of effects."""
+
+    gain_min: float = -0.9
+    """Lower bound of relative gains and masses [-]."""
+    delay_max: float = 0.1
+    """Largest positive or negative delay [s]."""
+
+
+BOUNDS = EffectBounds()
 
 
 def effects_of(experiment: Experiment) -> tuple[Effect, ...]:
-    """Effects of an experiment that could be switched on: its own, or those of its signals."""
-    given = experiment.effects
-    found = signal_effects(experiment) if given is None else given
-    return absent(found, experiment.parameters)
+    """Return the effects of an experiment, by default of its signals, that are not switched on."""
+    own_effects = experiment.effects
+    effects = signal_effects(experiment) if own_effects is None else own_effects
+    return new_effects(effects, experiment.parameters)
 
 
 def effects_of_problem(problem: Problem) -> tuple[Effect, ...]:
-    """The same of a problem, as far as known without a recording."""
-    given = problem.effects
-    if given is None:
+    """Return the effects of a problem that are known without a recording."""
+    own_effects = problem.effects
+    if own_effects is None:
         return effects_of_signals(problem.inputs, problem.channels, problem.parameters)
-    return absent(given, problem.parameters)
+    return new_effects(own_effects, problem.parameters)
 
 
 def signal_effects(experiment: Experiment) -> tuple[Effect, ...]:
-    """Effects on the signals of an experiment: those of outputs, then those of inputs.
+    """Return the effects on the signals of an experiment, first of outputs, then of inputs.
 
-    A column that is an input and an output has those of the output. Delays need even times, effects
-    of inputs an experiment whose inputs can be changed.
+    A column that is an input and an output counts as an output. Delays need even times, effects of
+    inputs an experiment whose inputs can be changed.
     """
     inputs: Sequence[Channel] = ()
     if (recorded := experiment.recorded_inputs) is not None:
         if experiment.with_input_errors(np.zeros_like(recorded)) is not None:
             inputs = experiment.inputs
-    late = even(experiment.time)
-    return effects_of_signals(inputs, experiment.channels, experiment.parameters, late=late)
+    has_even_times = is_evenly_spaced(experiment.time)
+    return effects_of_signals(
+        inputs, experiment.channels, experiment.parameters, with_delays=has_even_times
+    )
 
 
 def effects_of_signals(
@@ -65,144 +78,163 @@ def effects_of_signals(
     channels: Sequence[Channel],
     parameters: Sequence[Parameter],
     *,
-    late: bool = True,
+    with_delays: bool = True,
 ) -> tuple[Effect, ...]:
-    """Effects on signals, except those that are parameters already; with delays if `late`."""
-    names = {one.name for one in channels}
-    others = [one for one in inputs if one.name not in names]
-    found = sensor_effects(channels, late=late) + drive_effects(others, late=late)
-    return absent(found, parameters)
+    """Return the effects on signals that are not parameters already."""
+    names = {channel.name for channel in channels}
+    remaining_inputs = [channel for channel in inputs if channel.name not in names]
+    effects = sensor_effects(channels, with_delays=with_delays) + drive_effects(
+        remaining_inputs, with_delays=with_delays
+    )
+    return new_effects(effects, parameters)
 
 
-def sensor_effects(channels: Sequence[Channel], *, late: bool = True) -> tuple[Effect, ...]:
-    """Gain, offset and delay of outputs."""
+def sensor_effects(channels: Sequence[Channel], *, with_delays: bool = True) -> tuple[Effect, ...]:
+    """Return gain, offset and delay of outputs."""
     return (
-        *(SensorGain(gain(one.name), one.name) for one in channels),
-        *(SensorOffset(offset(one), one.name) for one in channels),
-        *(SensorDelay(delay(one.name), one.name) for one in channels if late),
+        *(SensorGain(gain(channel.name), channel.name) for channel in channels),
+        *(SensorOffset(offset(channel), channel.name) for channel in channels),
+        *(SensorDelay(delay(channel.name), channel.name) for channel in channels if with_delays),
     )
 
 
-def drive_effects(channels: Sequence[Channel], *, late: bool = True) -> tuple[Effect, ...]:
-    """Gain, offset and delay of inputs."""
+def drive_effects(channels: Sequence[Channel], *, with_delays: bool = True) -> tuple[Effect, ...]:
+    """Return gain, offset and delay of inputs."""
     return (
-        *(DriveGain(gain(one.name), one.name) for one in channels),
-        *(DriveOffset(offset(one), one.name) for one in channels),
-        *(DriveDelay(delay(one.name), one.name) for one in channels if late),
+        *(DriveGain(gain(channel.name), channel.name) for channel in channels),
+        *(DriveOffset(offset(channel), channel.name) for channel in channels),
+        *(DriveDelay(delay(channel.name), channel.name) for channel in channels if with_delays),
     )
 
 
-def absent(effects: Sequence[Effect], parameters: Sequence[Parameter]) -> tuple[Effect, ...]:
-    """Effects whose parameters there are not yet."""
-    known = {one.name for one in parameters}
-    return tuple(one for one in effects if one.name not in known)
+def new_effects(effects: Sequence[Effect], parameters: Sequence[Parameter]) -> tuple[Effect, ...]:
+    """Return the effects whose parameters do not exist yet."""
+    parameter_names = {parameter.name for parameter in parameters}
+    return tuple(effect for effect in effects if effect.name not in parameter_names)
 
 
 def gain(name: str) -> Parameter:
     """Relative gain of a signal."""
-    return Parameter(f"gain.{name}", 0.0, "-", lower=LEAST_GAIN, size=0.1)
+    return Parameter(f"gain.{name}", 0.0, "-", lower=BOUNDS.gain_min, size=0.1)
 
 
 def offset(channel: Channel) -> Parameter:
     """Offset of a signal, in its unit."""
-    most = channel.largest
+    bound = channel.largest
     size = 10.0 * channel.deviation or None
-    return Parameter(f"offset.{channel.name}", 0.0, channel.unit, -most, most, size=size)
+    return Parameter(f"offset.{channel.name}", 0.0, channel.unit, -bound, bound, size=size)
 
 
 def delay(name: str) -> Parameter:
     """Delay of a signal."""
-    return Parameter(f"delay.{name}", 0.0, "s", -LATEST, LATEST, size=0.1 * LATEST)
+    return Parameter(
+        f"delay.{name}", 0.0, "s", -BOUNDS.delay_max, BOUNDS.delay_max, size=0.1 * BOUNDS.delay_max
+    )
 
 
 def uncertain(
     parameters: Sequence[Parameter], deviations: Mapping[str, float | str]
 ) -> tuple[Parameter, ...]:
-    """Parameters that are known, but not exactly: each with a prior about its start.
+    """Return the parameters with priors about their starts, for values that are not exact.
 
-    They widen the intervals of the others by as much as they are uncertain.
+    Their uncertainty widens the intervals of the other parameters.
 
     Args:
         parameters: All parameters.
-        deviations: Names, or patterns such as 'mass.*', to standard deviations, in the unit of
-            each or as '5%': of the start, or 0.05 of a relative one, as a mass 5 % off.
+        deviations: Standard deviations by name or pattern such as 'mass.*', in the unit of each, or
+            as '5%' of the start, which is 0.05 for a relative parameter that starts at 0.
 
     Raises:
-        IdentificationError: A name is unknown, or a deviation is no positive number.
+        IdentificationError: A name is unknown, or a deviation is not a positive number.
     """
-    found = {one.name: one for one in parameters}
-    for pattern, given in deviations.items():
-        names = [name for name in found if matches(name, pattern)]
+    parameters_by_name = {parameter.name: parameter for parameter in parameters}
+    for pattern, deviation in deviations.items():
+        names = [name for name in parameters_by_name if matches(name, pattern)]
         if not names:
             raise IdentificationError(
-                f"There is no parameter '{pattern}'. There are: {', '.join(found)}."
+                f"There is no parameter '{pattern}'. There are: {', '.join(parameters_by_name)}."
             )
         for name in names:
-            one = found[name]
-            found[name] = replace(one, prior=Prior(one.start, _deviation(one, given)))
-    return tuple(found.values())
+            known_parameter = parameters_by_name[name]
+            parameters_by_name[name] = replace(
+                known_parameter,
+                prior=Prior(known_parameter.start, _deviation(known_parameter, deviation)),
+            )
+    return tuple(parameters_by_name.values())
 
 
-def _deviation(one: Parameter, given: float | str) -> float:
-    """A deviation in the parameter's unit."""
-    text = str(given).strip()
+def _deviation(parameter: Parameter, text_or_number: float | str) -> float:
+    """Return a deviation in the parameter's unit."""
+    text = str(text_or_number).strip()
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
         number = 0.0
     if not 0.0 < number < float("inf"):
         raise IdentificationError(
-            f"The uncertainty of '{one.name}' is '{given}'. Expected a positive standard "
-            f"deviation, as a number{f' in {one.unit}' if one.unit else ''} or as '5%'."
+            f"The uncertainty of '{parameter.name}' is '{text_or_number}'. Expected a positive "
+            "standard "
+            f"deviation, as a number{f' in {parameter.unit}' if parameter.unit else ''} or as '5%'."
         )
     if not text.endswith("%"):
         return number
-    relative = one.start == 0.0 and one.unit == "-"
-    if one.start == 0.0 and not relative:
+    is_relative = parameter.start == 0.0 and parameter.unit == "-"
+    if parameter.start == 0.0 and not is_relative:
         raise IdentificationError(
-            f"'{one.name}' starts at 0, of which '{given}' is 0. Give its uncertainty in "
-            f"{one.unit or 'its unit'}."
+            f"'{parameter.name}' starts at 0, of which '{text_or_number}' is 0. Give its "
+            "uncertainty in "
+            f"{parameter.unit or 'its unit'}."
         )
-    return number / 100.0 * (1.0 if relative else abs(one.start))
+    return number / 100.0 * (1.0 if is_relative else abs(parameter.start))
 
 
 def with_effects(problem: Problem, names: Sequence[str]) -> Problem:
-    """The problem whose experiments have effects, with their parameters after its own.
+    """Return the problem with effects switched on, whose parameters follow its own.
 
     Args:
-        problem: A problem.
-        names: Names of effects, or patterns such as 'offset.*'; none: the problem as it is.
+        problem: Problem without these effects.
+        names: Names of effects, or patterns such as 'offset.*'; () returns the problem itself.
 
     Raises:
         IdentificationError: No effect of the problem has such a name, or matches a pattern.
     """
-    own = Problem.checked(problem)
-    return WithEffects(own, chosen(effects_of_problem(own), names, own.name)) if names else own
+    checked_problem = Problem.checked(problem)
+    return (
+        WithEffects(
+            checked_problem,
+            select_effects(effects_of_problem(checked_problem), names, checked_problem.name),
+        )
+        if names
+        else checked_problem
+    )
 
 
-def chosen(effects: Sequence[Effect], names: Sequence[str], where: str) -> tuple[Effect, ...]:
-    """Effects with one of some names or patterns, in their own order.
+def select_effects(
+    effects: Sequence[Effect], names: Sequence[str], location: str
+) -> tuple[Effect, ...]:
+    """Return the effects that match a name or pattern, in their order.
 
     Raises:
         IdentificationError: No effect matches one of them.
     """
-    known = [one.name for one in effects]
+    effect_names = [effect.name for effect in effects]
     for name in names:
-        if not any(matches(one, name) for one in known):
+        if not any(matches(effect_name, name) for effect_name in effect_names):
             raise IdentificationError(
-                f"{where}: there is no effect '{name}'.{did_you_mean(name, known)} Known: "
-                f"{some(known, near=name) or 'none'}."
+                f"{location}: there is no effect '{name}'.{did_you_mean(name, effect_names)} "
+                "Known: "
+                f"{some(effect_names, near=name) or 'none'}."
             )
-    return tuple(one for one in effects if any(matches(one.name, name) for name in names))
+    return tuple(effect for effect in effects if any(matches(effect.name, name) for name in names))
 
 
 @dataclass(frozen=True)
 class WithEffects(Problem):
-    """A problem with effects; all else is that of the problem without them."""
+    """Problem with effects, otherwise equal to the problem without them."""
 
     problem: Problem
     """The problem without them."""
-    chosen: tuple[Effect, ...]
+    selected_effects: tuple[Effect, ...]
     """The effects."""
 
     @property
@@ -213,7 +245,7 @@ class WithEffects(Problem):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Parameters of the problem, then of the effects."""
-        return (*self.problem.parameters, *(one.parameter for one in self.chosen))
+        return (*self.problem.parameters, *(effect.parameter for effect in self.selected_effects))
 
     @property
     def inputs(self) -> tuple[Channel, ...]:
@@ -232,7 +264,7 @@ class WithEffects(Problem):
 
     @property
     def recorded(self) -> Mapping[str, str]:
-        """Columns of records, as of the problem."""
+        """Columns of records of the problem."""
         return self.problem.recorded
 
     @property
@@ -242,32 +274,34 @@ class WithEffects(Problem):
 
     @property
     def not_in_scene(self) -> tuple[str, ...]:
-        """As of the problem, and the effects."""
-        return (*self.problem.not_in_scene, *(one.name for one in self.chosen))
+        """Parameters outside the scene of the problem, and of the effects."""
+        return (*self.problem.not_in_scene, *(effect.name for effect in self.selected_effects))
 
     @property
     def effects(self) -> tuple[Effect, ...] | None:
-        """Those of the problem."""
+        """Effects of the problem."""
         return self.problem.effects
 
     def experiment(self, recording: Recording) -> Experiment:
-        """The problem's experiment with the effects, as it has them."""
-        found = Experiment.checked(self.problem.experiment(recording))
-        known = {one.name: one for one in effects_of(found)}
-        for one in self.chosen:
-            found = known.get(one.name, one).of(found)
-        return found
+        """Return the problem's experiment with the effects; its own definitions take precedence."""
+        extended = Experiment.checked(self.problem.experiment(recording))
+        known_effects = {effect.name: effect for effect in effects_of(extended)}
+        for effect in self.selected_effects:
+            extended = known_effects.get(effect.name, effect).add_to(extended)
+        return extended
 
     def from_record(self, path: str | Path) -> Recording | None:
-        """As of the problem."""
+        """Return the recording that the problem makes of a record."""
         return self.problem.from_record(path)
 
     def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
-        """As of the problem, at its own parameters."""
+        """Return the arguments of the problem's scene at its own parameters."""
         return self.problem.scene_values(np.asarray(rho)[: len(self.problem.parameters)])
 
 
 def names_of(effects: Collection[Effect]) -> str:
-    """Table of effects: name and unit, a line each."""
-    width = max((len(one.name) for one in effects), default=0)
-    return "\n".join(f"{one.name:<{width}}  {one.parameter.unit or '-'}" for one in effects)
+    """Return a table of effects: name and unit, a line each."""
+    width = max((len(effect.name) for effect in effects), default=0)
+    return "\n".join(
+        f"{effect.name:<{width}}  {effect.parameter.unit or '-'}" for effect in effects
+    )

@@ -1,7 +1,4 @@
-"""Gain, offset and delay of a measured output.
-
-Delayed measurements: the delay as a parameter of an experiment.
-"""
+"""Gain, offset and delay of a measured output."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic
-from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.model.effect import Effect, check_signal
 from sofa_softctl.identification.model.experiment import Experiment, PulledBack
 from sofa_softctl.identification.model.parameter import Parameter
@@ -22,43 +19,43 @@ from sofa_softctl.identification.model.parameter import Parameter
 
 @dataclass(frozen=True)
 class SensorGain(Effect):
-    """A sensor shows (1 + gain) times its quantity."""
+    """Gain of a sensor, which shows (1 + gain) times its quantity."""
 
     channel: str
     """Name of the output."""
 
     @override
-    def of(self, experiment: Experiment) -> Experiment:
-        return _Sensed(experiment, self.parameter, self.channel, relative=True)
+    def add_to(self, experiment: Experiment) -> Experiment:
+        return _SensedExperiment(experiment, self.parameter, self.channel, relative=True)
 
 
 @dataclass(frozen=True)
 class SensorOffset(Effect):
-    """A sensor shows its quantity plus an offset."""
+    """Offset of a sensor, which shows its quantity plus an offset."""
 
     channel: str
     """Name of the output."""
 
     @override
-    def of(self, experiment: Experiment) -> Experiment:
-        return _Sensed(experiment, self.parameter, self.channel, relative=False)
+    def add_to(self, experiment: Experiment) -> Experiment:
+        return _SensedExperiment(experiment, self.parameter, self.channel, relative=False)
 
 
 @dataclass(frozen=True)
 class SensorDelay(Effect):
-    """A sensor shows its quantity late."""
+    """Delay of a sensor."""
 
     channel: str
     """Name of the output."""
 
     @override
-    def of(self, experiment: Experiment) -> Experiment:
+    def add_to(self, experiment: Experiment) -> Experiment:
         return Delayed(experiment, self.parameter, (self.channel,))
 
 
 @dataclass(frozen=True, eq=False)
-class _Sensed(Wrapped):
-    """An experiment with a gain or an offset of one output: y + gain y, or y + offset."""
+class _SensedExperiment(ExtendedExperiment):
+    """Experiment with a gain or an offset of one output: y + gain y, or y + offset."""
 
     experiment: Experiment
     parameter: Parameter
@@ -71,57 +68,57 @@ class _Sensed(Wrapped):
         check_signal(self.channel, self.channels, f"{self.name}: there is no output")
 
     @property
-    def own(self) -> Parameter:
+    def effect_parameter(self) -> Parameter:
         return self.parameter
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        others, value = self.split(rho)
-        return self._shown(self.experiment.outputs(others), value)
+        experiment_rho, value = self.split(rho)
+        return self._show(self.experiment.outputs(experiment_rho), value)
 
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        others, value = self.split(rho)
-        y, by_rho = self.experiment.sensitivities(others)
-        return self._shown(y, value), self.joined(self._scaled(by_rho, value), self._direction(y))
+        experiment_rho, value = self.split(rho)
+        y, by_rho = self.experiment.sensitivities(experiment_rho)
+        return self._show(y, value), self.join_derivatives(
+            self._scale(by_rho, value), self._direction(y)
+        )
 
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        others, value = self.split(rho)
+        experiment_rho, value = self.split(rho)
         swept = self.experiment.pull_back(
-            others, lambda y: self._scaled(gradient(self._shown(y, value)), value)
+            experiment_rho, lambda y: self._scale(gradient(self._show(y, value)), value)
         )
-        outputs = self._shown(swept.outputs, value)
-        own = float(np.sum(gradient(outputs) * self._direction(swept.outputs)))
-        return PulledBack(outputs, self.joined(swept.by_parameters, own), swept.by_inputs)
+        outputs = self._show(swept.outputs, value)
+        by_effect = float(np.sum(gradient(outputs) * self._direction(swept.outputs)))
+        return PulledBack(
+            outputs, self.join_derivatives(swept.by_parameters, by_effect), swept.by_inputs
+        )
 
-    def _shown(self, y: np.ndarray, value: float) -> np.ndarray:
+    def _show(self, y: np.ndarray, value: float) -> np.ndarray:
         return y + value * self._direction(y)
 
     def _direction(self, y: np.ndarray) -> np.ndarray:
-        """What a unit of the parameter adds to the outputs, shape (n_t, n_y)."""
-        found = np.zeros_like(y)
-        found[:, self._column] = y[:, self._column] if self.relative else 1.0
-        return found
+        """Return the change of the outputs per unit of the parameter, shape (n_t, n_y)."""
+        direction = np.zeros_like(y)
+        direction[:, self._column] = y[:, self._column] if self.relative else 1.0
+        return direction
 
-    def _scaled(self, values: np.ndarray, value: float) -> np.ndarray:
-        """Derivatives of the outputs before the change as those after it, or weights back."""
-        found = np.array(values)
+    def _scale(self, values: np.ndarray, value: float) -> np.ndarray:
+        """Scale derivatives of the outputs by the gain, or weights of outputs in an adjoint."""
+        scaled = np.array(values)
         if self.relative:
-            found[:, self._column] *= 1.0 + value
-        return found
+            scaled[:, self._column] *= 1.0 + value
+        return scaled
 
     @property
     def _column(self) -> int:
-        return [one.name for one in self.channels].index(self.channel)
-
-
-UNEVEN = 1e-6
-"""Largest deviation from an even time step, relative to it."""
+        return [channel.name for channel in self.channels].index(self.channel)
 
 
 @dataclass(frozen=True, eq=False)
-class Delayed(Wrapped):
-    """An experiment measured with a delay: `measured` at t is the output at t - delay.
+class Delayed(ExtendedExperiment):
+    """Experiment measured with a delay: `measured` at t is the output at t - delay.
 
     Outputs between samples are interpolated by cubics, which are smooth in the delay, and are
     constant before the first sample and after the last. For a time-invariant robot that starts at
@@ -133,82 +130,92 @@ class Delayed(Wrapped):
     """
 
     experiment: Experiment
-    """The experiment without delay."""
+    """Experiment without delay."""
     delay: Parameter
-    """Delay [s], with bounds; negative: the clock of the measurements is ahead."""
+    """Delay [s], with bounds; negative if the clock of the measurements is fast."""
     late: tuple[str, ...] = ()
-    """Names of the channels that are late; none: all."""
+    """Names of the delayed channels; () means all of them."""
     position: int | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not even(self.time):
+        if not is_evenly_spaced(self.time):
             raise IdentificationError(f"{self.name}: a delay needs samples at even times.")
         for name in self.late:
             check_signal(name, self.channels, f"{self.name}: there is no output")
 
     @property
-    def own(self) -> Parameter:
-        """The delay."""
+    def effect_parameter(self) -> Parameter:
+        """Delay."""
         return self.delay
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        """Outputs at t - delay, shape (n_times, n_outputs)."""
-        others, delay = self.split(rho)
-        return self._shifted(shift(self.time, delay)[0], self.experiment.outputs(others))
+        """Return the outputs at t - delay, shape (n_times, n_outputs)."""
+        experiment_rho, delay = self.split(rho)
+        return self._shift_late(
+            delay_matrices(self.time, delay)[0], self.experiment.outputs(experiment_rho)
+        )
 
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Outputs at t - delay, and derivatives: shapes (n_t, n_y), (n_t, n_y, n_rho)."""
-        others, delay = self.split(rho)
-        S, by_delay = shift(self.time, delay)
-        y, by_rho = self.experiment.sensitivities(others)
-        return self._shifted(S, y), self.joined(
-            self._shifted(S, by_rho), self._changed(by_delay, y)
+        """Return the outputs at t - delay, and derivatives, (n_t, n_y), (n_t, n_y, n_rho)."""
+        experiment_rho, delay = self.split(rho)
+        S, by_delay = delay_matrices(self.time, delay)
+        y, by_rho = self.experiment.sensitivities(experiment_rho)
+        return self._shift_late(S, y), self.join_derivatives(
+            self._shift_late(S, by_rho), self._delay_derivative(by_delay, y)
         )
 
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """Derivatives by the adjoint of the experiment, with shifted weights."""
-        others, delay = self.split(rho)
-        S, by_delay = shift(self.time, delay)
+        """Return the derivatives by the adjoint of the experiment, with shifted weights."""
+        experiment_rho, delay = self.split(rho)
+        S, by_delay = delay_matrices(self.time, delay)
         swept = self.experiment.pull_back(
-            others, lambda y: self._shifted(S.T, gradient(self._shifted(S, y)))
+            experiment_rho, lambda y: self._shift_late(S.T, gradient(self._shift_late(S, y)))
         )
-        outputs = self._shifted(S, swept.outputs)
-        late = float(np.sum(gradient(outputs) * self._changed(by_delay, swept.outputs)))
-        return PulledBack(outputs, self.joined(swept.by_parameters, late), swept.by_inputs)
+        outputs = self._shift_late(S, swept.outputs)
+        late_derivative = float(
+            np.sum(gradient(outputs) * self._delay_derivative(by_delay, swept.outputs))
+        )
+        return PulledBack(
+            outputs, self.join_derivatives(swept.by_parameters, late_derivative), swept.by_inputs
+        )
 
-    def _shifted(self, S: csr_array, values: np.ndarray) -> np.ndarray:
-        """S times the columns of late channels, of values (n_t, n_y) or (n_t, n_y, n_rho)."""
-        found, chosen = np.array(values), values[:, self._columns]
-        found[:, self._columns] = (S @ chosen.reshape(S.shape[1], -1)).reshape(chosen.shape)
-        return found
+    def _shift_late(self, S: csr_array, values: np.ndarray) -> np.ndarray:
+        """Multiply delayed columns of values, (n_t, n_y) or (n_t, n_y, n_rho), by S."""
+        shifted, late_values = np.array(values), values[:, self._columns]
+        shifted[:, self._columns] = (S @ late_values.reshape(S.shape[1], -1)).reshape(
+            late_values.shape
+        )
+        return shifted
 
-    def _changed(self, by_delay: csr_array, y: np.ndarray) -> np.ndarray:
-        """Outputs by the delay, 0 for channels that are not late, shape (n_t, n_y)."""
-        found = np.zeros_like(y)
-        found[:, self._columns] = by_delay @ y[:, self._columns]
-        return found
+    def _delay_derivative(self, by_delay: csr_array, y: np.ndarray) -> np.ndarray:
+        """Return the derivative of the outputs by the delay, shape (n_t, n_y)."""
+        changes = np.zeros_like(y)
+        changes[:, self._columns] = by_delay @ y[:, self._columns]
+        return changes
 
     @property
     def _columns(self) -> np.ndarray:
-        return np.flatnonzero([not self.late or one.name in self.late for one in self.channels])
+        return np.flatnonzero(
+            [not self.late or channel.name in self.late for channel in self.channels]
+        )
 
 
-def even(time: np.ndarray) -> bool:
-    """Whether times are evenly spaced."""
+def is_evenly_spaced(time: np.ndarray) -> bool:
+    """Return True if times are evenly spaced, within 1e-6 of the time step."""
     steps = np.diff(time)
-    return bool(np.abs(steps - steps.mean()).max() <= UNEVEN * steps.mean())
+    return bool(np.abs(steps - steps.mean()).max() <= 1e-6 * steps.mean())
 
 
-def shift(time: np.ndarray, delay: float) -> tuple[csr_array, csr_array]:
-    """Interpolation of samples at t - delay, and its derivative by the delay, shapes (n_t, n_t).
+def delay_matrices(time: np.ndarray, delay: float) -> tuple[csr_array, csr_array]:
+    """Return matrices to samples at t - delay, and their derivative by the delay, (n_t, n_t).
 
     Args:
         time: Even times of the samples [s], shape (n_t,).
-        delay: Delay [s]; without one, the interpolation is the identity.
+        delay: Delay [s]; 0 gives the identity.
     """
     n, dt = len(time), float(np.mean(np.diff(time)))
-    S, slope = cubic(1.0, n, np.arange(n) - delay / dt, hold=True)
+    S, slope = cubic(1.0, n, np.arange(n) - delay / dt, is_constant_outside=True)
     return S, slope * (-1.0 / dt)

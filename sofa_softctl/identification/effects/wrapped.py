@@ -1,4 +1,4 @@
-"""Base class of experiments with one more parameter, which changes inputs or outputs of another."""
+"""Base class of experiments with one more parameter, which changes inputs or outputs."""
 
 from __future__ import annotations
 
@@ -21,46 +21,50 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.model.effect import Effect
 
 
-class Wrapped(Experiment):
-    """An experiment with one more parameter.
+class ExtendedExperiment(Experiment):
+    """Experiment with one more parameter.
 
     Derive dataclasses from it, with the fields `experiment` and `position`, whose default is None.
-    Members are those of the experiment unless a subclass changes them. Errors of inputs are no
-    unknowns: what the parameter changes would have to enter the search for them.
+    Members equal those of the experiment unless a subclass changes them. Inputs cannot be unknowns:
+    the search for them would have to account for the parameter.
 
     Raises:
         IdentificationError: The experiment has a parameter of that name already.
     """
 
     experiment: Experiment
-    """The experiment without the parameter."""
+    """Experiment without the parameter."""
     position: int | None
-    """Index of the parameter among all; None: after those of the experiment."""
+    """Index of the parameter among all; by default it is the last one."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "experiment", Experiment.checked(self.experiment))
         if self.position is None:
             object.__setattr__(self, "position", len(self.experiment.parameters))
-        if self.own.name in [one.name for one in self.experiment.parameters]:
-            raise IdentificationError(f"{self.name} has a parameter '{self.own.name}' already.")
+        if self.effect_parameter.name in [
+            parameter.name for parameter in self.experiment.parameters
+        ]:
+            raise IdentificationError(
+                f"{self.name} has a parameter '{self.effect_parameter.name}' already."
+            )
 
     @property
     @abstractmethod
-    def own(self) -> Parameter:
-        """The added parameter."""
+    def effect_parameter(self) -> Parameter:
+        """Added parameter."""
 
-    def around(self, other: Experiment) -> Self:
-        """The same change of another experiment, which may have more parameters, at the end."""
-        return cast(Self, replace(cast(Any, self), experiment=other))
+    def apply_to(self, experiment: Experiment) -> Self:
+        """Return another experiment with this change; it may have further parameters at the end."""
+        return cast(Self, replace(cast(Any, self), experiment=experiment))
 
     def split(self, rho: np.ndarray) -> tuple[np.ndarray, float]:
-        """The parameters of the experiment, and the own one."""
+        """Split rho into the parameters of the experiment, and the added one."""
         rho = np.asarray(rho, dtype=float)
         assert self.position is not None
         return np.delete(rho, self.position), float(rho[self.position])
 
-    def joined(self, by_rho: np.ndarray, by_own: np.ndarray | float) -> np.ndarray:
-        """Derivatives by all parameters (last axis) of those by the experiment's and the own."""
+    def join_derivatives(self, by_rho: np.ndarray, by_own: np.ndarray | float) -> np.ndarray:
+        """Join derivatives by the experiment's parameters (last axis) and by the added one."""
         assert self.position is not None
         return np.insert(by_rho, self.position, by_own, axis=-1)
 
@@ -71,9 +75,13 @@ class Wrapped(Experiment):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Parameters of the experiment, and the own one."""
-        others = self.experiment.parameters
-        return (*others[: self.position], self.own, *others[self.position :])
+        """Parameters of the experiment, and the added one."""
+        experiment_parameters = self.experiment.parameters
+        return (
+            *experiment_parameters[: self.position],
+            self.effect_parameter,
+            *experiment_parameters[self.position :],
+        )
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -102,17 +110,17 @@ class Wrapped(Experiment):
 
     @property
     def outputs_from_inputs(self) -> bool:
-        """As of the experiment."""
+        """True if the experiment computes its outputs from inputs."""
         return self.experiment.outputs_from_inputs
 
     @property
     def recorded_inputs(self) -> np.ndarray | None:
-        """As of the experiment."""
+        """Recorded inputs of the experiment."""
         return self.experiment.recorded_inputs
 
     @property
     def effects(self) -> tuple[Effect, ...] | None:
-        """As of the experiment."""
+        """Effects of the experiment."""
         return self.experiment.effects
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
@@ -120,31 +128,31 @@ class Wrapped(Experiment):
         return self.sensitivities(rho)[0]
 
     def refinements(self) -> tuple[Refinement, ...]:
-        """Those of the experiment, changed in the same way."""
+        """Return the refinements of the experiment, with the same change."""
         return tuple(
-            replace(one, make=partial(_around, self, one.make))
-            for one in self.experiment.refinements()
+            replace(refinement, make=partial(_make_extended, self, refinement.make))
+            for refinement in self.experiment.refinements()
         )
 
     @property
     def has_adjoint(self) -> bool:
-        """As of the experiment."""
+        """True if the experiment has an adjoint."""
         return self.experiment.has_adjoint
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """As of the experiment, shape (n_times, n_inputs)."""
+        """Return this derivative of the experiment, shape (n_times, n_inputs)."""
         return self.experiment.measured_by_inputs(weights)
 
     def with_input_errors(self, errors: np.ndarray) -> Self | None:
-        """The same with other inputs, or None, as of the experiment."""
-        other = self.experiment.with_input_errors(errors)
-        return None if other is None else self.around(other)
+        """Return the changed experiment with other inputs, or None if not possible."""
+        changed = self.experiment.with_input_errors(errors)
+        return None if changed is None else self.apply_to(changed)
 
     def with_recording(self, change: Callable[[Recording], Recording]) -> Self | None:
-        """The same of the changed recording, or None, as of the experiment."""
-        other = self.experiment.with_recording(change)
-        return None if other is None else self.around(other)
+        """Return the changed experiment of the changed recording, or None if not possible."""
+        changed = self.experiment.with_recording(change)
+        return None if changed is None else self.apply_to(changed)
 
 
-def _around(wrapped: Wrapped, make: Callable[[], Experiment]) -> Experiment:
-    return wrapped.around(make())
+def _make_extended(wrapped: ExtendedExperiment, make: Callable[[], Experiment]) -> Experiment:
+    return wrapped.apply_to(make())

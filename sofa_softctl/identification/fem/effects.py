@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.effects.selection import LEAST_GAIN, absent
-from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.effects.selection import BOUNDS, new_effects
+from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
 from sofa_softctl.identification.fem.problem import FemProblem
@@ -28,71 +28,83 @@ from sofa_softctl.scene.copies.step_model import StepDerivative, StepModel, Step
 class FemEffect(Effect):
     """A further parameter of a scene; its `parameter` is a `FemParameter`."""
 
-    def of(self, experiment: Experiment) -> Experiment:
-        """See Effect; also of experiments that change the signals of a scene's."""
-        if isinstance(experiment, Wrapped):
-            return experiment.around(self.of(experiment.experiment))
+    def add_to(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with the effect, below changes of its signals if there are any."""
+        if isinstance(experiment, ExtendedExperiment):
+            return experiment.apply_to(self.add_to(experiment.experiment))
         if not isinstance(experiment, FemExperiment):
             raise IdentificationError(
                 f"{experiment.name}: '{self.name}' is an effect on robots in scenes. Got: a model "
                 f"of type {type(experiment).__name__}."
             )
-        return FemExperiment(self._on(experiment.problem), experiment.recording, experiment.frame)
+        return FemExperiment(
+            self._extend_problem(experiment.problem), experiment.recording, experiment.frame
+        )
 
-    def _on(self, problem: FemProblem) -> FemProblem:
-        """The problem with the parameter, in a scene of its own, which recordings share."""
-        own = self.parameter
-        assert isinstance(own, FemParameter)
-        made: dict[str, FemProblem] = problem.__dict__.setdefault("_affected", {})
-        if self.name not in made:
-            made[self.name] = replace(problem, parameters=(*problem.parameters, own))
-        return made[self.name]
+    def _extend_problem(self, problem: FemProblem) -> FemProblem:
+        """Return the problem with the parameter in a separate scene, common to all recordings."""
+        parameter = self.parameter
+        assert isinstance(parameter, FemParameter)
+        problems_by_name: dict[str, FemProblem] = problem.__dict__.setdefault("_affected", {})
+        if self.name not in problems_by_name:
+            problems_by_name[self.name] = replace(
+                problem, parameters=(*problem.parameters, parameter)
+            )
+        return problems_by_name[self.name]
 
 
 def fem_effects(problem: FemProblem) -> tuple[Effect, ...]:
-    """Effects on the scene of a problem, except on numbers that are parameters already."""
-    own = problem.derivative.parameters
-    kinds = {type(one) for one in own}
-    known = {id(one.mass) for one in own if isinstance(one, TotalMass)}
+    """Return the effects on the scene of a problem that are not parameters already."""
+    parameters = problem.derivative.parameters
+    kinds = {type(parameter) for parameter in parameters}
+    known_masses = {
+        id(parameter.mass) for parameter in parameters if isinstance(parameter, TotalMass)
+    }
     masses = problem.model.step.system.masses
-    found = [
+    effect_parameters = [
         FemParameter(
-            f"mass.{one.getPathName().strip('/')}",
+            f"mass.{mass.getPathName().strip('/')}",
             0.0,
             "-",
-            LEAST_GAIN,
-            of=partial(_mass, path=one.getPathName()),
+            BOUNDS.gain_min,
+            of=partial(_mass, path=mass.getPathName()),
             size=0.1,
         )
-        for one in masses
-        if id(one) not in known
+        for mass in masses
+        if id(mass) not in known_masses
     ]
     if RayleighStiffness not in kinds:
-        found.append(
+        effect_parameters.append(
             FemParameter("rayleigh.stiffness", 0.0, of=_rayleigh_stiffness, quantity="time")
         )
     if RayleighMass not in kinds:
-        found.append(FemParameter("rayleigh.mass", 0.0, of=_rayleigh_mass, quantity="1/time"))
-    named = [with_unit(one, problem.units, str(problem.scene)) for one in found]
-    return absent([FemEffect(one) for one in named], problem.parameters)
+        effect_parameters.append(
+            FemParameter("rayleigh.mass", 0.0, of=_rayleigh_mass, quantity="1/time")
+        )
+    effect_parameters_with_units = [
+        with_unit(parameter, problem.units, str(problem.scene)) for parameter in effect_parameters
+    ]
+    return new_effects(
+        [FemEffect(parameter) for parameter in effect_parameters_with_units], problem.parameters
+    )
 
 
-class Change:
+class ScaledChange:
     """A change of a step's parameter from its value in the scene: value + factor * change."""
 
     def __init__(self, of: StepParameter, factor: float) -> None:
         self.of, self.factor, self.value = of, factor, of.get()
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Present change in the scene."""
         return (self.of.get() - self.value) / self.factor
 
     def set(self, value: float) -> None:
-        """Change it in the scene."""
+        """Set the change in the scene."""
         self.of.set(self.value + self.factor * value)
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be computed with that value."""
         return self.of.allowed(self.value + self.factor * value)
 
     def residual(self, step: StepDerivative) -> np.ndarray:
@@ -100,18 +112,18 @@ class Change:
         return self.factor * self.of.residual(step)
 
     def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+        """Return the derivative by the change."""
         return self.factor * self.of.collect(sums)
 
 
 def _mass(model: StepModel, path: str) -> StepParameter:
     total = model.total_mass(path=path)
-    return Change(total, total.get())
+    return ScaledChange(total, total.get())
 
 
 def _rayleigh_stiffness(model: StepModel) -> StepParameter:
-    return Change(model.rayleigh_stiffness(), 1.0)
+    return ScaledChange(model.rayleigh_stiffness(), 1.0)
 
 
 def _rayleigh_mass(model: StepModel) -> StepParameter:
-    return Change(model.rayleigh_mass(), 1.0)
+    return ScaledChange(model.rayleigh_mass(), 1.0)

@@ -32,12 +32,8 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.fem.problem import FemProblem
     from sofa_softctl.identification.model.effect import Effect
 
-SAME = Registration(np.eye(3), np.zeros(3), np.zeros(0))
-"""The frame of the scene."""
-UNLIKE = 30.0
-"""Ratio of measured to predicted motion, or its inverse, above which there is a note..."""
-OVER_NOISE = 3.0
-"""... if the motion exceeds this multiple of the noise [-]."""
+IDENTITY_REGISTRATION = Registration(np.eye(3), np.zeros(3), np.zeros(0))
+"""Frame of the scene."""
 
 
 class FemExperiment(Experiment):
@@ -46,7 +42,7 @@ class FemExperiment(Experiment):
     Args:
         problem: Parameters, drives and sensors.
         recording: The run; its columns are the problem's inputs and channels.
-        frame: Frame of the measured markers; None: that of the scene.
+        frame: Frame of the measured markers, by default the frame of the scene.
 
     Raises:
         IdentificationError: The recording does not fit the problem.
@@ -57,13 +53,13 @@ class FemExperiment(Experiment):
         self, problem: FemProblem, recording: Recording, frame: Registration | None = None
     ) -> None:
         self.problem, self.recording = problem, recording
-        self.frame = SAME if frame is None else frame
+        self.frame = IDENTITY_REGISTRATION if frame is None else frame
         self._check()
         self.derivative = problem.derivative
         _ = problem.notes  # raises IdentificationError for markers off the robot
         sensing = sensing_of(problem)
         self._places, self._xyz = sensing.places, sensing.xyz
-        kinds = [isinstance(one, FemParameter) for one in problem.parameters]
+        kinds = [isinstance(parameter, FemParameter) for parameter in problem.parameters]
         self._physical = np.flatnonzero(kinds)
         self._framing = np.flatnonzero(np.logical_not(kinds))
         self.model = TrajectoryModel(self.derivative, sensing.outputs, settled=problem.settled)
@@ -79,7 +75,7 @@ class FemExperiment(Experiment):
         self._last: tuple[bytes, Trajectory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made anew in a process that it is sent to, where the problem builds the scene."""
+        """Make the experiment again in another process, where the problem builds the scene."""
         return FemExperiment, (self.problem, self.recording, self.frame)
 
     @property
@@ -95,12 +91,12 @@ class FemExperiment(Experiment):
             (run.inputs, problem.inputs, "inputs"),
             (run.outputs, problem.channels, "outputs"),
         )
-        for columns, channels, what in shapes:
+        for columns, channels, label in shapes:
             if columns.shape != (len(run.time), len(channels)):
                 raise IdentificationError(
-                    f"Recording '{run.name}' has {what} of shape {columns.shape}; problem "
+                    f"Recording '{run.name}' has {label} of shape {columns.shape}; problem "
                     f"'{problem.name}' needs {(len(run.time), len(channels))}: "
-                    f"{', '.join(one.name for one in channels)}."
+                    f"{', '.join(channel.name for channel in channels)}."
                 )
         if len(run.time) < 2 or not (np.diff(run.time) > 0.0).all():
             raise IdentificationError(
@@ -164,32 +160,39 @@ class FemExperiment(Experiment):
         ]
 
     def _on_inputs(self) -> list[str]:
-        """A note if the measured motion is far larger, or smaller, than the predicted one."""
-        seen = np.isfinite(self.measured)
+        """Return a note if the measured motion is far larger, or smaller, than the predicted."""
+        is_measured = np.isfinite(self.measured)
         try:
-            predicted = np.where(seen, self.outputs(starts(self.parameters)), np.nan)
+            predicted = np.where(is_measured, self.outputs(starts(self.parameters)), np.nan)
         except SimulationError:
             return []  # reported by the search
-        some = seen.sum(axis=0) > 1
-        found, expected = (
-            float(np.sqrt(np.nanvar(y[:, some], axis=0).sum())) for y in (self.measured, predicted)
+        has_samples = is_measured.sum(axis=0) > 1
+        measured_deviation, predicted_deviation = (
+            float(np.sqrt(np.nanvar(y[:, has_samples], axis=0).sum()))
+            for y in (self.measured, predicted)
         )
-        noise = np.array([one.deviation for one in self.channels])[some]
-        large, small = max(found, expected), min(found, expected)
-        if large <= max(UNLIKE * small, OVER_NOISE * float(np.linalg.norm(noise))):
+        noise = np.array([channel.deviation for channel in self.channels])[has_samples]
+        larger, smaller = (
+            max(measured_deviation, predicted_deviation),
+            min(measured_deviation, predicted_deviation),
+        )
+        # A note if the ratio exceeds 30, and the motion three deviations of the noise.
+        if larger <= max(30.0 * smaller, 3.0 * float(np.linalg.norm(noise))):
             return []
         unit = symbol(self.problem.units, "length")
-        inputs = ", ".join(f"{one.name} [{one.unit}]" for one in self.inputs)
+        inputs = ", ".join(f"{channel.name} [{channel.unit}]" for channel in self.inputs)
         text = (
-            f"the robot varied by {found:.3g} {unit} (deviation over time, all outputs together), "
-            f"the model at the start by {expected:.3g} {unit}: check the unit of inputs, {inputs}, "
+            f"the robot varied by {measured_deviation:.3g} {unit} (deviation over time, all "
+            "outputs together), "
+            f"the model at the start by {predicted_deviation:.3g} {unit}: check the unit of "
+            f"inputs, {inputs}, "
             "and the starts of parameters"
         )
         by_effort = [drive for drive in self.problem.drives if not drive.by_displacement]
         if not by_effort:
             return [text]
-        dt, one = self.derivative.step.dt, by_effort[0]
-        name = f"{one.path.rsplit('/', 1)[-1]}.{one.lam}"
+        dt, first_drive = self.derivative.step.dt, by_effort[0]
+        name = f"{first_drive.path.rsplit('/', 1)[-1]}.{first_drive.lam}"
         return [
             f"{text}. A tension is a force, a pressure a stress; {name} of a record is that x dt, "
             f"here {dt:g} times as much: use the record itself as data"
@@ -197,72 +200,82 @@ class FemExperiment(Experiment):
 
     @override
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        return self._placed(self._at_samples(self._run(rho).outputs), self._pose(rho))
+        return self._place(self._at_samples(self._run(rho).outputs), self._pose(rho))
 
     @override
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         motion, pose = self._run(rho, sensitivities=True), self._pose(rho)
         assert motion.by_parameters is not None
-        here, slopes = self._at_samples(motion.outputs), self._at_samples(motion.by_parameters)
-        found = np.zeros((*here.shape, len(self.parameters)))
-        found[:, :, self._physical] = slopes
-        turned = pose.turn(slopes[:, self._xyz].swapaxes(2, 3)).swapaxes(2, 3)
-        at = (slice(None), self._xyz[:, :, None])  # of the markers, by time, marker, axis, rho
-        found[(*at, self._physical)] = turned
-        found[(*at, self._framing)] = pose.by_correction(here[:, self._xyz])[..., self._components]
-        return self._placed(here, pose), found
+        at_samples, slopes = (
+            self._at_samples(motion.outputs),
+            self._at_samples(motion.by_parameters),
+        )
+        derivatives = np.zeros((*at_samples.shape, len(self.parameters)))
+        derivatives[:, :, self._physical] = slopes
+        rotated = pose.turn(slopes[:, self._xyz].swapaxes(2, 3)).swapaxes(2, 3)
+        marker_index = (
+            slice(None),
+            self._xyz[:, :, None],
+        )  # of the markers, by time, marker, axis, rho
+        derivatives[(*marker_index, self._physical)] = rotated
+        derivatives[(*marker_index, self._framing)] = pose.by_correction(at_samples[:, self._xyz])[
+            ..., self._components
+        ]
+        return self._place(at_samples, pose), derivatives
 
     @override
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
         motion, pose = self._run(rho), self._pose(rho)
-        here = self._at_samples(motion.outputs)
-        outputs = self._placed(here, pose)
+        at_samples = self._at_samples(motion.outputs)
+        outputs = self._place(at_samples, pose)
         weights = np.array(gradient(outputs), dtype=float)
         by_parameters = np.zeros(len(self.parameters))
-        slopes = pose.by_correction(here[:, self._xyz])[..., self._components]
+        slopes = pose.by_correction(at_samples[:, self._xyz])[..., self._components]
         by_parameters[self._framing] = np.tensordot(weights[:, self._xyz], slopes, axes=3)
         weights[:, self._xyz] = pose.turn_back(weights[:, self._xyz])
         by_outputs = np.zeros_like(motion.outputs)
         by_outputs[:, self._places] = self._to_samples.T @ weights
-        found = self.model.pull_back(motion, by_outputs)
-        by_parameters[self._physical] = found.by_parameters
-        return PulledBack(outputs, by_parameters, self._to_steps.T @ found.by_drive)
+        swept = self.model.pull_back(motion, by_outputs)
+        by_parameters[self._physical] = swept.by_parameters
+        return PulledBack(outputs, by_parameters, self._to_steps.T @ swept.by_drive)
 
     @property
     def _components(self) -> list[int]:
         """Components of the pose that are parameters."""
-        own = self.parameters
-        return [one.component for one in own if isinstance(one, FrameParameter)]
+        parameters = self.parameters
+        return [
+            parameter.component for parameter in parameters if isinstance(parameter, FrameParameter)
+        ]
 
     def _pose(self, rho: np.ndarray) -> Pose:
         correction = np.zeros(6)
         correction[self._components] = np.asarray(rho, dtype=float)[self._framing]
         return Pose(self.frame, correction)
 
-    def _placed(self, here: np.ndarray, pose: Pose) -> np.ndarray:
-        """Outputs (n_times, n_y) with markers in the measured frame."""
-        placed = here.copy()
-        placed[:, self._xyz] = pose.place(here[:, self._xyz])
+    def _place(self, at_samples: np.ndarray, pose: Pose) -> np.ndarray:
+        """Transform the markers of outputs (n_times, n_y) to the measured frame."""
+        placed = at_samples.copy()
+        placed[:, self._xyz] = pose.place(at_samples[:, self._xyz])
         return placed
 
     @override
     def with_input_errors(self, errors: np.ndarray) -> FemExperiment:
-        other = copy(self)
-        other.recording = replace(self.recording, inputs=self.recording.inputs + errors)
-        other._last = None
-        return other
+        changed = copy(self)
+        changed.recording = replace(self.recording, inputs=self.recording.inputs + errors)
+        changed._last = None
+        return changed
 
     def refinements(self) -> tuple[Refinement, ...]:
-        """See Experiment: half the time step, and a finer mesh."""
+        """Return refinements with half the time step, and with a finer mesh."""
         return refinements_of(self)
 
     def with_recording(self, change: Callable[[Recording], Recording]) -> FemExperiment:
-        """See Experiment; the frame of the markers is kept."""
-        other = copy(self)
-        other.recording, other._last = change(self.recording), None
-        return other
+        """Return the experiment of the changed recording, in the same frame of the markers."""
+        changed = copy(self)
+        changed.recording, changed._last = change(self.recording), None
+        return changed
 
     def _run(self, rho: np.ndarray, *, sensitivities: bool = False) -> Trajectory:
         rho = np.asarray(rho, dtype=float)
@@ -275,7 +288,7 @@ class FemExperiment(Experiment):
         key = rho[self._physical].tobytes()
         if self._last is not None and self._last[0] == key:
             if not sensitivities or self._last[1].by_parameters is not None:
-                return self._last[1]  # score tests ask for the same motion, once for each effect
+                return self._last[1]  # score tests need the same motion for each effect
         drive = self._to_steps @ self.recording.inputs
         motion = self.model.run(drive, sensitivities=sensitivities)
         self._last = (key, motion)
@@ -283,14 +296,14 @@ class FemExperiment(Experiment):
 
     def _apply(self, rho: np.ndarray) -> None:
         """Set the parameters of the scene."""
-        names = [one.name for one in self.problem.physical]
-        for name, found, value in zip(names, self.derivative.parameters, rho, strict=True):
-            if not found.allowed(value):
+        names = [parameter.name for parameter in self.problem.physical]
+        for name, step_parameter, value in zip(names, self.derivative.parameters, rho, strict=True):
+            if not step_parameter.allowed(value):
                 raise SimulationError(f"The scene cannot be simulated with {name} = {value:g}.")
-            found.set(float(value))
+            step_parameter.set(float(value))
 
     def _at_samples(self, states: np.ndarray) -> np.ndarray:
-        """Outputs of all steps, or their derivatives, at the recorded times, by channel."""
-        chosen = states[:, self._places]
-        flat = self._to_samples @ chosen.reshape(len(chosen), -1)
-        return flat.reshape(-1, *chosen.shape[1:])
+        """Interpolate outputs of all steps, or their derivatives, at the recorded times."""
+        selected = states[:, self._places]
+        flat = self._to_samples @ selected.reshape(len(selected), -1)
+        return flat.reshape(-1, *selected.shape[1:])

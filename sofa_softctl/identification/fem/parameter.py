@@ -14,20 +14,20 @@ from sofa_softctl.scene.copies.step_model import Box, StepModel, StepParameter
 from sofa_softctl.units import Units
 
 
-def _nothing(model: StepModel) -> StepParameter:
+def _not_declared(model: StepModel) -> StepParameter:
     raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class FemParameter(Parameter):
-    """An unknown parameter of a scene."""
+    """Unknown parameter of a scene."""
 
-    of: Callable[[StepModel], StepParameter] = _nothing
-    """Returns the parameter in a model of the scene."""
+    of: Callable[[StepModel], StepParameter] = _not_declared
+    """Function that returns the parameter in a model of the scene."""
     quantity: str = ""
-    """'pressure', 'mass', 'time' or '1/time', for its unit; empty: dimensionless."""
+    """Quantity 'pressure', 'mass', 'time' or '1/time', which defines the unit; "" without one."""
     scene_parameter: str | None = None
-    """Parameter of createScene with the same value, for `scene_values`; None: there is none."""
+    """Parameter of createScene with the same value, for `scene_values`, or None."""
 
 
 @dataclass(frozen=True)
@@ -37,32 +37,33 @@ class FrameParameter(Parameter):
     component: int = 0
     """0 to 2: rotation vector [rad], about the scene's origin; 3 to 5: translation [length]."""
     quantity: str = ""
-    """'length', for its unit; empty for an angle."""
+    """Quantity 'length', which defines the unit, or "" for an angle."""
 
 
 def with_unit(
-    one: FemParameter | FrameParameter, units: Units | None, scene: str
+    parameter: FemParameter | FrameParameter, units: Units | None, scene: str
 ) -> FemParameter | FrameParameter:
     """The parameter with its unit in the scene.
 
     Args:
-        one: With that unit, or without unit.
-        units: Units of the scene; None: unknown, and the parameter is returned unchanged.
+        parameter: Parameter with that unit, or without a unit.
+        units: Units of the scene, or None if unknown; then the parameter is returned unchanged.
         scene: Name of the scene, for the message.
 
     Raises:
         IdentificationError: It is declared in another unit.
     """
-    if units is None or not one.quantity:
-        return one
-    unit = f"1/{units.time}" if one.quantity == "1/time" else units.symbol(one.quantity)
-    if one.unit not in ("", unit):
+    if units is None or not parameter.quantity:
+        return parameter
+    unit = f"1/{units.time}" if parameter.quantity == "1/time" else units.symbol(parameter.quantity)
+    if parameter.unit not in ("", unit):
         raise IdentificationError(
-            f"Parameter '{one.name}' is declared in {one.unit}. Expected {unit}: the units of "
+            f"Parameter '{parameter.name}' is declared in {parameter.unit}. Expected {unit}: the "
+            "units of "
             f"scene '{scene}' are {units}. Give start, bounds "
             f"and prior in {unit}; `unit` may then be left out."
         )
-    return replace(one, unit=unit)
+    return replace(parameter, unit=unit)
 
 
 def frame_parameters(
@@ -73,7 +74,7 @@ def frame_parameters(
     Args:
         angle: Bound of the rotation [rad].
         shift: Bound of the translation [length].
-        unit: Unit of length; empty: that of the scene.
+        unit: Unit of length, by default the unit of the scene.
     """
     turns = [
         FrameParameter(f"frame.turn_{axis}", 0.0, "rad", -angle, angle, component=k)
@@ -113,12 +114,12 @@ def young_modulus(
         boxes: Several boxes.
         elements: Indices of tetrahedra, in place of boxes.
         field: Path of the force field, if the scene has several.
-        unit: Unit of the modulus; empty: that of the scene.
+        unit: Unit of the modulus, by default the unit of the scene.
         lower, upper, prior: As for Parameter.
         scene_parameter: Parameter of createScene that is the modulus of this region.
     """
-    every = (*([box] if box is not None else []), *boxes)
-    of = partial(StepModel.moduli, path=field, boxes=every, elements=elements)
+    all_boxes = (*([box] if box is not None else []), *boxes)
+    of = partial(StepModel.moduli, path=field, boxes=all_boxes, elements=elements)
     return FemParameter(
         name, start, unit, lower, upper, prior, of, "pressure", scene_parameter=scene_parameter
     )
@@ -140,15 +141,20 @@ def material_parameter(
     Args:
         name: Name of the parameter.
         start: Initial value [pressure].
-        parameter: Its name in the material: 'mu' or 'lambda'; 'c1', 'c2' or 'k' of MooneyRivlin,
-            'mu' or 'k' of ArrudaBoyce.
-            Empty: `name` is that too.
+        parameter: Name in the material, by default `name`: 'mu' or 'lambda'; 'c1', 'c2' or 'k' of
+            MooneyRivlin, 'mu' or 'k' of ArrudaBoyce.
         box, boxes, elements, field: The region, as for `young_modulus`.
         rest: unit, lower, upper, prior, scene_parameter as for `young_modulus`.
     """
-    every = (*([box] if box is not None else []), *boxes)
-    own = parameter or name
-    of = partial(StepModel.material_parameter, name=own, path=field, boxes=every, elements=elements)
+    all_boxes = (*([box] if box is not None else []), *boxes)
+    name_in_material = parameter or name
+    of = partial(
+        StepModel.material_parameter,
+        name=name_in_material,
+        path=field,
+        boxes=all_boxes,
+        elements=elements,
+    )
     return FemParameter(name, start, of=of, quantity="pressure", **rest)
 
 

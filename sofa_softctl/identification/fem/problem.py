@@ -39,32 +39,36 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.model.effect import Effect
 
 
-def check_regions(parameters: Sequence[FemParameter], found: Sequence[StepParameter]) -> None:
+def check_regions(
+    parameters: Sequence[FemParameter], step_parameters: Sequence[StepParameter]
+) -> None:
     """Check that no tetrahedron belongs to two regions of the same parameter.
 
     Args:
         parameters: Parameters of the scene.
-        found: Each of them in the model.
+        step_parameters: The same parameters in the model.
 
     Raises:
-        IdentificationError: One does.
+        IdentificationError: A tetrahedron belongs to two regions.
     """
     owner: dict[tuple[int, int, int], str] = {}
-    for one, region in zip(parameters, found, strict=True):
+    for parameter, region in zip(parameters, step_parameters, strict=True):
         if not isinstance(region, Region):
             continue
         for element, number in product(region.elements, region.sets):
             key = (id(region.field), int(element), number)
             if key in owner:
                 raise IdentificationError(
-                    f"Regions '{owner[key]}' and '{one.name}' share tetrahedra, first "
+                    f"Regions '{owner[key]}' and '{parameter.name}' share tetrahedra, first "
                     f"{int(element)}: separate them."
                 )
-            owner[key] = one.name
+            owner[key] = parameter.name
 
 
-def uncovered(
-    parameters: Sequence[FemParameter], found: Sequence[StepParameter], units: Units | None
+def notes_on_partial_regions(
+    parameters: Sequence[FemParameter],
+    step_parameters: Sequence[StepParameter],
+    units: Units | None,
 ) -> list[str]:
     """Notes on force fields with tetrahedra inside and outside regions.
 
@@ -73,26 +77,29 @@ def uncovered(
         units: Units of the scene.
     """
     groups: dict[tuple[int, str], dict[str, Region]] = {}
-    for one, region in zip(parameters, found, strict=True):
+    for parameter, region in zip(parameters, step_parameters, strict=True):
         if isinstance(region, Region):
-            groups.setdefault((id(region.field), region.quantity), {})[one.name] = region
+            groups.setdefault((id(region.field), region.quantity), {})[parameter.name] = region
     notes = []
     for regions in groups.values():
         first = next(iter(regions.values()))
         field, values = first.field, first.values()
-        left = np.ones(len(field.elements), dtype=bool)
+        is_outside = np.ones(len(field.elements), dtype=bool)
         for region in regions.values():
-            left[region.elements] = False
-        if not left.any():
+            is_outside[region.elements] = False
+        if not is_outside.any():
             continue
         axis = int(np.ptp(field.x0, axis=0).argmax())
-        along = field.x0[field.elements[left]].mean(axis=1)[:, axis]
-        kept = values[left]
-        shown = " to ".join(dict.fromkeys(f"{v:.4g}" for v in (kept.min(), kept.max())))
+        coordinates = field.x0[field.elements[is_outside]].mean(axis=1)[:, axis]
+        remaining_values = values[is_outside]
+        value_range = " to ".join(
+            dict.fromkeys(f"{v:.4g}" for v in (remaining_values.min(), remaining_values.max()))
+        )
         notes.append(
-            f"{left.sum()} of {len(left)} tetrahedra, {'xyz'[axis]} from {along.min():.4g} to "
-            f"{along.max():.4g} {symbol(units, 'length')}, belong to no region "
-            f"({', '.join(regions)}): they keep the scene's {first.quantity}, {shown} "
+            f"{is_outside.sum()} of {len(is_outside)} tetrahedra, {'xyz'[axis]} from "
+            f"{coordinates.min():.4g} to "
+            f"{coordinates.max():.4g} {symbol(units, 'length')}, belong to no region "
+            f"({', '.join(regions)}): they keep the scene's {first.quantity}, {value_range} "
             f"{symbol(units, 'pressure')}"
         )
     return notes
@@ -126,7 +133,7 @@ class FemProblem(Problem):
     """Time until the robot of the scene is at rest; records of `softctl run` count from then on
     [scene time]."""
     frame: Registration | None = None
-    """Pose of the scene in the frame of the markers; None: the frame of the scene."""
+    """Pose of the scene in the frame of the markers, by default the frame of the scene."""
     register_by: tuple[str, ...] = ()
     """Markers on or near the clamp: the frame is fitted to their mean positions in the first
     recording, and is the same for the others. `frame_parameters` estimate the error of this fit."""
@@ -136,26 +143,28 @@ class FemProblem(Problem):
     dt: float | None = None
     """Time step, in place of the scene's [scene time]."""
     split: int = 0
-    """How often each tetrahedron of the scene's mesh files is split in eight."""
+    """Number of times that each tetrahedron of the scene's mesh files is split in eight."""
 
     def __post_init__(self) -> None:
         units, scene = self.units, str(self.scene)
-        own = tuple(with_unit(one, units, scene) for one in self.parameters)
-        object.__setattr__(self, "parameters", own)
+        parameters = tuple(with_unit(parameter, units, scene) for parameter in self.parameters)
+        object.__setattr__(self, "parameters", parameters)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Fields and the fitted frame: a process that it is sent to builds the scene itself."""
-        kept = [*(one.name for one in fields(self)), "_camera"]
-        return {name: vars(self)[name] for name in kept if name in vars(self)}
+        """Return fields and the fitted frame; another process builds the scene again."""
+        names = [*(field.name for field in fields(self)), "_camera"]
+        return {name: vars(self)[name] for name in names if name in vars(self)}
 
     @cached_property
     def model(self) -> StepModel:
         """The scene, built on first use."""
         driven = [(drive.path, drive.by_displacement) for drive in self.drives]
-        given = dict(self.scene_parameters)
+        scene_arguments = dict(self.scene_parameters)
         if self.dt is not None and "dt" in parameters_of(self._create):
-            given["dt"] = self.dt
-        return StepModel(self.scene, parameters=given, driven=driven, dt=self.dt, split=self.split)
+            scene_arguments["dt"] = self.dt
+        return StepModel(
+            self.scene, parameters=scene_arguments, driven=driven, dt=self.dt, split=self.split
+        )
 
     @cached_property
     def finer(self) -> dict[str, FemProblem]:
@@ -170,19 +179,21 @@ class FemProblem(Problem):
 
     @property
     def physical(self) -> tuple[FemParameter, ...]:
-        """Parameters of the scene, without those of the frame."""
-        return tuple(one for one in self.parameters if isinstance(one, FemParameter))
+        """Parameters of the scene, without parameters of the frame."""
+        return tuple(
+            parameter for parameter in self.parameters if isinstance(parameter, FemParameter)
+        )
 
     @cached_property
     def derivative(self) -> StepDerivative:
-        """Derivatives of its steps by the parameters."""
-        found = [parameter.of(self.model) for parameter in self.physical]
-        check_regions(self.physical, found)
-        return StepDerivative(self.model.step, found)
+        """Derivatives of the model's steps by the parameters."""
+        step_parameters = [parameter.of(self.model) for parameter in self.physical]
+        check_regions(self.physical, step_parameters)
+        return StepDerivative(self.model.step, step_parameters)
 
     @cached_property
     def units(self) -> Units | None:
-        """Units of the scene file; None: unknown, with times in seconds."""
+        """Units of the scene file, or None if unknown, with times in seconds."""
         if callable(self.scene) or self.scene in _READING:
             return None
         _READING.append(self.scene)  # a file that makes its problem on import
@@ -194,10 +205,10 @@ class FemProblem(Problem):
     @property
     def _create(self) -> Callable[..., Any]:
         """CreateScene of the scene."""
-        found: Callable[..., Any] = (
+        create: Callable[..., Any] = (
             self.scene if callable(self.scene) else load_scene(self.scene).create
         )
-        return found
+        return create
 
     @property
     def second(self) -> float:
@@ -213,7 +224,7 @@ class FemProblem(Problem):
     @property
     @override
     def channels(self) -> tuple[Channel, ...]:
-        return tuple(one for sensor in self.sensors for one in sensor.channels(self.units))
+        return tuple(channel for sensor in self.sensors for channel in sensor.channels(self.units))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -222,7 +233,7 @@ class FemProblem(Problem):
         Raises:
             IdentificationError: A marker is far from the robot.
         """
-        regions = uncovered(self.physical, self.derivative.parameters, self.units)
+        regions = notes_on_partial_regions(self.physical, self.derivative.parameters, self.units)
         return (*check_markers(self), *regions)
 
     @property
@@ -250,24 +261,28 @@ class FemProblem(Problem):
         if not self.register_by:
             return FemExperiment(self, recording, self.frame)
         if "_camera" not in self.__dict__:  # cached in a frozen dataclass
-            self.__dict__["_camera"] = self._registered(recording)
+            self.__dict__["_camera"] = self._register_frame(recording)
         return FemExperiment(self, recording, self.__dict__["_camera"])
 
-    def _registered(self, recording: Recording) -> Registration:
-        """The frame fitted to the mean measured and predicted positions of `register_by`."""
+    def _register_frame(self, recording: Recording) -> Registration:
+        """Fit the frame to the mean measured and predicted positions of `register_by`."""
         names = [channel.name for channel in self.channels]
         try:
-            at = [[names.index(f"{one}.{axis}") for axis in "xyz"] for one in self.register_by]
+            columns = [
+                [names.index(f"{marker}.{axis}") for axis in "xyz"] for marker in self.register_by
+            ]
         except ValueError as error:
             raise IdentificationError(
                 f"Problem '{self.name}' registers by markers that it does not measure: {error}. "
                 f"It has: {', '.join(names)}."
             ) from error
         predicted = FemExperiment(self, recording).outputs(starts(self.parameters))
-        found = register(*_means(recording.outputs, predicted, at), names=self.register_by)
-        whole = [[*three] for three in marker_columns(self.channels).values()]
-        check_handedness(*_means(recording.outputs, predicted, whole))
-        return found
+        registration = register(
+            *_mean_positions(recording.outputs, predicted, columns), names=self.register_by
+        )
+        marker_columns_of_channels = [[*three] for three in marker_columns(self.channels).values()]
+        check_handedness(*_mean_positions(recording.outputs, predicted, marker_columns_of_channels))
+        return registration
 
     def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
         """Parameters of createScene: the estimated ones, and `scene_parameters`.
@@ -277,38 +292,41 @@ class FemProblem(Problem):
         Raises:
             IdentificationError: createScene does not take a `scene_parameter`.
         """
-        known = parameters_of(self._create)
-        given = dict(self.scene_parameters)
-        for one, value in zip(self.parameters, np.asarray(rho, dtype=float), strict=True):
-            name = one.scene_parameter if isinstance(one, FemParameter) else None
+        valid_names = parameters_of(self._create)
+        scene_arguments = dict(self.scene_parameters)
+        for parameter, value in zip(self.parameters, np.asarray(rho, dtype=float), strict=True):
+            name = parameter.scene_parameter if isinstance(parameter, FemParameter) else None
             if name is None:
                 continue
-            if name not in known:
+            if name not in valid_names:
                 raise IdentificationError(
-                    f"Parameter '{one.name}' has scene_parameter '{name}', which createScene "
-                    f"does not take. It takes: {', '.join(known) or 'none'}."
+                    f"Parameter '{parameter.name}' has scene_parameter '{name}', which createScene "
+                    f"does not take. It takes: {', '.join(valid_names) or 'none'}."
                 )
-            given[name] = float(value)
-        return given
+            scene_arguments[name] = float(value)
+        return scene_arguments
 
     @property
     @override
     def not_in_scene(self) -> tuple[str, ...]:
-        return tuple(one.name for one in self.physical if one.scene_parameter is None)
+        return tuple(
+            parameter.name for parameter in self.physical if parameter.scene_parameter is None
+        )
 
 
 _READING: list[str | Path] = []
 """Scene files whose units are being read."""
 
 
-def _means(
-    measured: np.ndarray, predicted: np.ndarray, at: list[list[int]]
+def _mean_positions(
+    measured: np.ndarray, predicted: np.ndarray, columns: list[list[int]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean places of markers, measured and predicted at the same times, shape (n, 3) each."""
-    seen = np.isfinite(measured[:, at]).all(axis=2, keepdims=True)  # (n_times, n, 1)
-    count = seen.sum(axis=0)
-    one, other = (
-        np.where(seen, positions[:, at], 0.0).sum(axis=0) / np.where(count, count, np.nan)
+    """Return mean positions of markers, measured and predicted at the same times, (n, 3) each."""
+    is_measured = np.isfinite(measured[:, columns]).all(axis=2, keepdims=True)  # (n_times, n, 1)
+    count = is_measured.sum(axis=0)
+    measured_means, predicted_means = (
+        np.where(is_measured, positions[:, columns], 0.0).sum(axis=0)
+        / np.where(count, count, np.nan)
         for positions in (measured, predicted)
     )
-    return one, other
+    return measured_means, predicted_means

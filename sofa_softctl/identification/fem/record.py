@@ -14,7 +14,7 @@ from sofa_softctl.record.record import Record, read_record
 
 
 def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -> Recording:
-    """The recording that drives and sensors would have made of a recorded run of the scene.
+    """Return the recording that drives and sensors would have made of a run of the scene.
 
     Args:
         problem: Problem of the recorded scene.
@@ -57,7 +57,7 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
 
 
 def _dt(record: Record, path: str | Path) -> float:
-    """The step of the run that was recorded, not of the model: multipliers are per step."""
+    """Return the time step of the recorded run, not of the model: multipliers are per step."""
     try:
         dt = float(record.metadata["dt"])
     except (KeyError, ValueError):
@@ -72,11 +72,11 @@ def _dt(record: Record, path: str | Path) -> float:
 
 
 def _channel(record: Record, path: str | Path, name: str) -> np.ndarray:
-    """Values of a Data; its channel is named without the first slash."""
-    found = record.channels.get(name.lstrip("/"))
-    if found is None:
+    """Return the values of a Data, whose channel is named without the first slash."""
+    values = record.channels.get(name.lstrip("/"))
+    if values is None:
         raise IdentificationError(
             f"'{path}' is of another scene: it has no '{name}'. It has: "
             f"{', '.join(record.channels)}."
         )
-    return found
+    return values

@@ -47,13 +47,13 @@ class Pose:
 
     def by_correction(self, points: np.ndarray) -> np.ndarray:
         """Derivatives of placed points by theta and tau, shape (..., 3, 6)."""
-        turned = self.turn(points)
+        rotated = self.turn(points)
         jacobian = left_jacobian(self.correction[:3])
-        found = np.empty((*turned.shape, 6))
+        derivatives = np.empty((*rotated.shape, 6))
         # d(R y) = omega cross R y, omega = J dtheta
-        found[..., :3] = np.cross(jacobian.T[:, :], turned[..., None, :]).swapaxes(-1, -2)
-        found[..., 3:] = np.eye(3)
-        return found
+        derivatives[..., :3] = np.cross(jacobian.T[:, :], rotated[..., None, :]).swapaxes(-1, -2)
+        derivatives[..., 3:] = np.eye(3)
+        return derivatives
 
 
 def rotation_of(theta: np.ndarray) -> np.ndarray:
@@ -84,13 +84,13 @@ def _cosine(angle: float) -> float:
     return 0.5 * float(half * half)
 
 
-FITS = 0.05
+RESIDUAL_RATIO_MAX = 0.05
 """Largest accepted residual of a marker, relative to the size of the marker set [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Registration:
-    """A rigid transform, marker = rotation point + translation, with its residuals."""
+    """Rigid transform, marker = rotation point + translation, with its residuals."""
 
     rotation: np.ndarray
     """Rotation from the mesh's to the markers' frame, shape (3, 3), determinant 1."""
@@ -105,7 +105,7 @@ class Registration:
         return float(np.sqrt(np.mean(self.residuals**2)))
 
     def place(self, points: np.ndarray) -> np.ndarray:
-        """Points of the mesh in the markers' frame, shape (n, 3)."""
+        """Return points of the mesh in the markers' frame, shape (n, 3)."""
         placed: np.ndarray = np.asarray(points) @ self.rotation.T + self.translation
         return placed
 
@@ -117,11 +117,11 @@ def register(
     names: Sequence[str] = (),
     tolerance: float | None = None,
 ) -> Registration:
-    """Least-squares rigid transform from points of the mesh to measured markers.
+    """Fit a rigid transform from points of the mesh to measured markers by least squares.
 
     Args:
         markers: Measured positions, unloaded [length], shape (n, 3), NaN where missing.
-        points: Their points on the unloaded mesh [length], shape (n, 3).
+        points: Points of the markers on the unloaded mesh [length], shape (n, 3).
         names: Names of the markers, for messages.
         tolerance: Largest accepted residual [length]; by default a twentieth of the size of the
             marker set.
@@ -137,49 +137,67 @@ def register(
             f"Registration needs a point of the mesh for each marker, shapes (n, 3); got "
             f"{markers.shape} markers and {points.shape} points."
         )
-    seen = np.isfinite(markers).all(axis=1)
-    if seen.sum() < 3:
+    is_measured = np.isfinite(markers).all(axis=1)
+    if is_measured.sum() < 3:
         raise IdentificationError(
-            f"Registration needs three or more measured markers, got {seen.sum()}."
+            f"Registration needs three or more measured markers, got {is_measured.sum()}."
         )
-    there, here = markers[seen], points[seen]
-    moved, still = there - there.mean(axis=0), here - here.mean(axis=0)
-    _check_spread(still)
-    U, _, Vt = np.linalg.svd(moved.T @ still)
+    markers_measured, points_measured = markers[is_measured], points[is_measured]
+    centred_markers, centred_points = (
+        markers_measured - markers_measured.mean(axis=0),
+        points_measured - points_measured.mean(axis=0),
+    )
+    _check_spread(centred_points)
+    U, _, Vt = np.linalg.svd(centred_markers.T @ centred_points)
     sign = np.sign(np.linalg.det(U @ Vt))
     rotation = (U * [1.0, 1.0, sign]) @ Vt
-    translation = there.mean(axis=0) - rotation @ here.mean(axis=0)
+    translation = markers_measured.mean(axis=0) - rotation @ points_measured.mean(axis=0)
     placed = points @ rotation.T + translation
-    found = Registration(rotation, translation, np.linalg.norm(markers - placed, axis=1))
-    size = float(np.ptp(here, axis=0).max())
-    limit = FITS * size if tolerance is None else tolerance
-    if found.residuals[seen].max() > limit:
-        raise IdentificationError(_misfit(found, seen, moved, still, names, limit))
-    return found
+    registration = Registration(rotation, translation, np.linalg.norm(markers - placed, axis=1))
+    size = float(np.ptp(points_measured, axis=0).max())
+    limit = RESIDUAL_RATIO_MAX * size if tolerance is None else tolerance
+    if registration.residuals[is_measured].max() > limit:
+        raise IdentificationError(
+            _misfit_text(registration, is_measured, centred_markers, centred_points, names, limit)
+        )
+    return registration
 
 
 def check_handedness(markers: np.ndarray, points: np.ndarray) -> None:
-    """Refuse markers that fit the mesh as its mirror image: three of them cannot show it, all can.
+    """Refuse four or more markers that fit the mesh only as its mirror image.
 
     Args:
         markers: Measured positions [length], shape (n, 3), NaN where missing.
-        points: Predicted ones [length], shape (n, 3).
+        points: Predicted positions [length], shape (n, 3).
 
     Raises:
-        IdentificationError: Mirrored, they fit twice as well, and well.
+        IdentificationError: Mirrored markers fit, and twice as well.
     """
-    seen = np.isfinite(markers).all(axis=1) & np.isfinite(points).all(axis=1)
-    if seen.sum() < 4:
+    is_measured = np.isfinite(markers).all(axis=1) & np.isfinite(points).all(axis=1)
+    if is_measured.sum() < 4:
         return
-    moved, still = (each[seen] - each[seen].mean(axis=0) for each in (markers, points))
-    U, _, Vt = np.linalg.svd(moved.T @ still)
+    centred_markers, centred_points = (
+        positions[is_measured] - positions[is_measured].mean(axis=0)
+        for positions in (markers, points)
+    )
+    U, _, Vt = np.linalg.svd(centred_markers.T @ centred_points)
     if np.linalg.det(U @ Vt) > 0.0:
         return
     as_is, mirrored = (
-        float(np.sqrt(np.mean(np.sum((moved - still @ (U * [1, 1, side] @ Vt).T) ** 2, axis=1))))
+        float(
+            np.sqrt(
+                np.mean(
+                    np.sum(
+                        (centred_markers - centred_points @ (U * [1, 1, side] @ Vt).T) ** 2, axis=1
+                    )
+                )
+            )
+        )
         for side in (-1, 1)
     )
-    if mirrored < 0.5 * as_is and mirrored < FITS * float(np.ptp(still, axis=0).max()):
+    if mirrored < 0.5 * as_is and mirrored < RESIDUAL_RATIO_MAX * float(
+        np.ptp(centred_points, axis=0).max()
+    ):
         raise IdentificationError(
             "The markers' axes are left-handed: as they are, all markers fit the model within "
             f"{as_is:.3g} (rms), mirrored within {mirrored:.3g}. Exchange two axes, or change the "
@@ -196,19 +214,19 @@ def _check_spread(still: np.ndarray) -> None:
         )
 
 
-def _misfit(
-    found: Registration,
-    seen: np.ndarray,
-    moved: np.ndarray,
-    still: np.ndarray,
+def _misfit_text(
+    registration: Registration,
+    is_measured: np.ndarray,
+    centred_markers: np.ndarray,
+    centred_points: np.ndarray,
     names: Sequence[str],
     limit: float,
 ) -> str:
     """Message on markers that do not fit: units, a swapped marker, or a wrong point."""
-    residuals = np.where(seen, found.residuals, 0.0)
+    residuals = np.where(is_measured, registration.residuals, 0.0)
     worst = int(residuals.argmax())
     name = f"'{names[worst]}'" if len(names) > worst else f"number {worst + 1}"
-    scale = float(np.linalg.norm(moved) / np.linalg.norm(still))
+    scale = float(np.linalg.norm(centred_markers) / np.linalg.norm(centred_points))
     text = (
         f"The markers do not fit the mesh: after the best rigid transform marker {name} is "
         f"{residuals[worst]:.3g} from its point, {limit:.3g} is accepted."

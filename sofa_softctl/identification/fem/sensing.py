@@ -32,17 +32,17 @@ class Drive:
 
     @property
     def path(self) -> str:
-        """Path of what drives."""
+        """Path of the driving component."""
         return self.cable
 
     @property
     def by_displacement(self) -> bool:
-        """Whether a length is imposed, not a force."""
+        """True if a length is imposed, not a force."""
         return self.by_length
 
     @property
     def quantity(self) -> str:
-        """What was recorded, for its unit."""
+        """Recorded quantity, which defines the unit."""
         return "length" if self.by_length else "force"
 
     lam: ClassVar[str] = "force"
@@ -64,17 +64,17 @@ class PressureDrive:
 
     @property
     def path(self) -> str:
-        """Path of what drives."""
+        """Path of the driving component."""
         return self.cavity
 
     @property
     def by_displacement(self) -> bool:
-        """Whether a volume is imposed, not a pressure."""
+        """True if a volume is imposed, not a pressure."""
         return self.by_volume
 
     @property
     def quantity(self) -> str:
-        """What was recorded, for its unit."""
+        """Recorded quantity, which defines the unit."""
         return "volume" if self.by_volume else "pressure"
 
     lam: ClassVar[str] = "pressure"
@@ -101,7 +101,7 @@ class Marker:
     """Standard deviation of its noise along each axis [length]."""
 
     def channels(self, units: Units | None) -> tuple[Channel, ...]:
-        """Its three columns, by the units of the scene."""
+        """Return the three columns of the marker, in the units of the scene."""
         unit = symbol(units, "length")
         return tuple(Channel(f"{self.name}.{axis}", unit, self.deviation) for axis in "xyz")
 
@@ -123,7 +123,7 @@ class CableLength:
         return self.cable
 
     def channels(self, units: Units | None) -> tuple[Channel, ...]:
-        """Its column, by the units of the scene."""
+        """Return the column of the sensor, in the units of the scene."""
         return (Channel(self.name, symbol(units, "length"), self.deviation),)
 
 
@@ -144,7 +144,7 @@ class CavityVolume:
         return self.cavity
 
     def channels(self, units: Units | None) -> tuple[Channel, ...]:
-        """Its column, by the units of the scene."""
+        """Return the column of the sensor, in the units of the scene."""
         return (Channel(self.name, symbol(units, "volume"), self.deviation),)
 
 
@@ -173,7 +173,10 @@ def sensing_of(problem: FemProblem) -> Sensing:
     """
     model = problem.model
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
-    points = [sparse.csr_array((0, model.step.size)), *(_point(model, one) for one in markers)]
+    points = [
+        sparse.csr_array((0, model.step.size)),
+        *(_point(model, marker) for marker in markers),
+    ]
     places: list[int] = []
     xyz: list[list[int]] = []
     measured: list[Any] = []
@@ -209,7 +212,7 @@ def check_markers(problem: FemProblem) -> list[str]:
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
     if not markers or not model.solids:
         return []
-    weights = sparse.csr_array(sparse.vstack([_point(model, one) for one in markers]))
+    weights = sparse.csr_array(sparse.vstack([_point(model, marker) for marker in markers]))
     unit = symbol(problem.units, "length")
     for marker, point, away in zip(
         markers, weights @ model.step.x0, model.outside(weights), strict=True

@@ -16,15 +16,18 @@ from sofa_softctl.identification.data.signal_checks import suspicious_channels
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.fitting.failed_starts import (
     check_found,
-    unsimulated,
+    unsimulated_error,
     warnings_on,
 )
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, Termination, search
-from sofa_softctl.identification.fitting.outliers import rescaled
-from sofa_softctl.identification.fitting.reduced import left_out, reduced, unobservable_parameters
+from sofa_softctl.identification.fitting.outliers import rescale_noise
+from sofa_softctl.identification.fitting.reduced import (
+    left_out_noise_warnings,
+    reduce_by_qr,
+    unobservable_parameters,
+)
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 from sofa_softctl.identification.fitting.searches import (
-    CLOSER,
     Make,
     Progress,
     SearchTask,
@@ -32,19 +35,14 @@ from sofa_softctl.identification.fitting.searches import (
 )
 from sofa_softctl.identification.fitting.starts import (
     Minimum,
-    closer,
     distinct_minima,
+    midpoint_towards,
     spread_starts,
 )
 from sofa_softctl.identification.fitting.unknown_inputs import with_unknown_inputs
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.status import Status
-
-EVALUATIONS = 200
-"""Default limit of evaluations of a search."""
-NOISE_ROUNDS = 10
-"""Most rounds of noise estimation."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +68,11 @@ class Estimate:
     at_bound: tuple[str, ...]
     """Parameters that ended at a bound."""
     noise_estimated: bool
-    """Whether the channels' noise was estimated from residuals, not given."""
+    """True if the channels' noise was estimated from residuals."""
     experiments: tuple[Experiment, ...]
-    """What was fitted: experiments as they were given, or with unknown inputs."""
+    """Fitted experiments, possibly with unknown inputs."""
     searches: tuple[SearchResult, ...]
-    """All searches, one for each start, best first; with the noise that was declared."""
+    """Searches from each start, best first, with the declared noise."""
     warnings: tuple[str, ...]
     """Warnings on data and starts."""
     method: str
@@ -84,9 +82,9 @@ class Estimate:
     seconds: float
     """Wall time [s]."""
     failed: tuple[tuple[np.ndarray, str], ...] = ()
-    """Starts without a search, shape (n_rho,), and why."""
+    """Starts without a result, shape (n_rho,), each with the reason."""
     branches: tuple[SearchResult, ...] = ()
-    """All ends with unknown inputs, on branches of the motion, best first."""
+    """All results with unknown inputs, on branches of the motion, best first."""
 
     @cached_property
     def minima(self) -> tuple[Minimum, ...]:
@@ -100,46 +98,50 @@ class Estimate:
 
     @property
     def message(self) -> str:
-        """How the best search ended, and what to do if it is not solved."""
+        """Sentence on the end of the best search, with a recommendation if it is not solved."""
         return self.termination.value
 
     def __repr__(self) -> str:
         """Parameters with one standard deviation from noise of the outputs, and the status."""
         deviations = self._deviations()
         texts = []
-        for one, value, deviation in zip(self.parameters, self.rho, deviations, strict=True):
+        for parameter, value, deviation in zip(self.parameters, self.rho, deviations, strict=True):
             width = f" ± {deviation:.2g}" if np.isfinite(deviation) else ""
-            kept = " (kept)" if one.name in self.held else ""
-            texts.append(f"{one.name} = {quantity(f'{value:.5g}{width}', one.unit)}{kept}")
+            note = " (kept)" if parameter.name in self.held else ""
+            texts.append(
+                f"{parameter.name} = {quantity(f'{value:.5g}{width}', parameter.unit)}{note}"
+            )
         values = ", ".join(texts)
         return (
             f"Estimate({values}; {self.termination.name}, {self.data} data, cost {self.cost:.4g})"
         )
 
     def _deviations(self) -> np.ndarray:
-        """From noise of the outputs; NaN: held, or singular, shape (n_rho,)."""
-        J = reduced(self.fits)[1][:, self.free]
-        size = np.array([one.scale for one in self.parameters])[self.free]
-        found = np.full(len(self.rho), np.nan)
+        """Standard deviations due to noise of outputs, NaN if not fitted, shape (n_rho,)."""
+        J = reduce_by_qr(self.fits)[1][:, self.free]
+        size = np.array([parameter.scale for parameter in self.parameters])[self.free]
+        deviations = np.full(len(self.rho), np.nan)
         F = (J * size).T @ (J * size) + np.diag(self.prior_information[self.free] * size**2)
         if len(F) and np.linalg.cond(F) < 1e12:
-            found[self.free] = size * np.sqrt(np.diag(np.linalg.inv(F)))
-        return found
+            deviations[self.free] = size * np.sqrt(np.diag(np.linalg.inv(F)))
+        return deviations
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
-        return tuple(one.name for one in self.parameters)
+        return tuple(parameter.name for parameter in self.parameters)
 
     @property
     def held(self) -> tuple[str, ...]:
         """Parameters that were not fitted: fixed, or unobservable and without a prior."""
-        known = {one.name for one in self.parameters if one.prior is not None}
-        return (*self.fixed, *(name for name in self.unobservable if name not in known))
+        with_prior = {
+            parameter.name for parameter in self.parameters if parameter.prior is not None
+        }
+        return (*self.fixed, *(name for name in self.unobservable if name not in with_prior))
 
     @property
     def free(self) -> np.ndarray:
-        """Which parameters were fitted, shape (n_rho,)."""
+        """Mask of the parameters that were fitted, shape (n_rho,)."""
         return np.array([name not in self.held for name in self.names])
 
     @property
@@ -148,11 +150,11 @@ class Estimate:
         return sum(int(fit.there.sum()) for fit in self.fits)
 
     def value(self, name: str) -> float:
-        """One parameter [its unit]."""
+        """Value of a parameter [unit of the parameter]."""
         return float(self.rho[self.names.index(name)])
 
     def values(self) -> dict[str, float]:
-        """All parameters by name."""
+        """Values of all parameters by name."""
         return dict(zip(self.names, self.rho.tolist(), strict=True))
 
 
@@ -165,37 +167,37 @@ def estimate(
     seed: int = 0,
     estimate_noise: bool = False,
     exact_inputs: bool = False,
-    most: int = EVALUATIONS,
+    most: int = 200,
     progress: Progress | None = None,
     warn: Callable[[str], None] | None = None,
     executor: Executor | None = None,
     make: Make | None = None,
 ) -> Estimate:
-    """Fit parameters to all experiments at once.
+    """Fit parameters to all experiments simultaneously.
 
-    Minimises the sum over experiments, times and channels of ((predicted - measured) / noise)^2,
-    and of ((rho - mean) / deviation)^2 over priors: the maximum of the likelihood (of the posterior
-    density with priors) for independent normal noise. Where inputs are noisy, that holds with their
-    errors as further unknowns, weighed by their own noise: such experiments are fitted with exact
-    inputs first, then, from starts and from ends, in this way, see
-    `Experiment.with_unknown_inputs`.
+    The estimate minimises the sum over experiments, times and channels of
+    ((predicted - measured) / noise)^2, and of ((rho - mean) / deviation)^2 over priors: the maximum
+    of the likelihood (with priors: of the posterior density) for independent normal noise. Errors
+    of noisy inputs are further unknowns, weighted by their noise: such experiments are fitted with
+    exact inputs first, then with unknown ones, see `Experiment.with_unknown_inputs`.
 
     Args:
-        experiments: Share parameters of the same name.
-        parameters: Replace starts, bounds and priors of the experiments; None: those are used.
+        experiments: Experiments; parameters of the same name are shared.
+        parameters: Starts, bounds and priors that replace those of the experiments.
         fixed: Names of parameters to keep at their starts.
-        starts: Number of searches: from the given start, and from others around it. The best is
-            kept.
-        seed: Seed of the other starts.
+        starts: Number of searches: from the start of the parameters, and from random starts around
+            it. The best result is returned.
+        seed: Seed of the random starts.
         estimate_noise: Estimate each channel's noise from its residuals as well; with unknown
             inputs, a factor of all.
-        exact_inputs: Take recorded inputs as they are. Estimates are biased where they are noisy.
+        exact_inputs: Take recorded inputs as exact. Estimates are biased if they are noisy.
         most: Limit of evaluations of a search.
         progress: Called after each evaluation; with an executor, at the end of each search.
         warn: Called with each warning on the data, before the search.
-        executor: Does the searches of several starts at the same time; None: one after the other.
-            The estimate is the same.
-        make: Makes the experiments in its processes; picklable. None: they are pickled.
+        executor: Runs searches in parallel, by default one after the other; the estimate is the
+            same.
+        make: Picklable function that makes the experiments in a worker; by default they are
+            pickled.
 
     Raises:
         IdentificationError: Fewer data than parameters, an unknown name in `fixed`, experiments
@@ -204,7 +206,7 @@ def estimate(
     """
     began = perf_counter()
     misfit = StackedResidual(experiments, parameters)
-    fitting = _Fitting(misfit, fixed, most, progress, warn)
+    fitting = _SearchRunner(misfit, fixed, most, progress, warn)
     searches = fitting.from_starts(starts, seed, executor, make)
     if not exact_inputs:
         searches = fitting.with_unknown_inputs(searches)
@@ -216,7 +218,7 @@ def estimate(
         unobservable=fitting.unobservable,
         noise_estimated=estimate_noise,
         searches=searches,
-        warnings=(*fitting.warnings, *left_out(fitting.misfit.experiments)),
+        warnings=(*fitting.warnings, *left_out_noise_warnings(fitting.misfit.experiments)),
         evaluations=fitting.evaluations,
         seconds=perf_counter() - began,
         failed=fitting.failed,
@@ -225,12 +227,12 @@ def estimate(
 
 
 def as_fitted(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Experiments of an estimate, those with unknown inputs as they were fitted."""
+    """Return the experiments, replaced by the fitted ones if these have unknown inputs."""
     pairs = zip(estimate.experiments, experiments, strict=True)
-    return tuple(own if own.unknowns else given for own, given in pairs)
+    return tuple(fitted if fitted.unknowns else original for fitted, original in pairs)
 
 
-def assess(misfit: StackedResidual, best: SearchResult, **others: Any) -> Estimate:
+def assess(misfit: StackedResidual, best: SearchResult, **remaining_fields: Any) -> Estimate:
     """The estimate at the end of a search; `others`: the remaining fields."""
     return Estimate(
         parameters=misfit.parameters,
@@ -241,18 +243,18 @@ def assess(misfit: StackedResidual, best: SearchResult, **others: Any) -> Estima
         prior_information=misfit.prior_information,
         experiments=misfit.experiments,
         at_bound=best.at_bound,
-        **{"method": "Gauss-Newton in a trust region"} | others,
+        **{"method": "Gauss-Newton in a trust region"} | remaining_fields,
     )
 
 
-class _Fitting:
+class _SearchRunner:
     """The searches of one estimate, with warnings and counts."""
 
     def __init__(
         self,
         misfit: StackedResidual,
         fixed: Collection[str],
-        most: int,
+        evaluations_max: int,
         progress: Progress | None,
         warn: Callable[[str], None] | None,
     ) -> None:
@@ -261,7 +263,12 @@ class _Fitting:
                 raise IdentificationError(
                     f"There is no parameter '{name}' to fix. There are: {', '.join(misfit.names)}."
                 )
-        self.misfit, self.most, self.progress, self.warn = misfit, most, progress, warn
+        self.misfit, self.evaluations_max, self.progress, self.warn = (
+            misfit,
+            evaluations_max,
+            progress,
+            warn,
+        )
         self.fixed = np.array([name in fixed for name in misfit.names])
         self.all_fixed = bool(self.fixed.all())
         self.unobservable: tuple[str, ...] = ()
@@ -273,12 +280,12 @@ class _Fitting:
     def from_starts(
         self, count: int, seed: int, executor: Executor | None = None, make: Make | None = None
     ) -> tuple[SearchResult, ...]:
-        """Searches from each start, best first; unobservable parameters are held."""
+        """Search from each start, best result first; unobservable parameters are not fitted."""
         begin = starts(self.misfit.parameters)
         points = [begin, *spread_starts(self.misfit.parameters, ~self.fixed, count - 1, seed)]
-        anchor = self._checked(points)
+        anchor = self._first_simulable_start(points)
         if self.fixed.all():
-            return (self._at_start(),)
+            return (self._result_at_start(),)
         attempts = search_all(
             self.misfit,
             [self._task(number, point, anchor) for number, point in enumerate(points)],
@@ -286,29 +293,31 @@ class _Fitting:
             executor=executor,
             make=make,
         )
-        found = [one.found for one in attempts if one.found is not None]
-        self.evaluations += sum(one.evaluations for one in found)
+        results = [attempt.result for attempt in attempts if attempt.result is not None]
+        self.evaluations += sum(result.evaluations for result in results)
         check_found(attempts, self.misfit.names)
         self.warnings += warnings_on(attempts, self.misfit.names)
         self.failed = tuple(
-            (one.task.start, one.unsimulated or one.lost) for one in attempts if one.found is None
+            (attempt.task.start, attempt.simulation_error or attempt.worker_error)
+            for attempt in attempts
+            if attempt.result is None
         )
-        return tuple(sorted(found, key=lambda one: one.cost))
+        return tuple(sorted(results, key=lambda result: result.cost))
 
-    def _checked(self, points: Sequence[np.ndarray]) -> np.ndarray:
-        """The first start that can be simulated, where the data are checked."""
+    def _first_simulable_start(self, points: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the first start that can be simulated, after checking the data there."""
         reason: SimulationError | None = None
         for number, start in enumerate(points):
             point = start
-            for _ in range(CLOSER + 1 if number else 1):
+            for _ in range(5 if number else 1):  # as in `search_from`
                 try:
                     self._check(point)
                     return point
                 except SimulationError as error:
                     reason = reason or error
-                    point = closer(points[0], point)
+                    point = midpoint_towards(points[0], point)
         assert reason is not None
-        raise unsimulated(points[0], str(reason), self.misfit.names) from reason
+        raise unsimulated_error(points[0], str(reason), self.misfit.names) from reason
 
     def _task(self, number: int, point: np.ndarray, anchor: np.ndarray) -> SearchTask:
         begin = starts(self.misfit.parameters)
@@ -317,65 +326,67 @@ class _Fitting:
             np.where(self.fixed, begin, point),
             np.where(self.fixed, begin, anchor),
             ~self.fixed,
-            self.most,
+            self.evaluations_max,
         )
 
-    def _at_start(self) -> SearchResult:
-        """The start, where no parameter is to be fitted."""
+    def _result_at_start(self) -> SearchResult:
+        """Return the result of a search without free parameters."""
         begin = starts(self.misfit.parameters)
-        residuals, _ = reduced(self.misfit.fits(begin), self.misfit.stacked((), begin))
+        residuals, _ = reduce_by_qr(self.misfit.fits(begin), self.misfit.stack_residuals((), begin))
         cost = float(residuals @ residuals)
         ended = Termination.FIXED if self.all_fixed else Termination.UNOBSERVABLE
         return SearchResult(begin, begin, cost, ended, (), 1, 0, "")
 
     def with_unknown_inputs(self, searches: tuple[SearchResult, ...]) -> tuple[SearchResult, ...]:
-        """Searches with noisy inputs as unknowns, from the ends of those with exact ones."""
+        """Search with noisy inputs as unknowns, from the results with exact inputs."""
         if self.fixed.all():
             return searches
         report = None if self.progress is None else partial(self.progress, 0)
-        found = with_unknown_inputs(self.misfit, searches, ~self.fixed, self.most, report)
-        self.misfit, self.evaluations = found.misfit, self.evaluations + found.evaluations
-        self.warnings += found.warnings
-        self.branches = found.branches
-        return found.searches
+        result = with_unknown_inputs(
+            self.misfit, searches, ~self.fixed, self.evaluations_max, report
+        )
+        self.misfit, self.evaluations = result.misfit, self.evaluations + result.evaluations
+        self.warnings += result.warnings
+        self.branches = result.branches
+        return result.searches
 
     def with_noise(self, best: SearchResult) -> SearchResult:
         """Alternate between noise from residuals and parameters with it until neither changes."""
-        for _ in range(NOISE_ROUNDS):
+        for _ in range(10):  # two or three rounds suffice in general
             fits = self.misfit.fits(best.rho)
-            noise, change = rescaled(fits, int((~self.fixed).sum()))
+            noise, change = rescale_noise(fits, int((~self.fixed).sum()))
             self.misfit = StackedResidual(
                 self.misfit.experiments, self.misfit.parameters, deviations=noise
             )
-            best = self._again(best)
+            best = self._continue_search(best)
             if change < 1e-3:
                 break
         return best
 
-    def _again(self, best: SearchResult) -> SearchResult:
-        """The search from where the best one ended."""
+    def _continue_search(self, best: SearchResult) -> SearchResult:
+        """Search from the end of the best search."""
         if self.fixed.all():
-            return self._at_start()
+            return self._result_at_start()
         report = self.progress
-        found = search(
+        result = search(
             self.misfit,
             best.rho,
             ~self.fixed,
-            most=self.most,
+            evaluations_max=self.evaluations_max,
             progress=None if report is None else partial(report, 0),
         )
-        self.evaluations += found.evaluations
-        return found
+        self.evaluations += result.evaluations
+        return result
 
     def _check(self, start: np.ndarray) -> None:
-        """Check the data where the model can be simulated: number, units, observability."""
+        """Check the data at a start that can be simulated: number, units, observability."""
         fits = self.misfit.fits(start)
         self.evaluations += 1
-        known = self.misfit.prior_information > 0.0
+        has_prior = self.misfit.prior_information > 0.0
         self._check_count(sum(int(fit.there.sum()) for fit in fits))
         self.unobservable = unobservable_parameters(self.misfit, start, fits)
-        hidden = np.isin(self.misfit.names, self.unobservable)
-        self.fixed = self.fixed | (hidden & ~known)
+        is_unobservable = np.isin(self.misfit.names, self.unobservable)
+        self.fixed = self.fixed | (is_unobservable & ~has_prior)
         suspicious = [
             text
             for fit, experiment in zip(fits, self.misfit.experiments, strict=True)
@@ -389,24 +400,28 @@ class _Fitting:
                 self.warn(text)
 
     def _check_count(self, data: int) -> None:
-        wanted = int((~self.fixed & (self.misfit.prior_information == 0.0)).sum())
-        if data < max(wanted, 1):
+        parameter_count = int((~self.fixed & (self.misfit.prior_information == 0.0)).sum())
+        if data < max(parameter_count, 1):
             raise IdentificationError(
-                f"There are {data} measured samples for {wanted} parameters without prior. Record "
+                f"There are {data} measured samples for {parameter_count} parameters without "
+                "prior. Record "
                 "more, fix parameters, or give them a prior."
             )
 
 
 def start_at(parameters: Sequence[Parameter], values: Mapping[str, float]) -> tuple[Parameter, ...]:
-    """The parameters with other starts.
+    """Return the parameters with new starts by name.
 
     Raises:
-        IdentificationError: A name is unknown, or a start outside its bounds.
+        IdentificationError: A name is unknown, or a start is outside the bounds.
     """
-    names = [one.name for one in parameters]
+    names = [parameter.name for parameter in parameters]
     for name in values:
         if name not in names:
             raise IdentificationError(
                 f"There is no parameter '{name}'. There are: {', '.join(names)}."
             )
-    return tuple(replace(one, start=values.get(one.name, one.start)) for one in parameters)
+    return tuple(
+        replace(parameter, start=values.get(parameter.name, parameter.start))
+        for parameter in parameters
+    )

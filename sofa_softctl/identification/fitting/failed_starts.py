@@ -1,4 +1,4 @@
-"""Warnings and errors on starts from which there is no search."""
+"""Warnings and errors on starts from which no search was possible."""
 
 from __future__ import annotations
 
@@ -18,46 +18,49 @@ def check_found(attempts: Sequence[Attempt], names: Sequence[str]) -> None:
         IdentificationError: The model cannot be simulated at any start.
         WorkerError: Searches lost their worker processes.
     """
-    if any(one.found is not None for one in attempts):
+    if any(attempt.result is not None for attempt in attempts):
         return
-    lost = [one for one in attempts if one.lost]
+    lost = [attempt for attempt in attempts if attempt.worker_error]
     if lost:
         raise WorkerError(
             f"{len(lost)} of {len(attempts)} searches lost their worker processes, twice each, and "
-            f"none ended; the first: {sentence(lost[0].lost)} Use fewer workers, or none."
+            f"none ended; the first: {sentence(lost[0].worker_error)} Use fewer workers, or none."
         )
-    raise unsimulated(attempts[0].task.start, attempts[0].unsimulated, names)
+    raise unsimulated_error(attempts[0].task.start, attempts[0].simulation_error, names)
 
 
-def unsimulated(start: np.ndarray, why: str, names: Sequence[str]) -> IdentificationError:
-    """The error where the model cannot be simulated at any start; the first is given."""
+def unsimulated_error(start: np.ndarray, reason: str, names: Sequence[str]) -> IdentificationError:
+    """Return the error for a model that cannot be simulated at any start, such as `start`."""
     return IdentificationError(
-        f"The model cannot be simulated at the start ({_listed(start, names)}): {sentence(why)} "
+        f"The model cannot be simulated at the start ({_values_text(start, names)}): "
+        f"{sentence(reason)} "
         "Give another start, or more of them."
     )
 
 
 def warnings_on(attempts: Sequence[Attempt], names: Sequence[str]) -> tuple[str, ...]:
-    """Warnings on starts that were moved or skipped, with the first of each kind."""
-    count, found = len(attempts), []
-    failed = [one for one in attempts if one.unsimulated]
+    """Return warnings on starts that were moved or skipped, with the first of each kind."""
+    count, texts = len(attempts), []
+    failed = [attempt for attempt in attempts if attempt.simulation_error]
     if failed:
-        skipped = sum(one.found is None for one in failed)
-        moved = len(failed) - skipped
-        found.append(
+        skipped_count = sum(attempt.result is None for attempt in failed)
+        moved_count = len(failed) - skipped_count
+        texts.append(
             f"at {len(failed)} of {count} starts the model cannot be simulated; the first is "
-            f"{_listed(failed[0].task.start, names)} ({failed[0].unsimulated.rstrip('.')})"
-            + (f". Moved towards one that can be: {moved}" if moved else "")
-            + (f". Skipped: {skipped}" if skipped else "")
+            f"{_values_text(failed[0].task.start, names)} "
+            f"({failed[0].simulation_error.rstrip('.')})"
+            + (f". Moved towards one that can be: {moved_count}" if moved_count else "")
+            + (f". Skipped: {skipped_count}" if skipped_count else "")
         )
-    lost = [one for one in attempts if one.lost]
+    lost = [attempt for attempt in attempts if attempt.worker_error]
     if lost:
-        found.append(
+        texts.append(
             f"{len(lost)} of {count} searches are missing, as their worker processes died, twice "
-            f"each; the first is from {_listed(lost[0].task.start, names)} ({lost[0].lost})"
+            f"each; the first is from {_values_text(lost[0].task.start, names)} "
+            f"({lost[0].worker_error})"
         )
-    return tuple(found)
+    return tuple(texts)
 
 
-def _listed(rho: np.ndarray, names: Sequence[str]) -> str:
+def _values_text(rho: np.ndarray, names: Sequence[str]) -> str:
     return ", ".join(f"{name} = {x:.4g}" for name, x in zip(names, rho, strict=True))

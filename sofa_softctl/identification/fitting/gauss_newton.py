@@ -1,6 +1,11 @@
-"""Termination of a search for parameters.
+"""Gauss-Newton search for parameters in a trust region, within bounds, and how it terminates.
 
-Gauss-Newton in a trust region, within bounds.
+Minimised is the sum of squared residuals r'r over the free parameters, by scipy's `least_squares`
+with method trf (Branch, Coleman, Li 1999). Residuals and Jacobian are reduced to n_rho + 1 rows by
+an orthogonal transformation, which leaves the steps unchanged, see `reduced`.
+
+A search has converged if the decrease that the linearised model still predicts,
+|projection of r on the columns of J|^2, is negligible.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.fitting.reduced import reduced
+from sofa_softctl.identification.fitting.reduced import reduce_by_qr
 from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.model.parameter import bounds
 from sofa_softctl.status import Status
@@ -50,29 +55,36 @@ class Termination(Enum):
 
     @property
     def status(self) -> Status:
-        """SOLVED: the parameters are a best fit within their bounds, as far as they are fitted."""
+        """SOLVED if the fitted parameters are a best fit within their bounds."""
         if self in (Termination.CONVERGED, Termination.AT_BOUND, Termination.FIXED):
             return Status.SOLVED
         return Status.HELD if self is Termination.UNOBSERVABLE else Status.NOT_CONVERGED
 
 
-TOLERANCE = 1e-10
-"""Relative change of the parameters at which a search ends [-]."""
-SMALL = 1e-7
-"""Relative change of the cost at which it ends: far below the effect of noise [-]."""
-DECREMENT = 1e-2
-"""Predicted decrease of the cost at convergence, a tenth of a deviation's square [-]..."""
-DECREMENT_SHARE = 1e-6
-"""... and the same relative to the cost."""
-BOUND = 1e-6
-"""A parameter closer to a bound than this share of its scale is at it."""
-INSIDE = 1e-2
-"""Least distance of starts from bounds, as share of the scale."""
-FAR = 3.0
-"""RMS residual above which a search that stalls is far from the data [standard deviations]:
-Gauss-Newton leaves out what residuals add to the curvature; derivatives may well be right."""
-OVERFLOW = 1e100
-"""Larger residuals count as a failed simulation: their squares would overflow."""
+@dataclass(frozen=True)
+class SearchSettings:
+    """Tolerances of a search."""
+
+    parameter_tolerance: float = 1e-10
+    """Relative change of the parameters at which a search ends [-]."""
+    cost_tolerance: float = 1e-7
+    """Relative change of the cost at which a search ends, far below the effect of noise [-]."""
+    decrease_max: float = 1e-2
+    """Predicted decrease of the cost at convergence [-]: the square of a tenth of a deviation."""
+    relative_decrease_max: float = 1e-6
+    """Predicted decrease, relative to the cost, that is allowed in addition [-]."""
+    bound_tolerance: float = 1e-6
+    """Distance from a bound below which a parameter is at it, relative to its scale [-]."""
+    start_distance_min: float = 1e-2
+    """Smallest distance of starts from bounds, relative to the scale [-]."""
+    far_rms_min: float = 3.0
+    """RMS residual above which a search that stalls is far from the data [standard deviations].
+    Gauss-Newton neglects the curvature due to residuals; derivatives may well be right."""
+    residual_max: float = 1e100
+    """Largest residual; beyond it a simulation counts as failed, as squares would overflow [-]."""
+
+
+SETTINGS = SearchSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,19 +96,19 @@ class SearchResult:
     rho: np.ndarray
     """Final parameters, shape (n_rho,)."""
     cost: float
-    """Sum of squared residuals of data and priors there [-]."""
+    """Sum of squared residuals of data and priors at the end [-]."""
     termination: Termination
-    """Reason why it ended."""
+    """Reason why the search ended."""
     at_bound: tuple[str, ...]
     """Parameters that ended at a bound."""
     evaluations: int
-    """Simulations of all experiments, with derivatives."""
+    """Number of simulations of all experiments, with derivatives."""
     rejected: int
-    """Failed simulations: a shorter step was tried instead."""
+    """Number of failed simulations, each followed by a shorter step."""
     reason: str
-    """Message of the last failed simulation; empty: none failed."""
+    """Message of the last failed simulation, or "" if none failed."""
     information: np.ndarray | None = None
-    """J^T J at the end, 0 for parameters that were held, shape (n_rho, n_rho); None: unknown."""
+    """J^T J at the end, 0 for parameters that are not free, shape (n_rho, n_rho), or None."""
 
 
 def search(
@@ -104,72 +116,79 @@ def search(
     start: np.ndarray,
     free: np.ndarray,
     *,
-    most: int,
+    evaluations_max: int,
     progress: Callable[[int, float], None] | None = None,
 ) -> SearchResult:
     """Minimise the sum of squared residuals over some of the parameters.
 
-    Simulation and derivatives are evaluated together, as nearly every step of Gauss-Newton is
-    accepted. Both are reduced to n_rho + 1 rows, which have the same steps. Where either fails,
-    residuals are not finite: scipy's trust region then shrinks to a quarter of the step, without
-    evaluating the Jacobian.
+    Simulation and derivatives are evaluated together, since nearly every step of Gauss-Newton is
+    accepted. If either fails, residuals are not finite: scipy's trust region then shrinks to a
+    quarter of the step, without evaluating the Jacobian.
 
     Args:
-        misfit: Residuals.
+        misfit: Residuals of all experiments and priors.
         start: All parameters, shape (n_rho,).
         free: Mask of the parameters to fit, shape (n_rho,), at least one.
-        most: Limit of evaluations.
-        progress: Called with the evaluations so far and the last cost.
+        evaluations_max: Limit of evaluations.
+        progress: Called with the number of evaluations and the last cost.
 
     Raises:
         SimulationError: The model cannot be simulated at the start.
-
-    Source: scipy's `least_squares`, method trf (Branch, Coleman, Li 1999).
     """
     lower, upper = (side[free] for side in bounds(misfit.parameters))
-    scale = np.array([one.scale for one in misfit.parameters])[free]
-    begin = _inside(start[free], lower, upper, scale)
+    scale = np.array([parameter.scale for parameter in misfit.parameters])[free]
+    first_point = _move_off_bounds(start[free], lower, upper, scale)
     trials = _Trials(misfit, start, free, progress)
-    trials.evaluate(begin)  # raises SimulationError to the caller
+    trials.evaluate(first_point)  # raises SimulationError to the caller
     with np.errstate(invalid="ignore"):  # SciPy's reflection at bounds, far from a minimum
-        found = least_squares(
+        solution = least_squares(
             trials.residuals,
-            begin,
+            first_point,
             jac=trials.jacobian,
             bounds=(lower, upper),
             method="trf",
             x_scale=scale,
-            ftol=SMALL,
-            xtol=TOLERANCE,
-            gtol=TOLERANCE,
-            max_nfev=most,
+            ftol=SETTINGS.cost_tolerance,
+            xtol=SETTINGS.parameter_tolerance,
+            gtol=SETTINGS.parameter_tolerance,
+            max_nfev=evaluations_max,
         )
-    low, high = found.x - lower < BOUND * scale, upper - found.x < BOUND * scale
+    is_at_lower, is_at_upper = (
+        solution.x - lower < SETTINGS.bound_tolerance * scale,
+        upper - solution.x < SETTINGS.bound_tolerance * scale,
+    )
     names = np.array(misfit.names)[free]
-    held = (low & (found.grad > 0.0)) | (high & (found.grad < 0.0))
-    left = _decrement(np.asarray(found.jac)[:, ~held], found.fun)
-    converged = left <= DECREMENT + DECREMENT_SHARE * 2.0 * found.cost
+    is_at_active_bound = (is_at_lower & (solution.grad > 0.0)) | (
+        is_at_upper & (solution.grad < 0.0)
+    )
+    remaining_decrease = _predicted_decrease(
+        np.asarray(solution.jac)[:, ~is_at_active_bound], solution.fun
+    )
+    converged = (
+        remaining_decrease
+        <= SETTINGS.decrease_max + SETTINGS.relative_decrease_max * 2.0 * solution.cost
+    )
     return SearchResult(
         start=start,
-        rho=trials.whole(found.x),
-        cost=2.0 * float(found.cost),
+        rho=trials.all_parameters(solution.x),
+        cost=2.0 * float(solution.cost),
         termination=_termination(
             converged,
-            exhausted=found.status == 0,
-            rejected=trials.rejected > 0,
-            at_bound=bool((low | high).any()),
-            far=2.0 * float(found.cost) > FAR**2 * trials.data,
+            is_exhausted=solution.status == 0,
+            is_rejected=trials.rejected > 0,
+            is_at_bound=bool((is_at_lower | is_at_upper).any()),
+            is_far_from_data=2.0 * float(solution.cost) > SETTINGS.far_rms_min**2 * trials.data,
         ),
-        at_bound=tuple(names[low | high].tolist()),
+        at_bound=tuple(names[is_at_lower | is_at_upper].tolist()),
         evaluations=trials.evaluations,
         rejected=trials.rejected,
         reason=trials.reason,
-        information=_information(np.asarray(found.jac), free),
+        information=_information(np.asarray(solution.jac), free),
     )
 
 
 class _Trials:
-    """Reduced residuals and Jacobian by the free parameters, evaluated once, together."""
+    """Cache of the reduced residuals and their Jacobian at the last point."""
 
     def __init__(
         self,
@@ -184,14 +203,14 @@ class _Trials:
         self._at: bytes = b""
         self._values = (np.empty(0), np.empty((0, 0)))
 
-    def whole(self, x: np.ndarray) -> np.ndarray:
-        """All parameters, given the free ones."""
+    def all_parameters(self, x: np.ndarray) -> np.ndarray:
+        """Return all parameters, with x for the free ones."""
         rho = self.start.copy()
         rho[self.free] = x
         return rho
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
-        """Residuals; NaN if the simulation fails."""
+        """Return the residuals, NaN if the simulation fails."""
         if x.tobytes() != self._at:
             try:
                 self.evaluate(x)
@@ -202,20 +221,20 @@ class _Trials:
         return self._values[0]
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
-        """Jacobian, mostly of the last point: scipy evaluates residuals first."""
+        """Return the Jacobian, in general at the last point: scipy evaluates residuals first."""
         if x.tobytes() != self._at:
             self.evaluate(x)
         return self._values[1]
 
     def evaluate(self, x: np.ndarray) -> None:
-        """Evaluate residuals and Jacobian at x; raises SimulationError."""
+        """Evaluate residuals and Jacobian at x, or raise SimulationError."""
         self.evaluations += 1
-        rho = self.whole(x)
-        of_priors = self.misfit.stacked((), rho)
+        rho = self.all_parameters(x)
+        of_priors = self.misfit.stack_residuals((), rho)
         fits = self.misfit.fits(rho)
         self.data = sum(int(fit.there.sum()) for fit in fits)
-        residuals, jacobian = reduced(fits, of_priors)
-        if not np.abs(residuals).max(initial=0.0) <= OVERFLOW:
+        residuals, jacobian = reduce_by_qr(fits, of_priors)
+        if not np.abs(residuals).max(initial=0.0) <= SETTINGS.residual_max:
             raise SimulationError("The model's outputs are too large.")
         self._at, self._values = x.tobytes(), (residuals, jacobian[:, self.free])
         if self.progress is not None:
@@ -223,37 +242,42 @@ class _Trials:
 
 
 def _information(J: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """J^T J, spread over all parameters, shape (n_rho, n_rho)."""
-    found = np.zeros((len(free), len(free)))
-    found[np.ix_(free, free)] = J.T @ J
-    return found
+    """J^T J by all parameters, 0 for those that are not free, shape (n_rho, n_rho)."""
+    information = np.zeros((len(free), len(free)))
+    information[np.ix_(free, free)] = J.T @ J
+    return information
 
 
-def _inside(
+def _move_off_bounds(
     start: np.ndarray, lower: np.ndarray, upper: np.ndarray, scale: np.ndarray
 ) -> np.ndarray:
-    """A start off its bounds: at a bound the initial trust region would have no size."""
-    gap = np.minimum(INSIDE * scale, 0.25 * (upper - lower))
+    """Move a start off the bounds: at a bound the initial trust region would have no size."""
+    gap = np.minimum(SETTINGS.start_distance_min * scale, 0.25 * (upper - lower))
     return np.clip(start, lower + gap, upper - gap)
 
 
-def _decrement(J: np.ndarray, r: np.ndarray) -> float:
-    """Decrease of r'r that the linearised model predicts: |projection of r on J's columns|^2."""
+def _predicted_decrease(J: np.ndarray, r: np.ndarray) -> float:
+    """Decrease of r'r that the linearised model predicts, |projection of r on J's columns|^2."""
     if not J.shape[1]:
         return 0.0
     size = np.linalg.norm(J, axis=0)
     U, s, _ = np.linalg.svd(J / np.where(size > 0.0, size, 1.0), full_matrices=False)
-    seen = U[:, s > 1e-8 * s.max(initial=0.0)]
-    return float(np.sum((seen.T @ r) ** 2))
+    basis = U[:, s > 1e-8 * s.max(initial=0.0)]
+    return float(np.sum((basis.T @ r) ** 2))
 
 
 def _termination(
-    converged: bool, *, exhausted: bool, rejected: bool, at_bound: bool, far: bool
+    is_converged: bool,
+    *,
+    is_exhausted: bool,
+    is_rejected: bool,
+    is_at_bound: bool,
+    is_far_from_data: bool,
 ) -> Termination:
-    if converged:
-        return Termination.AT_BOUND if at_bound else Termination.CONVERGED
-    if exhausted:
+    if is_converged:
+        return Termination.AT_BOUND if is_at_bound else Termination.CONVERGED
+    if is_exhausted:
         return Termination.EXHAUSTED
-    if rejected:
+    if is_rejected:
         return Termination.BLOCKED
-    return Termination.MISFIT if far else Termination.STALLED
+    return Termination.MISFIT if is_far_from_data else Termination.STALLED

@@ -28,14 +28,14 @@ class Fit:
     outputs: np.ndarray
     """Predicted outputs, shape (n_times, n_outputs)."""
     sensitivities: np.ndarray
-    """Their derivatives by all parameters, 0 for those of other models, (n_t, n_y, n_rho)."""
+    """Derivatives of the outputs by all parameters, 0 for other models', (n_t, n_y, n_rho)."""
     unknowns: int = 0
-    """Number of unknowns besides the parameters that its samples determine."""
+    """Number of unknowns in addition to the parameters, such as inputs."""
 
     @property
     def deviations(self) -> np.ndarray:
         """Standard deviation of each channel's noise [unit], shape (n_outputs,)."""
-        return np.array([one.deviation for one in self.channels])
+        return np.array([channel.deviation for channel in self.channels])
 
     @property
     def there(self) -> np.ndarray:
@@ -58,8 +58,8 @@ class StackedResidual:
     """Residuals in standard deviations, as functions of shared parameters.
 
     Args:
-        experiments: At least one; parameters of the same name are shared.
-        parameters: The order of rho; None: those of the experiments, in their order.
+        experiments: One or more experiments; parameters of the same name are shared.
+        parameters: Order of rho; by default the parameters of the experiments, in their order.
         deviations: Noise by name of the channel, in place of the channel's own.
 
     Raises:
@@ -77,71 +77,87 @@ class StackedResidual:
         if not experiments:
             raise IdentificationError("There are no data: give an experiment.")
         self.experiments = tuple(map(Experiment.checked, experiments))
-        for one in self.experiments:
-            _check_names(one.parameters, one.name)
-        self.parameters = tuple(_united(self.experiments) if parameters is None else parameters)
+        for experiment in self.experiments:
+            _check_names(experiment.parameters, experiment.name)
+        self.parameters = tuple(
+            _merge_parameters(self.experiments) if parameters is None else parameters
+        )
         _check_names(self.parameters, "The estimate")
-        self.names = tuple(one.name for one in self.parameters)
-        self._places = [self._place(one) for one in self.experiments]
-        self.channels = [_weighted(one, deviations or {}) for one in self.experiments]
-        self._known = [i for i, one in enumerate(self.parameters) if one.prior is not None]
-        self._priors = [one.prior for one in self.parameters if one.prior is not None]
+        self.names = tuple(parameter.name for parameter in self.parameters)
+        self._parameter_indices = [
+            self._find_parameters(experiment) for experiment in self.experiments
+        ]
+        self.channels = [
+            _weighted_channels(experiment, deviations or {}) for experiment in self.experiments
+        ]
+        self._prior_indices = [
+            i for i, parameter in enumerate(self.parameters) if parameter.prior is not None
+        ]
+        self._priors = [
+            parameter.prior for parameter in self.parameters if parameter.prior is not None
+        ]
 
-    def of(self, experiment: int, rho: np.ndarray) -> np.ndarray:
-        """The parameters of one experiment, in its order."""
-        return rho[self._places[experiment]]
+    def experiment_parameters(self, experiment: int, rho: np.ndarray) -> np.ndarray:
+        """Return the parameters of one experiment, in its order."""
+        return rho[self._parameter_indices[experiment]]
 
-    def places(self, experiment: int) -> np.ndarray:
-        """Indices of one experiment's parameters among all, in its order."""
-        return self._places[experiment]
+    def parameter_indices(self, experiment: int) -> np.ndarray:
+        """Return the indices of one experiment's parameters among all, in its order."""
+        return self._parameter_indices[experiment]
 
-    def spread(self, experiment: int, own: np.ndarray) -> np.ndarray:
-        """Values by one experiment's parameters (last axis) as values by all, 0 elsewhere."""
-        everywhere = np.zeros((*own.shape[:-1], len(self.parameters)))
-        everywhere[..., self._places[experiment]] = own
-        return everywhere
+    def scatter_derivatives(self, experiment: int, values: np.ndarray) -> np.ndarray:
+        """Extend derivatives by one experiment's parameters (last axis) to all parameters by 0."""
+        padded = np.zeros((*values.shape[:-1], len(self.parameters)))
+        padded[..., self._parameter_indices[experiment]] = values
+        return padded
 
     def fits(self, rho: np.ndarray) -> tuple[Fit, ...]:
-        """Measured and predicted outputs of each experiment.
+        """Simulate each experiment, and return its measured and predicted outputs.
 
         Raises:
             SimulationError: A model cannot be simulated with rho, or its outputs are not finite.
         """
         return tuple(self.fit(k, rho) for k in range(len(self.experiments)))
 
-    def stacked(self, fits: Sequence[Fit], rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of data, then of priors, and their Jacobian, shapes (m,), (m, n_rho)."""
-        pairs = [one.rows for one in fits]
-        known = (rho[self._known] - [one.mean for one in self._priors]) / self.prior_deviations
-        of_priors = np.zeros((len(self._known), len(rho)))
-        of_priors[np.arange(len(self._known)), self._known] = 1.0 / self.prior_deviations
+    def stack_residuals(
+        self, fits: Sequence[Fit], rho: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return residuals of data, then of priors, and their Jacobian, shapes (m,), (m, n_rho)."""
+        pairs = [fit.rows for fit in fits]
+        prior_residuals = (
+            rho[self._prior_indices] - [prior.mean for prior in self._priors]
+        ) / self.prior_deviations
+        prior_jacobian = np.zeros((len(self._prior_indices), len(rho)))
+        prior_jacobian[np.arange(len(self._prior_indices)), self._prior_indices] = (
+            1.0 / self.prior_deviations
+        )
         return (
-            np.concatenate([*(r for r, _ in pairs), known]),
-            np.concatenate([*(J for _, J in pairs), of_priors]),
+            np.concatenate([*(r for r, _ in pairs), prior_residuals]),
+            np.concatenate([*(J for _, J in pairs), prior_jacobian]),
         )
 
     @property
     def prior_deviations(self) -> np.ndarray:
         """Standard deviations of the priors [unit], shape (n_priors,)."""
-        return np.array([one.deviation for one in self._priors])
+        return np.array([prior.deviation for prior in self._priors])
 
     @property
     def prior_information(self) -> np.ndarray:
         """Information of the priors: 1 / deviation^2, 0 without one, shape (n_rho,)."""
-        found = np.zeros(len(self.parameters))
-        found[self._known] = self.prior_deviations**-2.0
-        return found
+        information = np.zeros(len(self.parameters))
+        information[self._prior_indices] = self.prior_deviations**-2.0
+        return information
 
     def fit(self, k: int, rho: np.ndarray) -> Fit:
-        """Measured and predicted outputs of experiment k; see `fits`."""
+        """Simulate experiment k, and return its measured and predicted outputs, see `fits`."""
         experiment = self.experiments[k]
-        found = experiment.sensitivities(self.of(k, rho))
-        if not isinstance(found, tuple | list) or len(found) != 2:
+        result = experiment.sensitivities(self.experiment_parameters(k, rho))
+        if not isinstance(result, tuple | list) or len(result) != 2:
             raise IdentificationError(
                 f"{experiment.name}: sensitivities must return two arrays, outputs and their "
-                f"derivatives. Got: {type(found).__name__}."
+                f"derivatives. Got: {type(result).__name__}."
             )
-        outputs, sensitivities = found
+        outputs, sensitivities = result
         check_shapes(experiment, outputs, sensitivities)
         if not (np.isfinite(outputs).all() and np.isfinite(sensitivities).all()):
             raise SimulationError(f"{experiment.name}: the model's outputs are not finite.")
@@ -151,25 +167,27 @@ class StackedResidual:
             channels=self.channels[k],
             measured=experiment.measured,
             outputs=outputs,
-            sensitivities=self.spread(k, sensitivities),
+            sensitivities=self.scatter_derivatives(k, sensitivities),
             unknowns=experiment.unknowns,
         )
 
-    def _place(self, experiment: Experiment) -> np.ndarray:
-        """Indices of an experiment's parameters among all."""
-        for one in experiment.parameters:
-            if one.name not in self.names:
+    def _find_parameters(self, experiment: Experiment) -> np.ndarray:
+        """Return the indices of an experiment's parameters among all."""
+        for parameter in experiment.parameters:
+            if parameter.name not in self.names:
                 raise IdentificationError(
-                    f"{experiment.name} depends on '{one.name}', which is not among the "
+                    f"{experiment.name} depends on '{parameter.name}', which is not among the "
                     f"parameters: {', '.join(self.names)}. To keep it constant, fix it."
                 )
-        return np.array([self.names.index(one.name) for one in experiment.parameters], dtype=int)
+        return np.array(
+            [self.names.index(parameter.name) for parameter in experiment.parameters], dtype=int
+        )
 
 
 def check_shapes(
     experiment: Experiment, outputs: np.ndarray, sensitivities: np.ndarray | None = None
 ) -> None:
-    """IdentificationError if arrays of an experiment have wrong shapes."""
+    """Raise IdentificationError if arrays of an experiment have wrong shapes."""
     shape = (len(experiment.time), len(experiment.channels))
     _check_shape(experiment.name, "measured", experiment.measured, shape, "(n_times, n_outputs)")
     _check_shape(experiment.name, "outputs", outputs, shape, "(n_times, n_outputs)")
@@ -181,45 +199,54 @@ def check_shapes(
 
 
 def _check_shape(
-    where: str, what: str, found: np.ndarray, shape: tuple[int, ...], meaning: str
+    location: str, label: str, array: np.ndarray, shape: tuple[int, ...], meaning: str
 ) -> None:
-    if np.shape(found) != shape:
+    if np.shape(array) != shape:
         raise IdentificationError(
-            f"{where}: expected {what} of shape {meaning} = {shape}. Got: {np.shape(found)}."
+            f"{location}: expected {label} of shape {meaning} = {shape}. Got: {np.shape(array)}."
         )
 
 
-def _check_names(parameters: Sequence[Parameter], where: str) -> None:
-    names = [one.name for one in parameters]
+def _check_names(parameters: Sequence[Parameter], location: str) -> None:
+    names = [parameter.name for parameter in parameters]
     for name in names:
         if names.count(name) > 1:
             raise IdentificationError(
-                f"{where} has two parameters '{name}': give each a name of its own."
+                f"{location} has two parameters '{name}': give each a name of its own."
             )
 
 
-def _united(experiments: Sequence[Experiment]) -> list[Parameter]:
-    """Parameters of all experiments, each name once."""
-    found: dict[str, Parameter] = {}
+def _merge_parameters(experiments: Sequence[Experiment]) -> list[Parameter]:
+    """Return the parameters of all experiments, each name once."""
+    parameters: dict[str, Parameter] = {}
     for experiment in experiments:
-        for one in experiment.parameters:
-            if found.setdefault(one.name, one) != one:
+        for parameter in experiment.parameters:
+            if parameters.setdefault(parameter.name, parameter) != parameter:
                 raise IdentificationError(
-                    f"{experiment.name} declares '{one.name}' as {one}, another experiment as "
-                    f"{found[one.name]}. Give `parameters` to choose one."
+                    f"{experiment.name} declares '{parameter.name}' as {parameter}, another "
+                    "experiment as "
+                    f"{parameters[parameter.name]}. Give `parameters` to choose one."
                 )
-    return list(found.values())
+    return list(parameters.values())
 
 
-def _weighted(experiment: Experiment, deviations: Mapping[str, float]) -> tuple[Channel, ...]:
+def _weighted_channels(
+    experiment: Experiment, deviations: Mapping[str, float]
+) -> tuple[Channel, ...]:
     channels = tuple(
-        Channel(one.name, one.unit, deviations.get(one.name, one.deviation), one.largest)
-        for one in experiment.channels
+        Channel(
+            channel.name,
+            channel.unit,
+            deviations.get(channel.name, channel.deviation),
+            channel.largest,
+        )
+        for channel in experiment.channels
     )
-    for one in channels:
-        if not 0.0 < one.deviation < np.inf:
+    for channel in channels:
+        if not 0.0 < channel.deviation < np.inf:
             raise IdentificationError(
-                f"{experiment.name}: the noise of '{one.name}' is {one.deviation:g} {one.unit}. "
+                f"{experiment.name}: the noise of '{channel.name}' is {channel.deviation:g} "
+                f"{channel.unit}. "
                 "Expected a positive standard deviation: it weights the data."
             )
     return channels

@@ -1,4 +1,4 @@
-"""Searches from several starts, one after the other or by an executor."""
+"""Searches from several starts, one after the other or in the processes of an executor."""
 
 from __future__ import annotations
 
@@ -16,61 +16,60 @@ from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
 from sofa_softctl.errors import IdentificationError, SimulationError, WorkerError
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.fitting.starts import closer
+from sofa_softctl.identification.fitting.starts import midpoint_towards
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter
 
-CLOSER = 4
-"""Most bisections of a start that cannot be simulated towards one that can."""
-
 Progress = Callable[[int, int, float], None]
-"""Called with the number of the search (from 0), its evaluations so far and the last cost."""
+"""Callback with the number of the search (from 0), its number of evaluations and the last cost."""
 Make = Callable[[], Sequence[Experiment]]
-"""Makes the experiments, in another process."""
+"""Function that makes the experiments, in another process."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchTask:
-    """A search from one start."""
+    """Search from one start."""
 
     number: int
-    """Number of the start; 0 is the given one."""
+    """Number of the start; 0 is the start of the caller."""
     start: np.ndarray
     """All parameters, shape (n_rho,)."""
     anchor: np.ndarray
-    """Start that can be simulated, towards which others are moved, shape (n_rho,)."""
+    """Start that can be simulated, towards which `start` is moved if it cannot, shape (n_rho,)."""
     free: np.ndarray
     """Mask of the parameters to fit, shape (n_rho,), at least one."""
-    most: int
+    evaluations_max: int
     """Limit of evaluations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """End of a search, or why there is none."""
+    """Result of a search, or the reason for its failure."""
 
     task: SearchTask
-    """What was asked."""
-    found: SearchResult | None
-    """The result; None: there is none."""
-    unsimulated: str = ""
-    """Why the model cannot be simulated at the start; empty: it can."""
-    lost: str = ""
-    """How the worker processes ended that had the task; empty: they did not."""
+    """Search that was attempted."""
+    result: SearchResult | None
+    """Result of the search, or None if it failed."""
+    simulation_error: str = ""
+    """Reason why the model cannot be simulated at the start, or ""."""
+    worker_error: str = ""
+    """End of the worker processes that had the task, or ""."""
 
 
 def search_from(misfit: StackedResidual, task: SearchTask, progress: Progress | None) -> Attempt:
-    """Search from a start, or from the first on the way to the anchor that can be simulated."""
-    point, why = task.start, ""
-    each = None if progress is None else partial(progress, task.number)
-    for _ in range(CLOSER + 1 if task.number else 1):
+    """Search from a start; if it cannot be simulated, bisect towards the anchor, up to 4 times."""
+    point, reason = task.start, ""
+    report = None if progress is None else partial(progress, task.number)
+    for _ in range(5 if task.number else 1):  # up to four bisections
         try:
-            found = search(misfit, point, task.free, most=task.most, progress=each)
-            return Attempt(task, found, why)
+            result = search(
+                misfit, point, task.free, evaluations_max=task.evaluations_max, progress=report
+            )
+            return Attempt(task, result, reason)
         except SimulationError as error:
-            why = why or str(error)
-            point = closer(task.anchor, point)
-    return Attempt(task, None, why)
+            reason = reason or str(error)
+            point = midpoint_towards(task.anchor, point)
+    return Attempt(task, None, reason)
 
 
 def search_all(
@@ -81,48 +80,51 @@ def search_all(
     executor: Executor | None = None,
     make: Make | None = None,
 ) -> list[Attempt]:
-    """The searches, in the order of the tasks; the same numbers with and without an executor.
+    """Run searches, and return them in the order of the tasks.
+
+    Results do not depend on the executor.
 
     Args:
-        misfit: Residuals.
-        tasks: The searches.
+        misfit: Residuals of all experiments and priors.
+        tasks: Searches to run.
         progress: Called after each evaluation; with an executor, at the end of each search.
-        executor: Does several searches at a time, if there are several.
-        make: Makes the experiments in a worker; picklable. None: they are pickled.
+        executor: Runs several searches at a time, if there are several.
+        make: Picklable function that makes the experiments in a worker; by default they are
+            pickled.
 
     Raises:
         IdentificationError: The experiments cannot be sent to a worker.
-        WorkerError: The executor is broken. A worker that dies costs only its search, which is
-            done once more; if that worker dies, too, it is `Attempt.lost`.
+        WorkerError: The executor is broken. If a worker process dies, its search is repeated once;
+            if that worker dies too, `Attempt.worker_error` says so.
     """
     if executor is None or len(tasks) < 2:
         return [search_from(misfit, task, progress) for task in tasks]
-    make = partial(_given, misfit.experiments) if make is None else make
+    make = partial(_return_experiments, misfit.experiments) if make is None else make
     check_picklable(make)
     key = uuid.uuid4().hex
     futures: dict[Future[Attempt], SearchTask] = {}
-    found: dict[int, Attempt] = {}
+    attempts: dict[int, Attempt] = {}
     try:
         for task in tasks:
-            futures[submit_again(executor, _search_there, key, make, misfit.parameters, task)] = (
-                task
-            )
+            futures[
+                submit_again(executor, _search_in_worker, key, make, misfit.parameters, task)
+            ] = task
         for future in as_completed(futures):
             attempt = _attempt(future, futures[future])
-            found[attempt.task.number] = attempt
+            attempts[attempt.task.number] = attempt
             if progress is not None:
                 progress(attempt.task.number, *_effort(attempt))
     finally:
         for future in futures:
             future.cancel()
-    return [found[task.number] for task in tasks]
+    return [attempts[task.number] for task in tasks]
 
 
 def _attempt(future: Future[Attempt], task: SearchTask) -> Attempt:
     try:
         return future.result()
     except WorkerEndedError as error:
-        return Attempt(task, None, lost=str(error))
+        return Attempt(task, None, worker_error=str(error))
     except BrokenExecutor as error:
         raise WorkerError(
             f"The worker processes ended while parameters were searched from start {task.number}: "
@@ -135,17 +137,17 @@ def _attempt(future: Future[Attempt], task: SearchTask) -> Attempt:
 
 
 def _effort(attempt: Attempt) -> tuple[int, float]:
-    """Evaluations and final cost, for progress."""
-    one = attempt.found
-    return (0, float("inf")) if one is None else (one.evaluations, one.cost)
+    """Return the number of evaluations and the final cost, for progress."""
+    result = attempt.result
+    return (0, float("inf")) if result is None else (result.evaluations, result.cost)
 
 
-def _given(experiments: tuple[Experiment, ...]) -> tuple[Experiment, ...]:
+def _return_experiments(experiments: tuple[Experiment, ...]) -> tuple[Experiment, ...]:
     return experiments
 
 
 def check_picklable(make: Make) -> None:
-    """Raise IdentificationError where experiments cannot be sent to worker processes."""
+    """Raise IdentificationError if experiments cannot be sent to worker processes."""
     try:
         pickle.dumps(make)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -160,16 +162,16 @@ def _unsendable(error: Exception) -> IdentificationError:
 
 
 _MADE: dict[str, StackedResidual] = {}
-"""Residuals of the last estimate that this worker searched for, by its key."""
+"""Residuals of the last estimate of this worker process, by key."""
 
 
-def _search_there(
+def _search_in_worker(
     key: str, make: Make, parameters: Sequence[Parameter], task: SearchTask
 ) -> Attempt:
-    """A search in a worker, which makes the experiments once for each estimate."""
+    """Search in a worker process, which makes the experiments once for each estimate."""
     if key not in _MADE:
         _MADE.clear()
-        with warnings.catch_warnings():  # the process that asks has shown them
+        with warnings.catch_warnings():  # the main process has shown them
             warnings.simplefilter("ignore")
             _MADE[key] = StackedResidual(make(), parameters)
     return search_from(_MADE[key], task, None)

@@ -1,199 +1,229 @@
-"""Searches with noisy inputs as unknowns, from the ends of searches with exact ones."""
+"""Searches with noisy inputs as unknowns, from the results of searches with exact inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, Termination, search
-from sofa_softctl.identification.fitting.joint_search import DECREASE, STEPS, approach, keep, kept
+from sofa_softctl.identification.fitting.joint_search import SETTINGS as JOINT_SETTINGS
+from sofa_softctl.identification.fitting.joint_search import approach, current_states, set_states
 from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.fitting.starts import distinct_minima
 from sofa_softctl.identification.model.parameter import bounds
 
-TRIED = 10
-"""Steps after which searches are compared."""
-HOPELESS = 3.0
-"""One is left that costs more than the best end by so many times what its last steps gained [-]."""
-AROUND = 4
-"""Number of searches that begin around the best end..."""
-DISTANCE = 3.0
-"""... at this distance from it [standard deviations]."""
-SEEN = 1.0
-"""Least information on a direction in which they differ [1 / scale^2]."""
+
+@dataclass(frozen=True)
+class UnknownInputSettings:
+    """Effort spent on searches with unknown inputs."""
+
+    comparison_interval: int = 10
+    """Number of steps after which searches are compared."""
+    stop_cost_ratio: float = 3.0
+    """Excess of a search's cost over the best one, relative to the decrease by its last steps,
+    above which the search stops [-]."""
+    searches_around_best: int = 4
+    """Number of searches that begin around the best result."""
+    start_distance: float = 3.0
+    """Distance of these starts from the best result [standard deviations]."""
+    information_min: float = 1.0
+    """Smallest information on a direction in which these starts differ [1 / scale^2]."""
 
 
-class Found(NamedTuple):
+SETTINGS = UnknownInputSettings()
+
+
+class JointSearchResult(NamedTuple):
     """Result of the searches."""
 
     misfit: StackedResidual
-    """Residuals with unknown inputs; with exact ones where these failed, or are all there are."""
+    """Residuals with unknown inputs, or with exact inputs if the former failed or do not exist."""
     searches: tuple[SearchResult, ...]
-    """For each start the best end, best first."""
+    """Best result for each start, best first."""
     branches: tuple[SearchResult, ...] = ()
-    """All ends near the best one, best first."""
+    """All results near the best one, best first."""
     evaluations: int = 0
-    """Simulations of all experiments, with derivatives."""
+    """Number of simulations of all experiments, with derivatives."""
     warnings: tuple[str, ...] = ()
-    """Why inputs were taken as exact."""
+    """Reason for taking inputs as exact."""
 
 
 def with_unknown_inputs(
     exact: StackedResidual,
     searches: Sequence[SearchResult],
     free: np.ndarray,
-    most: int,
+    evaluations_max: int,
     progress: Callable[[int, float], None] | None = None,
-) -> Found:
-    """Search with noisy inputs as unknowns, for each distinct end with exact inputs.
+) -> JointSearchResult:
+    """Search with noisy inputs as unknowns, for each distinct result with exact inputs.
 
     Noise of inputs biases searches that take them as exact. So each search begins at the start or
-    at the end of one with exact inputs, whichever has less cost after a few steps. The best one is
-    ended first, and others are left where they hardly come nearer. The likeliest inputs may lie on
-    several branches of the motion, each with a minimum of its own: further searches begin around
-    the best end, with new inputs.
+    at the end of a search with exact inputs, whichever has the lower cost after a few steps. The
+    best search runs to its end first; others stop if they hardly approach it. The most likely
+    inputs may lie on several branches of the motion, each with a separate minimum: further
+    searches begin around the best result, with new inputs.
 
     Args:
         exact: Residuals with exact inputs.
-        searches: Their ends, best first.
+        searches: Results of searches with exact inputs, best first.
         free: Mask of the parameters to fit, shape (n_rho,).
-        most: Limit of evaluations of a search.
-        progress: Called with steps or evaluations so far, and the last cost.
+        evaluations_max: Limit of evaluations of a search.
+        progress: Called with the number of steps or evaluations, and the last cost.
     """
-    experiments = [one.with_unknown_inputs() or one for one in exact.experiments]
-    if all(one.unknowns == 0 for one in experiments):
-        return Found(exact, tuple(searches))
-    ends = _Ends(StackedResidual(experiments, exact.parameters), free, most, progress)
-    begun = list[tuple[_Begun, tuple[int, ...]]]()
+    experiments = [
+        experiment.with_unknown_inputs() or experiment for experiment in exact.experiments
+    ]
+    if all(experiment.unknowns == 0 for experiment in experiments):
+        return JointSearchResult(exact, tuple(searches))
+    joint = _JointSearches(
+        StackedResidual(experiments, exact.parameters), free, evaluations_max, progress
+    )
+    partial_searches = list[tuple[_PartialSearch, tuple[int, ...]]]()
     for group in _groups(searches):
-        one = ends.begin(searches[group[0]].start, searches[group[0]].rho)
-        begun += [(one, group)] if one is not None else []
-    found = list[SearchResult]()
-    for one, group in sorted(begun, key=lambda pair: pair[0].cost):
-        end = ends.end(one)
-        found += [replace(end, start=searches[i].start) for i in group] if end else []
-    if not ends.found:
+        partial_search = joint.begin(searches[group[0]].start, searches[group[0]].rho)
+        partial_searches += [(partial_search, group)] if partial_search is not None else []
+    results = list[SearchResult]()
+    for partial_search, group in sorted(partial_searches, key=lambda pair: pair[0].cost):
+        result = joint.end(partial_search)
+        results += [replace(result, start=searches[i].start) for i in group] if result else []
+    if not joint.results:
         warning = (
             "noisy inputs were taken as exact, since the search with unknown errors of them "
-            f"failed: {ends.why} Estimates may be biased"
+            f"failed: {joint.error} Estimates may be biased"
         )
-        return Found(exact, tuple(searches), (), ends.evaluations, (warning,))
-    ends.around()
-    keep(ends.misfit, ends.kept)
-    found.sort(key=lambda one: one.cost)
-    found[0] = replace(ends.found[0], start=found[0].start)
-    return Found(ends.misfit, tuple(found), tuple(ends.found), ends.evaluations)
+        return JointSearchResult(exact, tuple(searches), (), joint.evaluations, (warning,))
+    joint.search_around_best()
+    set_states(joint.misfit, joint.best_states)
+    results.sort(key=lambda partial_search: partial_search.cost)
+    results[0] = replace(joint.results[0], start=results[0].start)
+    return JointSearchResult(joint.misfit, tuple(results), tuple(joint.results), joint.evaluations)
 
 
 def _groups(searches: Sequence[SearchResult]) -> list[tuple[int, ...]]:
-    """Searches that ended at the same minimum, and each that ended at none."""
-    groups = [one.searches for one in distinct_minima(searches)]
+    """Group searches that ended at the same minimum; each that ended at no minimum is a group."""
+    groups = [minimum.searches for minimum in distinct_minima(searches)]
     converged = {i for group in groups for i in group}
     return groups + [(i,) for i in range(len(searches)) if i not in converged]
 
 
-class _Ends:
+class _JointSearches:
     """Searches with unknown inputs."""
 
     def __init__(
         self,
         misfit: StackedResidual,
         free: np.ndarray,
-        most: int,
+        evaluations_max: int,
         progress: Callable[[int, float], None] | None,
     ) -> None:
-        self.misfit, self.free, self.most, self.progress = misfit, free, most, progress
-        self.evaluations, self.why = 0, ""
-        self.found: list[SearchResult] = []
-        """All ends, best first."""
-        self.kept: list[Any] = []
-        """Unknowns of the best one."""
+        self.misfit, self.free, self.evaluations_max, self.progress = (
+            misfit,
+            free,
+            evaluations_max,
+            progress,
+        )
+        self.evaluations, self.error = 0, ""
+        self.results: list[SearchResult] = []
+        """All results, best first."""
+        self.best_states: list[Any] = []
+        """States of the best result."""
 
-    def begin(self, *at: np.ndarray) -> _Begun | None:
-        """The best after a few steps from some parameters; None: all failed."""
-        tried = [one for one in map(self._tried, at) if one is not None]
-        return min(tried, key=lambda one: one.cost, default=None)
+    def begin(self, *at: np.ndarray) -> _PartialSearch | None:
+        """Return the best search after a few steps from each of `at`, or None if all failed."""
+        partial_searches = [
+            partial_search
+            for partial_search in map(self._try_steps, at)
+            if partial_search is not None
+        ]
+        return min(partial_searches, key=lambda partial_search: partial_search.cost, default=None)
 
-    def end(self, begun: _Begun) -> SearchResult | None:
-        """The end of a search, or where it was left; None: it failed."""
+    def end(self, partial: _PartialSearch) -> SearchResult | None:
+        """Run a search to its end, or stop it early if it is hopeless; None if it failed."""
         try:
-            begun, hopeless = self._approached(begun)
-            if hopeless:
-                rho = begun.rho
-                return SearchResult(rho, rho, begun.cost, Termination.LEFT, (), 0, 0, "")
-            keep(self.misfit, begun.states or [])
-            found = search(
-                self.misfit, begun.rho, self.free, most=self.most, progress=self.progress
+            partial, is_hopeless = self._run_until_promising(partial)
+            if is_hopeless:
+                rho = partial.rho
+                return SearchResult(rho, rho, partial.cost, Termination.LEFT, (), 0, 0, "")
+            set_states(self.misfit, partial.states or [])
+            result = search(
+                self.misfit,
+                partial.rho,
+                self.free,
+                evaluations_max=self.evaluations_max,
+                progress=self.progress,
             )
-            self.misfit.fits(found.rho)
+            self.misfit.fits(result.rho)
         except SimulationError as error:
-            self.why = str(error)
+            self.error = str(error)
             return None
-        self.evaluations += found.evaluations
-        if not self.found or found.cost < self.found[0].cost:
-            self.kept = kept(self.misfit)
-        self.found = sorted((*self.found, found), key=lambda one: one.cost)
-        return found
+        self.evaluations += result.evaluations
+        if not self.results or result.cost < self.results[0].cost:
+            self.best_states = current_states(self.misfit)
+        self.results = sorted((*self.results, result), key=lambda result: result.cost)
+        return result
 
-    def around(self) -> None:
-        """Search again from around the best end, with new inputs."""
+    def search_around_best(self) -> None:
+        """Search from starts around the best result, with new inputs."""
         random = np.random.default_rng(0)
-        for _ in range(AROUND):
-            begun = self.begin(self.found[0].rho + self._away(self.found[0], random))
-            if begun is not None:
-                self.end(begun)
+        for _ in range(SETTINGS.searches_around_best):
+            partial = self.begin(self.results[0].rho + self._random_step(self.results[0], random))
+            if partial is not None:
+                self.end(partial)
 
-    def _away(self, end: SearchResult, random: np.random.Generator) -> np.ndarray:
-        """A random step of `DISTANCE` deviations, as far as the data determine the parameters."""
-        scale = np.array([one.scale for one in self.misfit.parameters])
+    def _random_step(self, end: SearchResult, random: np.random.Generator) -> np.ndarray:
+        """Return a random step of `start_distance` in directions that the data determine."""
+        scale = np.array([parameter.scale for parameter in self.misfit.parameters])
         assert end.information is not None  # of a search
         w, V = np.linalg.eigh(end.information * np.outer(scale, scale))
-        seen = w > SEEN
-        step = random.standard_normal(seen.sum())
-        step *= DISTANCE / (np.linalg.norm(step) * np.sqrt(w[seen]))
-        return scale * (V[:, seen] @ step)
+        is_informed = w > SETTINGS.information_min
+        step = random.standard_normal(is_informed.sum())
+        step *= SETTINGS.start_distance / (np.linalg.norm(step) * np.sqrt(w[is_informed]))
+        return scale * (V[:, is_informed] @ step)
 
-    def _tried(self, rho: np.ndarray) -> _Begun | None:
-        """A few steps; None: they failed."""
+    def _try_steps(self, rho: np.ndarray) -> _PartialSearch | None:
+        """Run a few steps from parameters, or return None if they failed."""
         inside = np.clip(rho, *bounds(self.misfit.parameters))
         try:
-            return self._stepped(_Begun(inside, None, np.inf))
+            return self._run_steps(_PartialSearch(inside, None, np.inf))
         except SimulationError as error:
-            self.why = str(error)
+            self.error = str(error)
             return None
 
-    def _approached(self, begun: _Begun) -> tuple[_Begun, bool]:
-        """A search after steps enough, and whether it is hopeless."""
-        for _ in range(STEPS // TRIED):
-            now = self._stepped(begun)
-            gained, begun = begun.cost - now.cost, now
-            if gained < DECREASE:
+    def _run_until_promising(self, partial: _PartialSearch) -> tuple[_PartialSearch, bool]:
+        """Run steps until a search has converged or is hopeless; return it, True if hopeless."""
+        for _ in range(JOINT_SETTINGS.steps_max // SETTINGS.comparison_interval):
+            continued = self._run_steps(partial)
+            gained, partial = partial.cost - continued.cost, continued
+            if gained < JOINT_SETTINGS.decrease_min:
                 break
-            if self.found and now.cost - self.found[0].cost > HOPELESS * gained:
-                return begun, True
-        return begun, False
+            if (
+                self.results
+                and continued.cost - self.results[0].cost > SETTINGS.stop_cost_ratio * gained
+            ):
+                return partial, True
+        return partial, False
 
-    def _stepped(self, begun: _Begun) -> _Begun:
+    def _run_steps(self, partial: _PartialSearch) -> _PartialSearch:
         rho, steps, cost = approach(
             self.misfit,
-            begun.rho,
+            partial.rho,
             self.free,
             self.progress,
-            most=TRIED,
-            states=begun.states,
+            steps_max=SETTINGS.comparison_interval,
+            start_states=partial.states,
         )
         self.evaluations += steps
-        return _Begun(rho, kept(self.misfit), cost)
+        return _PartialSearch(rho, current_states(self.misfit), cost)
 
 
-class _Begun(NamedTuple):
-    """A search after a few steps."""
+class _PartialSearch(NamedTuple):
+    """Search after a few steps."""
 
     rho: np.ndarray
     states: list[Any] | None
-    """Its unknowns; None: new ones."""
+    """States of the experiments, or None for new ones."""
     cost: float

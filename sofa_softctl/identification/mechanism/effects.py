@@ -12,14 +12,14 @@ from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.effects.selection import (
-    LEAST_GAIN,
-    absent,
+    BOUNDS,
     delay,
     gain,
+    new_effects,
     offset,
 )
 from sofa_softctl.identification.effects.sensors import SensorDelay
-from sofa_softctl.identification.effects.wrapped import Wrapped
+from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
@@ -43,15 +43,15 @@ class MechanismEffect(Effect):
     """An effect that changes the problem of a mechanism."""
 
     @abstractmethod
-    def on(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
         """The problem with the effect."""
 
-    def of(self, experiment: Experiment) -> Experiment:
-        """See Effect; also of experiments that change the signals of a mechanism's."""
-        if isinstance(experiment, Wrapped):
-            return experiment.around(self.of(experiment.experiment))
+    def add_to(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with the effect, below changes of its signals if there are any."""
+        if isinstance(experiment, ExtendedExperiment):
+            return experiment.apply_to(self.add_to(experiment.experiment))
         if isinstance(experiment, UnknownInputs):
-            within = self.of(experiment.smoother.experiment)
+            within = self.add_to(experiment.smoother.experiment)
             assert isinstance(within, MechanismExperiment)
             return UnknownInputs(within)
         if not isinstance(experiment, MechanismExperiment):
@@ -59,13 +59,13 @@ class MechanismEffect(Effect):
                 f"{experiment.name}: '{self.name}' is an effect on mechanisms. Got: a model of "
                 f"type {type(experiment).__name__}."
             )
-        return self.on(experiment.problem).experiment(experiment.recording)
+        return self.add_to_problem(experiment.problem).experiment(experiment.recording)
 
     def _with(self, problem: MechanismProblem, **parts: Any) -> MechanismProblem:
-        """The problem with the parameter, and other parts of the mechanism."""
-        own = problem.mechanism
-        parameters = (*own.parameters, self.parameter)
-        return replace(problem, mechanism=replace(own, parameters=parameters, **parts))
+        """Return the problem with the parameter, and further parts of the mechanism."""
+        mechanism = problem.mechanism
+        parameters = (*mechanism.parameters, self.parameter)
+        return replace(problem, mechanism=replace(mechanism, parameters=parameters, **parts))
 
 
 @dataclass(frozen=True)
@@ -78,28 +78,28 @@ class SignalEffect(MechanismEffect):
     """Name of the signal."""
 
     @override
-    def on(self, problem: MechanismProblem) -> MechanismProblem:
-        known = getattr(problem, self.kind)
-        if self.channel in known:
+    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+        parameters_by_signal = getattr(problem, self.kind)
+        if self.channel in parameters_by_signal:
             raise IdentificationError(
                 f"{problem.name}: the {self.kind} of '{self.channel}' is a parameter already, "
-                f"'{known[self.channel]}'."
+                f"'{parameters_by_signal[self.channel]}'."
             )
-        changed: dict[str, Any] = {self.kind: {**known, self.channel: self.name}}
+        changed: dict[str, Any] = {self.kind: {**parameters_by_signal, self.channel: self.name}}
         return replace(self._with(problem), **changed)
 
 
 @dataclass(frozen=True)
 class JointDamping(MechanismEffect):
-    """Viscous damping of a joint, besides that of the model."""
+    """Viscous damping of a joint, in addition to the damping of the model."""
 
     joint: str
     """Name of the joint."""
 
     @override
-    def on(self, problem: MechanismProblem) -> MechanismProblem:
-        own = Damper(self.joint, self.name)
-        return self._with(problem, dampers=(*problem.mechanism.dampers, own))
+    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+        damper = Damper(self.joint, self.name)
+        return self._with(problem, dampers=(*problem.mechanism.dampers, damper))
 
 
 @dataclass(frozen=True)
@@ -112,22 +112,22 @@ class JointFriction(MechanismEffect):
     """Speed below which it is viscous [rad / s] or [m / s]."""
 
     @override
-    def on(self, problem: MechanismProblem) -> MechanismProblem:
-        own = Friction(self.joint, self.name, self.speed)
-        return self._with(problem, frictions=(*problem.mechanism.frictions, own))
+    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+        friction = Friction(self.joint, self.name, self.speed)
+        return self._with(problem, frictions=(*problem.mechanism.frictions, friction))
 
 
 @dataclass(frozen=True)
 class JointArmature(MechanismEffect):
-    """Inertia along a joint, as that of a rotor behind gears."""
+    """Inertia along a joint, such as a rotor behind gears."""
 
     joint: str
     """Name of the joint."""
 
     @override
-    def on(self, problem: MechanismProblem) -> MechanismProblem:
-        own = Armature(self.joint, self.name)
-        return self._with(problem, armatures=(*problem.mechanism.armatures, own))
+    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+        armature = Armature(self.joint, self.name)
+        return self._with(problem, armatures=(*problem.mechanism.armatures, armature))
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,9 @@ class Payload(MechanismEffect):
     """Place in its axes [m]."""
 
     @override
-    def on(self, problem: MechanismProblem) -> MechanismProblem:
-        own = Body(self.joint, self.name, self.at)
-        return self._with(problem, bodies=(*problem.mechanism.bodies, own))
+    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+        body = Body(self.joint, self.name, self.at)
+        return self._with(problem, bodies=(*problem.mechanism.bodies, body))
 
 
 @dataclass(frozen=True)
@@ -153,46 +153,48 @@ class JointMass(MechanismEffect):
     """Name of the joint."""
 
     @override
-    def on(self, problem: MechanismProblem) -> MechanismProblem:
-        return self._with(problem, bodies=[self._changed(one) for one in problem.mechanism.bodies])
+    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+        return self._with(
+            problem, bodies=[self._scale_mass(body) for body in problem.mechanism.bodies]
+        )
 
-    def _changed(self, one: Body) -> Body:
-        if one.joint != self.joint or not isinstance(one.mass, int | float):
-            return one
-        return replace(one, mass=Scaled(self.name, one.mass, one.mass))
+    def _scale_mass(self, body: Body) -> Body:
+        if body.joint != self.joint or not isinstance(body.mass, int | float):
+            return body
+        return replace(body, mass=Scaled(self.name, body.mass, body.mass))
 
 
 def mechanism_effects(problem: MechanismProblem) -> tuple[Effect, ...]:
-    """All effects that a problem could have, but those that are parameters already."""
-    found = (
+    """Return all effects of a problem that are not parameters already."""
+    effects = (
         *_on_sensors(problem),
         *_on_forces(problem),
         *_on_joints(problem),
         *_on_masses(problem),
     )
-    return absent(found, problem.parameters)
+    return new_effects(effects, problem.parameters)
 
 
 def _on_sensors(problem: MechanismProblem) -> list[Effect]:
-    """Of outputs that are recorded, and offsets of coordinates of the feedback."""
+    """Return the effects of recorded outputs, and offsets of coordinates of the feedback."""
     outputs = problem.channels
     fed = problem.feedback.channels if problem.feedback else ()
-    seen = {one.name: one for one in (*outputs, *fed)}.values()
+    signals = {signal.name: signal for signal in (*outputs, *fed)}.values()
     return [
-        *(SignalEffect(gain(one.name), "gain", one.name) for one in outputs),
-        *(SignalEffect(offset(one), "offset", one.name) for one in seen),
-        *(SensorDelay(delay(one.name), one.name) for one in outputs),
+        *(SignalEffect(gain(output.name), "gain", output.name) for output in outputs),
+        *(SignalEffect(offset(signal), "offset", signal.name) for signal in signals),
+        *(SensorDelay(delay(output.name), output.name) for output in outputs),
     ]
 
 
 def _on_forces(problem: MechanismProblem) -> list[Effect]:
-    channels = [one.channel for one in problem.forces]
-    late = [one.name for one in channels if one.name not in problem.delay]
+    channels = [force.channel for force in problem.forces]
+    late = [channel.name for channel in channels if channel.name not in problem.delay]
     return [
-        *(SignalEffect(gain(one.name), "gain", one.name) for one in channels),
-        *(SignalEffect(offset(one), "offset", one.name) for one in channels),
+        *(SignalEffect(gain(channel.name), "gain", channel.name) for channel in channels),
+        *(SignalEffect(offset(channel), "offset", channel.name) for channel in channels),
         *(SignalEffect(delay(name), "delay", name) for name in late),
-        *(SignalEffect(_hold(one.name), "hold", one.name) for one in channels),
+        *(SignalEffect(_hold(channel.name), "hold", channel.name) for channel in channels),
     ]
 
 
@@ -202,8 +204,8 @@ def _hold(name: str) -> Parameter:
 
 def _on_joints(problem: MechanismProblem) -> list[Effect]:
     """Damping, friction and armature; typical sizes act as much as inertia within a second."""
-    mechanism, found = problem.mechanism, list[Effect]()
-    sliding = {one.name: one.sliding for one in mechanism.joints}
+    mechanism, effects = problem.mechanism, list[Effect]()
+    sliding = {joint.name: joint.sliding for joint in mechanism.joints}
     for joint, inertia in zip(mechanism.coordinates, _inertias(mechanism), strict=True):
         linear = sliding[joint]
         units = ("N s/m", "N", "kg") if linear else ("N m s/rad", "N m", "kg m^2")
@@ -211,27 +213,27 @@ def _on_joints(problem: MechanismProblem) -> list[Effect]:
         damping, friction, armature = (
             Parameter(f"{kind}.{joint}", 0.0, unit, size=inertia) for kind, unit in kinds
         )
-        found.append(JointDamping(damping, joint))
-        found.append(JointFriction(friction, joint, problem.friction_speed))
-        found.append(JointArmature(armature, joint))
-    return found
+        effects.append(JointDamping(damping, joint))
+        effects.append(JointFriction(friction, joint, problem.friction_speed))
+        effects.append(JointArmature(armature, joint))
+    return effects
 
 
 def _inertias(mechanism: Mechanism) -> list[float]:
-    """Inertia about each coordinate at zero; 1 where there is none."""
+    """Return the inertia about each coordinate at zero, or 1 without inertia."""
     still = np.zeros(len(mechanism.coordinates))
     L = kernels.lagrangian(mechanism.tree, starts(mechanism.parameters), still, still, False)
-    return [float(one) or 1.0 for one in np.diag(L.vv)[mechanism.tree.joint]]
+    return [float(inertia) or 1.0 for inertia in np.diag(L.vv)[mechanism.tree.joint]]
 
 
 def _on_masses(problem: MechanismProblem) -> list[Effect]:
     """Payloads, then relative changes of masses that are numbers."""
     bodies = problem.mechanism.bodies
-    known = [one.mass for one in bodies if isinstance(one.mass, int | float)]
-    size = 0.1 * sum(known) or None
-    fixed = {one.joint: 0 for one in bodies if isinstance(one.mass, int | float) and one.mass}
+    masses = [body.mass for body in bodies if isinstance(body.mass, int | float)]
+    size = 0.1 * sum(masses) or None
+    fixed = {body.joint: 0 for body in bodies if isinstance(body.mass, int | float) and body.mass}
     relative = [
-        JointMass(Parameter(f"mass.{name}", 0.0, "-", lower=LEAST_GAIN, size=0.1), name)
+        JointMass(Parameter(f"mass.{name}", 0.0, "-", lower=BOUNDS.gain_min, size=0.1), name)
         for name in fixed
     ]
     payloads = [
@@ -245,8 +247,8 @@ def _payload_places(problem: MechanismProblem) -> dict[str, Sequence[float]]:
     """Joints to the place of their payload, in their axes."""
     if problem.payload_at:
         return dict(problem.payload_at)
-    parents = {one.parent for one in problem.mechanism.joints}
+    parents = {joint.parent for joint in problem.mechanism.joints}
     bodies = problem.mechanism.bodies
-    places = {one.joint: one.center for one in bodies if one.joint not in parents}
-    markers = [one.reading for one in problem.outputs if isinstance(one.reading, Point)]
-    return places | {one.joint: one.at for one in markers if one.joint}
+    places = {body.joint: body.center for body in bodies if body.joint not in parents}
+    markers = [output.reading for output in problem.outputs if isinstance(output.reading, Point)]
+    return places | {marker.joint: marker.at for marker in markers if marker.joint}

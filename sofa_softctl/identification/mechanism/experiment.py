@@ -12,15 +12,15 @@ import scipy.sparse as sparse
 from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.interpolation import cubic, held, linear
+from sofa_softctl.identification.data.interpolation import cubic, linear, zero_order_hold
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
-from sofa_softctl.identification.effects.sensors import SensorDelay, even
+from sofa_softctl.identification.effects.sensors import SensorDelay, is_evenly_spaced
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.kernels.arrays import Drive
 from sofa_softctl.identification.mechanism.refinements import refinements_of
 from sofa_softctl.identification.mechanism.signals import Settled
-from sofa_softctl.identification.mechanism.start import Start, projected, rest, settle
+from sofa_softctl.identification.mechanism.start import Start, project_start, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.effect import Refinement
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
     from sofa_softctl.identification.model.effect import Effect
 
-MOVED = 1e-6
+REPORTED_PROJECTION_MIN = 1e-6
 """Projection of the start above which there is a note [rad] or [m]."""
-OFF_STEP = 1e-3
-"""Relative difference of time steps of recording and model above which there is a note."""
+REPORTED_STEP_DIFFERENCE_MIN = 1e-3
+"""Relative difference of time steps of recording and model above which there is a note [-]."""
 
 
 class MechanismExperiment(Experiment):
@@ -79,12 +79,12 @@ class MechanismExperiment(Experiment):
         """Notes on the start and the time step."""
         self.start_of(starts(self.parameters))
         notes, step = [], float(np.median(np.diff(self.time)))
-        if self._moved >= MOVED:
+        if self._moved >= REPORTED_PROJECTION_MIN:
             notes.append(
                 f"the start was moved by {self._moved:.3g} (norm over all coordinates) onto the "
                 "constraints"
             )
-        if abs(step / self.problem.dt - 1.0) > OFF_STEP:
+        if abs(step / self.problem.dt - 1.0) > REPORTED_STEP_DIFFERENCE_MIN:
             notes.append(
                 f"recorded every {step:.4g} s, simulated every {self.problem.dt:.4g} s: inputs and "
                 "predictions are interpolated"
@@ -122,53 +122,53 @@ class MechanismExperiment(Experiment):
         by_q = np.einsum("ky,kyn->kn", at_nodes, run.y_q)
         direct = np.einsum("ky,kyr->r", at_nodes, run.y_rho)
         cost = adjoint.Cost(0.0, by_q, np.zeros_like(by_q), direct)
-        found = adjoint.gradient(
+        swept = adjoint.gradient(
             problem.mechanism, run.rho, run.start, run.drive, run.trajectory, cost
         )
         by_inputs = np.column_stack(
-            [W.T @ column for W, column in zip(run.to_middles, found.by_inputs.T, strict=True)]
+            [W.T @ column for W, column in zip(run.to_middles, swept.by_inputs.T, strict=True)]
         ).reshape(len(self.time), len(self.inputs))
-        by_inputs[0] += found.by_start[0] @ run.start_inputs
-        by_parameters = found.by_rho
+        by_inputs[0] += swept.by_start[0] @ run.start_inputs
+        by_parameters = swept.by_rho
         if run.moved_rho is not None:
             by_parameters = by_parameters - np.einsum("ty,tyr->r", weights, run.moved_rho)
             by_inputs += self.measured_by_inputs(weights) - self._read_back(weights, rho)
         return PulledBack(run.outputs, by_parameters, by_inputs)
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
-        """See Experiment; not zero where outputs are computed from the feedback's coordinates."""
+        """Return this derivative, not zero if outputs are computed from the feedback."""
         return self._read_back(weights, np.zeros(len(self.parameters)))
 
     def _read_back(self, weights: np.ndarray, rho: np.ndarray) -> np.ndarray:
-        """Derivative of sum(weights * outputs), computed from the feedback, by the inputs."""
-        found = np.zeros((len(self.time), len(self.inputs)))
+        """Return the derivative of sum(weights * outputs) by the inputs, through the feedback."""
+        derivatives = np.zeros((len(self.time), len(self.inputs)))
         if self.problem.from_feedback:
             q = self._measured_q.copy()
             q[:, self.fed] -= self.fed_offset(rho)[0]
             by_q = self.problem.read(np.zeros(len(rho)), q)[1][:, :, self.fed]
-            found[:, len(self.problem.forces) :] = np.einsum("ty,tyn->tn", weights, by_q)
-        return found
+            derivatives[:, len(self.problem.forces) :] = np.einsum("ty,tyn->tn", weights, by_q)
+        return derivatives
 
     def with_input_errors(self, errors: np.ndarray) -> MechanismExperiment:
-        """See Experiment; gains of a feedback are kept."""
+        """Return the changed experiment, with the same gains of a feedback."""
         inputs = self.recording.inputs + errors
         return MechanismExperiment(self.problem, replace(self.recording, inputs=inputs))
 
     def with_recording(self, change: Callable[[Recording], Recording]) -> MechanismExperiment:
-        """See Experiment; gains of a feedback are kept."""
+        """Return the changed experiment, with the same gains of a feedback."""
         return MechanismExperiment(self.problem, change(self.recording))
 
     def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> UnknownInputs | None:
-        """See Experiment; None without noisy forces, or where they do not cover the feedback."""
+        """Return the experiment with unknown forces; None unless they cover the feedback."""
         from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
 
-        noisy = [one for one in self.problem.forces if one.channel.deviation > 0.0]
+        noisy = [force for force in self.problem.forces if force.channel.deviation > 0.0]
         fed = self.problem.feedback
         if not noisy:
             return None
-        if fed and not set(fed.joints) <= {one.joint for one in noisy}:
+        if fed and not set(fed.joints) <= {noisy_force.joint for noisy_force in noisy}:
             return None
-        if fed and any(one.deviation == 0.0 for one in fed.channels):
+        if fed and any(channel.deviation == 0.0 for channel in fed.channels):
             return None
         if planned_at is None or self.problem.from_feedback:
             return UnknownInputs(self)
@@ -176,7 +176,7 @@ class MechanismExperiment(Experiment):
         return UnknownInputs(MechanismExperiment(self.problem, planned))
 
     def refinements(self) -> tuple[Refinement, ...]:
-        """See Experiment: half the time step, and the finer models of the problem."""
+        """Return refinements by half the time step, and by the finer models of the problem."""
         return refinements_of(self)
 
     @property
@@ -217,48 +217,53 @@ class MechanismExperiment(Experiment):
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """See Experiment; those of the problem."""
-        even_ = even(self.time)
+        """Effects of the problem; delays need even times."""
+        even_ = is_evenly_spaced(self.time)
         return tuple(
-            one for one in self.problem.effects if even_ or not isinstance(one, SensorDelay)
+            effect
+            for effect in self.problem.effects
+            if even_ or not isinstance(effect, SensorDelay)
         )
 
     def _check_signals(self) -> None:
         """IdentificationError for signals of delays, gains and offsets that there are not."""
         problem = self.problem
-        forces = [one.channel.name for one in problem.forces]
-        inputs, sensors = [one.name for one in self.inputs], [one.name for one in problem.channels]
+        forces = [force.channel.name for force in problem.forces]
+        inputs, sensors = (
+            [channel.name for channel in self.inputs],
+            [channel.name for channel in problem.channels],
+        )
         kinds = (
             (problem.delay, inputs, "input", "delay"),
             (problem.hold, forces, "force", "hold"),
             (problem.gain, [*forces, *sensors], "force or output", "have a gain"),
             (problem.offset, [*inputs, *sensors], "signal", "have an offset"),
         )
-        for given, known, what, verb in kinds:
-            for name in given:
-                if name not in known:
+        for parameters_by_signal, valid_names, label, verb in kinds:
+            for name in parameters_by_signal:
+                if name not in valid_names:
                     hint = " Outputs that are delayed are wrapped in identification.Delayed."
                     raise IdentificationError(
-                        f"{problem.name}: there is no {what} '{name}' to {verb}. Known: "
-                        f"{', '.join(known) or 'none'}.{hint if verb == 'delay' else ''}"
+                        f"{problem.name}: there is no {label} '{name}' to {verb}. Known: "
+                        f"{', '.join(valid_names) or 'none'}.{hint if verb == 'delay' else ''}"
                     )
-                problem.index(given[name])
+                problem.index(parameters_by_signal[name])
 
     def run(self, rho: np.ndarray) -> Run:
-        """The simulation with rho; the last one is cached."""
+        """Simulate with rho; the last simulation is cached."""
         rho = np.asarray(rho, dtype=float)
         if self._last is None or self._last[0] != rho.tobytes():
-            self._last = (rho.tobytes(), self._simulated(rho))
+            self._last = (rho.tobytes(), self._simulate(rho))
         return self._last[1]
 
-    def _simulated(self, rho: np.ndarray) -> Run:
+    def _simulate(self, rho: np.ndarray) -> Run:
         problem = self.problem
         start, start_inputs = self.start_of(rho)
         drive, to_middles = self.drive_of(rho)
         trajectory = simulate(problem.mechanism, rho, start, drive, problem.dt)
         y, y_q, y_rho = problem.read(rho, trajectory.q)
         sample, _ = cubic(problem.dt, len(y), self.time - self.time[0])
-        moved, moved_rho = self._remeasured(rho)
+        moved, moved_rho = self._measured_change(rho)
         return Run(
             rho,
             start,
@@ -274,20 +279,20 @@ class MechanismExperiment(Experiment):
         )
 
     def fed_offset(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Offsets of the feedback's sensors, and by the parameters: shapes (m,), (m, n_rho)."""
+        """Return offsets of the feedback's sensors, and derivatives by rho: (m,), (m, n_rho)."""
         fed = self.problem.feedback.channels if self.problem.feedback else ()
-        found, by_rho = np.zeros(len(fed)), np.zeros((len(fed), len(self.parameters)))
-        for column, one in enumerate(fed):
-            if one.name in self.problem.offset:
-                k = self.problem.index(self.problem.offset[one.name])
-                found[column], by_rho[column, k] = rho[k], 1.0
-        return found, by_rho
+        offsets, by_rho = np.zeros(len(fed)), np.zeros((len(fed), len(self.parameters)))
+        for column, channel in enumerate(fed):
+            if channel.name in self.problem.offset:
+                k = self.problem.index(self.problem.offset[channel.name])
+                offsets[column], by_rho[column, k] = rho[k], 1.0
+        return offsets, by_rho
 
-    def _remeasured(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Change of outputs that are computed from the feedback, by offsets of its sensors.
+    def _measured_change(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the change of outputs that are computed from the feedback, by sensor offsets.
 
         Returns:
-            The change, and by the parameters (None: zero): shapes (n_t, n_y), (n_t, n_y, n_rho).
+            Change, and its derivative by rho (None if zero): (n_t, n_y), (n_t, n_y, n_rho).
         """
         offset, by_rho = self.fed_offset(rho)
         if not (self.problem.from_feedback and by_rho.any()):
@@ -298,36 +303,40 @@ class MechanismExperiment(Experiment):
         return y - self.measured, -y_q[:, :, self.fed] @ by_rho
 
     def start_of(self, rho: np.ndarray) -> tuple[Start, np.ndarray]:
-        """The start, and its derivative by the first sample of all inputs."""
-        mechanism, given = self.problem.mechanism, self.problem.start
+        """Return the start, and its derivative by the first sample of all inputs."""
+        mechanism, declared_start = self.problem.mechanism, self.problem.start
         n, n_u = len(mechanism.coordinates), len(self.inputs)
         q, by_inputs = np.zeros(n), np.zeros((n, n_u))
-        at = [mechanism.coordinate(name) for name in given.q]
-        if isinstance(given, Settled):
-            q[at] = list(given.q.values())
+        at = [mechanism.coordinate(name) for name in declared_start.q]
+        if isinstance(declared_start, Settled):
+            q[at] = list(declared_start.q.values())
             offset, by_rho = self.fed_offset(rho)
             q[self.fed] = self.fed_signals[0] - offset
             still = self.problem.feedback.joints if self.problem.feedback else ()
-            found = settle(mechanism, rho, q, still)
-            by_inputs[:, len(self.problem.forces) :] = found.q_held
-            moved = found.start.q_rho - found.q_held @ by_rho
-            return replace(found.start, q_rho=moved), by_inputs
+            equilibrium = settle(mechanism, rho, q, still)
+            by_inputs[:, len(self.problem.forces) :] = equilibrium.q_held
+            moved = equilibrium.start.q_rho - equilibrium.q_held @ by_rho
+            return replace(equilibrium.start, q_rho=moved), by_inputs
         start = rest(mechanism)
-        start.q[at] = mechanism.values(given.q.values(), rho)
-        start.q_rho[at] = mechanism.by_rho(given.q.values())
-        at = [mechanism.coordinate(name) for name in given.v]
-        start.v[at] = mechanism.values(given.v.values(), rho)
-        start.v_rho[at] = mechanism.by_rho(given.v.values())
-        start, self._moved = projected(mechanism, rho, start)
+        start.q[at] = mechanism.values(declared_start.q.values(), rho)
+        start.q_rho[at] = mechanism.by_rho(declared_start.q.values())
+        at = [mechanism.coordinate(name) for name in declared_start.v]
+        start.v[at] = mechanism.values(declared_start.v.values(), rho)
+        start.v_rho[at] = mechanism.by_rho(declared_start.v.values())
+        start, self._moved = project_start(mechanism, rho, start)
         return start, by_inputs
 
     def drive_of(self, rho: np.ndarray) -> tuple[Drive, list[sparse.csr_array]]:
-        """Signals at the midpoints of steps, and the matrices of their interpolation."""
+        """Return signals at the midpoints of steps, and the matrices of their interpolation."""
         problem, names = self.problem, [channel.name for channel in self.inputs]
         n, n_f = len(problem.mechanism.coordinates), len(problem.forces)
         signals = [self._signal(rho, column) for column in range(len(names))]
-        at = np.column_stack([one.at for one in signals]) if signals else np.zeros((self.steps, 0))
-        slopes = [(s, k, d) for s, one in enumerate(signals) for k, d in one.slopes.items()]
+        at = (
+            np.column_stack([signal.at for signal in signals])
+            if signals
+            else np.zeros((self.steps, 0))
+        )
+        slopes = [(s, k, d) for s, signal in enumerate(signals) for k, d in signal.slopes.items()]
         gain_u = np.zeros((n, n_f))
         for column, force in enumerate(problem.forces):
             gain_u[problem.mechanism.coordinate(force.joint), column] = self._factor(rho, column)
@@ -342,7 +351,7 @@ class MechanismExperiment(Experiment):
             parameter=np.array([k for _, k, _ in slopes], dtype=np.int64),
             share=problem.share,
         )
-        return self.with_gains(rho, drive), [one.to_middles for one in signals]
+        return self.with_gains(rho, drive), [signal.to_middles for signal in signals]
 
     def _signal(self, rho: np.ndarray, column: int) -> Signal:
         """An input at the middles of steps: later, held or with an offset, but without its gain."""
@@ -356,7 +365,7 @@ class MechanismExperiment(Experiment):
         share = 0.0
         if force and name in problem.hold:
             k = problem.index(problem.hold[name])
-            share, still = rho[k], held(self.time, middles)
+            share, still = rho[k], zero_order_hold(self.time, middles)
             slopes[k] = (still - W) @ recorded
             W = W + share * (still - W)
         if late is not None:
@@ -374,16 +383,16 @@ class MechanismExperiment(Experiment):
         return 1.0 if gain is None else 1.0 + float(rho[self.problem.index(gain)])
 
     def with_gains(self, rho: np.ndarray, drive: Drive) -> Drive:
-        """The drive with derivatives by gains of its forces, as these are, in place of others."""
+        """Return the drive with derivatives by gains of its forces at their present values."""
         gains = self.problem.gain
-        columns = [j for j, one in enumerate(self.problem.forces) if one.channel.name in gains]
+        columns = [j for j, force in enumerate(self.problem.forces) if force.channel.name in gains]
         at = [self.problem.index(gains[self.inputs[j].name]) for j in columns]
-        kept = ~np.isin(drive.parameter, at)
-        own = [drive.u[:, j] / self._factor(rho, j) for j in columns]
+        is_kept = ~np.isin(drive.parameter, at)
+        gain_slopes = [drive.u[:, j] / self._factor(rho, j) for j in columns]
         return drive._replace(
-            slope=np.ascontiguousarray(np.column_stack([drive.slope[:, kept], *own])),
-            signal=np.append(drive.signal[kept], columns).astype(np.int64),
-            parameter=np.append(drive.parameter[kept], at).astype(np.int64),
+            slope=np.ascontiguousarray(np.column_stack([drive.slope[:, is_kept], *gain_slopes])),
+            signal=np.append(drive.signal[is_kept], columns).astype(np.int64),
+            parameter=np.append(drive.parameter[is_kept], at).astype(np.int64),
         )
 
 
@@ -392,7 +401,7 @@ class Signal:
     """An input at the middles of steps."""
 
     at: np.ndarray
-    """Its values, shape (K,)."""
+    """Values of the signal, shape (K,)."""
     to_middles: sparse.csr_array
     """Matrix from samples to middles of steps, shape (K, n_times)."""
     slopes: dict[int, np.ndarray]
@@ -409,7 +418,7 @@ class Run:
     """dq_0 by the first sample of each input, shape (n, n_u)."""
     drive: Drive
     to_middles: list[sparse.csr_array]
-    """For each input the matrix from samples to midpoints of steps."""
+    """Matrix from samples to midpoints of steps for each input."""
     trajectory: Trajectory
     sample: sparse.csr_array
     """Interpolation from time steps to sample times, shape (n_times, K + 1)."""
@@ -420,4 +429,4 @@ class Run:
     outputs: np.ndarray
     """Outputs at the sample times, shape (n_times, n_y)."""
     moved_rho: np.ndarray | None
-    """By how much outputs computed from the feedback change, by parameters; None: they do not."""
+    """Derivative of outputs that are computed from the feedback by rho, or None if zero."""

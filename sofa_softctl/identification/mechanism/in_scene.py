@@ -31,7 +31,7 @@ class PlantState:
     b: np.ndarray
     """Angles of joints with motors [rad], shape (m,)."""
     speed: np.ndarray
-    """Their velocities [rad/s], shape (m,)."""
+    """Velocities of the motors [rad/s], shape (m,)."""
     count: int = 0
     """Number of steps, the seed of the noise."""
 
@@ -65,7 +65,7 @@ class MechanismPlant(SceneController):
 
     Raises:
         SceneError: The number of frames is wrong, or there are fewer than two substeps.
-        IdentificationError: There is no such joint.
+        IdentificationError: A joint does not exist.
     """
 
     recorded: ClassVar[dict[str, tuple[str, str]]] = {
@@ -103,11 +103,11 @@ class MechanismPlant(SceneController):
         self.driven = np.array([robot.coordinate(joint) for joint in motors.joints])
         self.angle_noise, self.torque_noise = angle_noise, torque_noise
         self.seed, self.substeps = seed, substeps
-        none = np.zeros(len(self.driven))
-        self.add_output("torque", none, "Measured torques of the motors [N m].")
-        self.add_output("angle", none, "Measured angles of their joints [rad].")
-        self.add_output("wanted", none, "Desired angles [rad].")
-        self.add_output("true_angle", none, "Angles without noise [rad].")
+        zeros = np.zeros(len(self.driven))
+        self.add_output("torque", zeros, "Measured torques of the motors [N m].")
+        self.add_output("angle", zeros, "Measured angles of their joints [rad].")
+        self.add_output("wanted", zeros, "Desired angles [rad].")
+        self.add_output("true_angle", zeros, "Angles without noise [rad].")
         self.reset()
 
     def reset(self) -> None:
@@ -131,22 +131,23 @@ class MechanismPlant(SceneController):
         """Advance by a step, and set frames and Data to its end."""
         del event
         begin, dt = float(self.time.value), float(self.dt.value)
-        self.keep(state=self._advanced(begin, dt / self.substeps))
+        self.keep(state=self._advance(begin, dt / self.substeps))
         self._show(begin + dt)
 
-    def _advanced(self, begin: float, h: float) -> PlantState:
-        """The state after the substeps."""
+    def _advance(self, begin: float, h: float) -> PlantState:
+        """Return the state after the substeps."""
         state, tree = self.state, self.robot.tree
         drive = self.motors.drive(self.robot, begin + (np.arange(self.substeps) + 0.5) * h)
         q, p = np.empty((2, self.substeps + 1, len(state.q)))
         multipliers = np.empty((self.substeps, len(tree.closed.kind)))
         now = (h, state.q, state.p, state.v)
-        done = kernels.simulate(
+        completed_steps = kernels.simulate(
             tree, np.zeros(0), drive, *now, q, p, multipliers, UNSTEERED, TOLERANCE, ITERATIONS
         )
-        if done < self.substeps:
+        if completed_steps < self.substeps:
             raise DivergedError(
-                f"{self.made_at}: the robot's step from t = {begin + done * h:.6g} s has no "
+                f"{self.made_at}: the robot's step from t = {begin + completed_steps * h:.6g} s "
+                "has no "
                 f"solution. Its substeps are {h:g} s: increase substeps, or reduce the forces."
             )
         b = q[-3:, self.driven]

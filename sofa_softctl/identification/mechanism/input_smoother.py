@@ -23,12 +23,12 @@ from sofa_softctl.identification.mechanism.variational import Trajectory, simula
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
-ON_NODE = 1e-3
-"""Samples closer to the end of a step than this share of it are taken there."""
+NODE_DISTANCE_MAX = 1e-3
+"""Distance from the end of a step, relative to the step, below which samples count as there [-]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SmoothedTrajectory:
     """A simulated motion, and its cost."""
 
     rho: np.ndarray
@@ -48,7 +48,7 @@ class Motion:
     y: np.ndarray
     """Outputs at the nodes, shape (K + 1, n_y)."""
     y_q: np.ndarray
-    """Their derivatives by q, shape (K + 1, n_y, n)."""
+    """Derivatives of the outputs by q, shape (K + 1, n_y, n)."""
     y_rho: np.ndarray
     """Explicit ones by rho, shape (K + 1, n_y, n_rho)."""
     cost: float
@@ -56,10 +56,10 @@ class Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothed:
-    """A motion with the likeliest inputs, linearised."""
+class SmootherStep:
+    """Trajectory, with its linearisation and the Gauss-Newton step to the most likely inputs."""
 
-    motion: Motion
+    motion: SmoothedTrajectory
     steps: Steps
     samples: Samples
     gain: np.ndarray
@@ -73,7 +73,7 @@ class Smoothed:
     u: np.ndarray
     """Change of the errors, shape (K, m, 1 + n_rho)."""
     decrease: float
-    """Of the cost, as predicted for the first column."""
+    """Predicted decrease of the cost for the first column [-]."""
 
 
 class InputSmoother:
@@ -87,23 +87,23 @@ class InputSmoother:
         problem = experiment.problem
         self.experiment, self.problem = experiment, problem
         self.own = () if problem.from_feedback else problem.compared
-        """Outputs besides the coordinates of the feedback."""
+        """Outputs without the coordinates of the feedback."""
         fed = problem.feedback.channels if problem.feedback else ()
         self.outputs = (*self.own, *fed)
         """All measured outputs."""
-        self.deviations = np.array([one.deviation for one in self.outputs])
-        seen = experiment.recording.outputs[:, : len(self.own)]
-        self.seen = np.hstack([seen, experiment.fed_signals])
-        """What was measured, NaN where missing, shape (n_t, n_y)."""
-        forces = [one.channel for one in problem.forces]
-        self.noisy = np.flatnonzero([one.deviation > 0.0 for one in forces])
+        self.deviations = np.array([output.deviation for output in self.outputs])
+        measured_outputs = experiment.recording.outputs[:, : len(self.own)]
+        self.seen = np.hstack([measured_outputs, experiment.fed_signals])
+        """Measured outputs, NaN where missing, shape (n_t, n_y)."""
+        forces = [force.channel for force in problem.forces]
+        self.noisy = np.flatnonzero([force.deviation > 0.0 for force in forces])
         """Indices of the noisy forces."""
-        begin = np.array([one.start for one in experiment.parameters])
+        begin = np.array([parameter.start for parameter in experiment.parameters])
         drive, to_middles = experiment.drive_of(begin)
         self.forces = drive.u[:, self.noisy]
-        """Them as recorded, in the middle of each step, shape (K, m)."""
+        """Recorded noisy forces, in the middle of each step, shape (K, m)."""
         self.added = np.zeros_like(self.forces)
-        """What was added to the recorded ones where data are simulated, shape (K, m)."""
+        """Forces added to the recorded ones if data are simulated, shape (K, m)."""
         spread = [np.linalg.norm(W.sum(axis=0)) for W in to_middles[: len(forces)]]
         self.sigma = np.array(
             [forces[j].deviation * spread[j] / np.sqrt(experiment.steps) for j in self.noisy]
@@ -114,84 +114,88 @@ class InputSmoother:
         """Number of unknown errors of the start."""
         time, dt, count = experiment.time, problem.dt, experiment.steps
         at = (time - time[0]) / dt
-        self.at = np.where(np.abs(at - np.rint(at)) < ON_NODE, np.rint(at), at)
+        self.at = np.where(np.abs(at - np.rint(at)) < NODE_DISTANCE_MAX, np.rint(at), at)
         """Samples, in steps from the start."""
         step = np.floor(self.at)
         self._step, self._share = step.astype(np.int64), self.at - step
         self.sample = cubic(dt, count + 1, self.at * dt)[0]
         """Interpolation from the nodes to the samples."""
 
-    def first(self, rho: np.ndarray) -> Motion:
-        """The motion under the feedback, with the feedback's forces as errors."""
+    def trajectory_from_feedback(self, rho: np.ndarray) -> SmoothedTrajectory:
+        """Simulate with the feedback, and return its forces as errors of the inputs."""
         run, base = self.experiment.run(rho), self._base(rho)
-        q, given = run.trajectory.q, run.drive
-        errors = np.zeros((len(given.u), len(self.noisy)))
-        if len(given.fed):
-            middle = 0.5 * (q[1:] + q[:-1])[:, given.fed]
-            gain = np.broadcast_to(given.gain, (len(given.u), *given.gain.shape[1:]))
-            pushed = np.einsum("kij,kj->ki", gain, given.target - middle)
-            along = given.gain_u[given.fed][:, self.noisy]
-            errors = pushed @ np.linalg.pinv(along).T
+        q, feedback_drive = run.trajectory.q, run.drive
+        errors = np.zeros((len(feedback_drive.u), len(self.noisy)))
+        if len(feedback_drive.fed):
+            middle = 0.5 * (q[1:] + q[:-1])[:, feedback_drive.fed]
+            gain = np.broadcast_to(
+                feedback_drive.gain, (len(feedback_drive.u), *feedback_drive.gain.shape[1:])
+            )
+            feedback_forces = np.einsum("kij,kj->ki", gain, feedback_drive.target - middle)
+            directions = feedback_drive.gain_u[feedback_drive.fed][:, self.noisy]
+            errors = feedback_forces @ np.linalg.pinv(directions).T
         drive = base._replace(u=base.u.copy())
         errors = errors - self.added
         drive.u[:, self.noisy] += errors
         shift = np.zeros(self.shifts)
         # The same motion: simulated without the feedback, it may be unstable.
-        return self._judged(rho, shift, errors, drive, self._start(rho, shift), run.trajectory)
+        return self._evaluate(rho, shift, errors, drive, self._start(rho, shift), run.trajectory)
 
     def redrawn(
-        self, motion: Motion, deviations: np.ndarray, random: np.random.Generator
-    ) -> tuple[InputSmoother, Motion]:
-        """The same with data simulated by a motion, and that motion beside them.
+        self, motion: SmoothedTrajectory, deviations: np.ndarray, random: np.random.Generator
+    ) -> tuple[InputSmoother, SmoothedTrajectory]:
+        """Return a smoother with data simulated from a trajectory, and the trajectory itself.
 
         Args:
-            motion: Taken as true, with its forces.
+            motion: True trajectory, with its forces.
             deviations: Noise of the outputs, then of the noisy forces of steps, shape (n_y + m,).
             random: Random generator.
         """
-        other, n_y = copy(self), self.seen.shape[1]
+        simulated, n_y = copy(self), self.seen.shape[1]
         noise = deviations[:n_y] * random.standard_normal(self.seen.shape)
-        other.seen = self.sample @ motion.y + np.where(np.isfinite(self.seen), noise, np.nan)
+        simulated.seen = self.sample @ motion.y + np.where(np.isfinite(self.seen), noise, np.nan)
         errors = deviations[n_y:] * random.standard_normal(self.forces.shape)
-        other.added = self.added + motion.errors + errors
-        other.forces = self.forces + motion.errors + errors
+        simulated.added = self.added + motion.errors + errors
+        simulated.forces = self.forces + motion.errors + errors
         start = motion.start, motion.by_shift
-        judged = other._judged(
+        evaluated = simulated._evaluate(
             motion.rho, motion.shift, -errors, motion.drive, start, motion.trajectory
         )
-        return other, judged
+        return simulated, evaluated
 
-    def resumed(self, found: Smoothed, rho: np.ndarray) -> Motion:
-        """The motion with the errors of one of a like model; deviations are fed back."""
-        motion = found.motion
-        return self._simulated(rho, motion.shift, motion.errors, self._steering(found))
+    def with_parameters_of(self, step: SmootherStep, rho: np.ndarray) -> SmoothedTrajectory:
+        """Simulate with rho and the errors of a step of a similar model, with steering."""
+        motion = step.motion
+        return self._simulate(rho, motion.shift, motion.errors, self._make_steering(step))
 
-    def moved(self, found: Smoothed, rho: np.ndarray, change: np.ndarray) -> Motion:
-        """The motion after a change, a weight of each column; deviations are fed back."""
-        motion = found.motion
-        errors = motion.errors - found.feed @ change
-        shift = motion.shift + found.shift @ change
-        return self._simulated(rho, shift, errors, self._steering(found))
+    def step_from(
+        self, step: SmootherStep, rho: np.ndarray, change: np.ndarray
+    ) -> SmoothedTrajectory:
+        """Simulate after a change, a weight of each column, with steering to the old trajectory."""
+        motion = step.motion
+        errors = motion.errors - step.feed @ change
+        shift = motion.shift + step.shift @ change
+        return self._simulate(rho, shift, errors, self._make_steering(step))
 
-    def _steering(self, found: Smoothed) -> Steering:
-        """Feedback to a motion, by its own gains."""
-        motion = found.motion
-        gain = np.zeros((len(found.gain), motion.drive.u.shape[1], found.gain.shape[2]))
-        gain[:, self.noisy] = found.gain
+    def _make_steering(self, step: SmootherStep) -> Steering:
+        """Return the feedback to a trajectory, with the gains of its step."""
+        motion = step.motion
+        gain = np.zeros((len(step.gain), motion.drive.u.shape[1], step.gain.shape[2]))
+        gain[:, self.noisy] = step.gain
         return Steering(gain, np.hstack([motion.trajectory.q, motion.trajectory.p]))
 
-    def _simulated(
+    def _simulate(
         self, rho: np.ndarray, shift: np.ndarray, errors: np.ndarray, steering: Steering
-    ) -> Motion:
+    ) -> SmoothedTrajectory:
         base = self._base(rho)
         drive = base._replace(u=base.u.copy())
         drive.u[:, self.noisy] += errors
         start, by_shift = self._start(rho, shift)
         trajectory = simulate(self.problem.mechanism, rho, start, drive, self.problem.dt, steering)
         errors = (drive.u - base.u)[:, self.noisy]  # as steered
-        return self._judged(rho, shift, errors, drive, (start, by_shift), trajectory)
+        return self._evaluate(rho, shift, errors, drive, (start, by_shift), trajectory)
 
-    def _judged(
+    def _evaluate(
         self,
         rho: np.ndarray,
         shift: np.ndarray,
@@ -199,13 +203,15 @@ class InputSmoother:
         drive: Drive,
         start: tuple[Start, np.ndarray],
         trajectory: Trajectory,
-    ) -> Motion:
+    ) -> SmoothedTrajectory:
         """A motion with its outputs and its cost."""
         drive = self.experiment.with_gains(rho, drive)  # errors are amplified, too
         y, y_q, y_rho = self._read(rho, trajectory.q)
         residuals = (self.sample @ y - self.seen) / self.deviations
         cost = float(np.nansum(residuals**2) + np.sum((errors / self.sigma) ** 2))
-        return Motion(rho, shift, errors, drive, *start, trajectory, y, y_q, y_rho, cost)
+        return SmoothedTrajectory(
+            rho, shift, errors, drive, *start, trajectory, y, y_q, y_rho, cost
+        )
 
     def _base(self, rho: np.ndarray) -> Drive:
         """Recorded forces, without the feedback."""
@@ -224,10 +230,10 @@ class InputSmoother:
     def _start(self, rho: np.ndarray, shift: np.ndarray) -> tuple[Start, np.ndarray]:
         """The start, and q_0 by its shift."""
         errors = np.zeros((len(self.experiment.time), len(self.experiment.inputs)))
-        first = len(self.problem.forces)
-        errors[0, first : first + len(shift)] = shift
+        trajectory_from_feedback = len(self.problem.forces)
+        errors[0, trajectory_from_feedback : trajectory_from_feedback + len(shift)] = shift
         start, by_inputs = self.experiment.with_input_errors(errors).start_of(rho)
-        return start, by_inputs[:, first : first + len(shift)]
+        return start, by_inputs[:, trajectory_from_feedback : trajectory_from_feedback + len(shift)]
 
     def _read(self, rho: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Own outputs, then coordinates of the feedback, with derivatives, at the nodes."""
@@ -238,19 +244,21 @@ class InputSmoother:
         coordinates = (q[:, fed] + offset, by_q, np.broadcast_to(by_rho, (m, *by_rho.shape)))
         if not self.own:
             return coordinates
-        own = self.problem.read(rho, q)
-        joined = [np.concatenate(pair, axis=1) for pair in zip(own, coordinates, strict=True)]
+        own_outputs = self.problem.read(rho, q)
+        joined = [
+            np.concatenate(pair, axis=1) for pair in zip(own_outputs, coordinates, strict=True)
+        ]
         return joined[0], joined[1], joined[2]
 
     def at_samples(self, y_q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Changes of the outputs at the samples, linear within a step, (n_t, n_y, columns)."""
+        """Return changes of the outputs at the samples, linear in a step, (n_t, n_y, columns)."""
         at_nodes = y_q @ x[:, : y_q.shape[2]]
         after = np.minimum(self._step + 1, len(at_nodes) - 1)
         share = self._share[:, None, None]
         return (1.0 - share) * at_nodes[self._step] + share * at_nodes[after]
 
-    def linearised(self, motion: Motion) -> Smoothed:
-        """The Gauss-Newton step of the errors, and their change with the parameters."""
+    def linearise_trajectory(self, motion: SmoothedTrajectory) -> SmootherStep:
+        """Compute the Gauss-Newton step of the errors, and their change with the parameters."""
         mechanism, rho = self.problem.mechanism, motion.rho
         path, n = motion.trajectory, motion.trajectory.q.shape[1]
         K, m, columns = *motion.errors.shape, 1 + len(rho)
@@ -262,29 +270,29 @@ class InputSmoother:
             self.noisy, *steps,
         )  # fmt: skip
         residuals = self.sample @ motion.y - self.seen
-        there = np.isfinite(residuals)
+        is_measured = np.isfinite(residuals)
         explicit = self.sample @ motion.y_rho.reshape(len(motion.y), -1)
         rows = np.concatenate(
             [residuals[..., None], explicit.reshape(*residuals.shape, len(rho))], axis=2
         )
-        weight = there / self.deviations
-        values = weight[..., None] * np.where(there[..., None], rows, 0.0)
+        weight = is_measured / self.deviations
+        values = weight[..., None] * np.where(is_measured[..., None], rows, 0.0)
         samples = Samples(self._step, self._share, motion.y_q, weight, values)
         errors = np.zeros((K, m, columns))
         errors[:, :, 0] = motion.errors
         start = np.zeros((2 * n, columns))
         start[:n, 1:], start[n:, 1:] = motion.start.q_rho, path.p_start_rho
-        return self.swept(motion, steps, samples, errors, start)
+        return self.solve_sweeps(motion, steps, samples, errors, start)
 
-    def swept(
+    def solve_sweeps(
         self,
-        motion: Motion,
+        motion: SmoothedTrajectory,
         steps: Steps,
         samples: Samples,
         errors: np.ndarray,
         start: np.ndarray,
-    ) -> Smoothed:
-        """Both sweeps over linearised steps, from changes of the start (2 n, columns)."""
+    ) -> SmootherStep:
+        """Sweep back and forth over linearised steps, from changes of the start (2 n, columns)."""
         K, m, columns = errors.shape
         n = motion.trajectory.q.shape[1]
         gain, feed = np.empty((K, m, 2 * n)), np.empty((K, m, columns))
@@ -295,4 +303,4 @@ class InputSmoother:
         decrease -= float(slope[:, 0] @ shift[:, 0])
         x, u = np.empty((K + 1, 2 * n, columns)), np.empty((K, m, columns))
         smoother.forward(steps, gain, feed, start + X @ shift, x, u)
-        return Smoothed(motion, steps, samples, gain, feed, shift, x, u, decrease)
+        return SmootherStep(motion, steps, samples, gain, feed, shift, x, u, decrease)

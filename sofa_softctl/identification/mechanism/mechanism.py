@@ -77,16 +77,17 @@ class Mechanism:
     """Inertias along coordinates."""
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         for name in names:
             if names.count(name) > 1:
                 raise IdentificationError(
                     f"There are two parameters '{name}': give each a name of its own."
                 )
-        for one in self.frictions:
-            if not one.speed > 0.0:
+        for friction in self.frictions:
+            if not friction.speed > 0.0:
                 raise IdentificationError(
-                    f"Friction of joint '{one.joint}': its speed is {one.speed:g}. Expected a "
+                    f"Friction of joint '{friction.joint}': its speed is {friction.speed:g}. "
+                    "Expected a "
                     "positive one, below which friction is viscous."
                 )
         assert self.tree is not None  # looks up every name now, not during a run
@@ -100,7 +101,7 @@ class Mechanism:
         """Index of a joint in q.
 
         Raises:
-            IdentificationError: There is no such joint, or it does not move.
+            IdentificationError: The joint does not exist, or does not move.
         """
         return _find(joint, self.coordinates, "moving joint")
 
@@ -108,7 +109,7 @@ class Mechanism:
         """Index of a joint among all; -1 for the world."""
         if joint == WORLD:
             return -1
-        return _find(joint, [one.name for one in self.joints], "joint")
+        return _find(joint, [joint.name for joint in self.joints], "joint")
 
     @cached_property
     def tree(self) -> Tree:
@@ -130,27 +131,29 @@ class Mechanism:
             turned=_stack([_axes(joint.turned) for joint in self.joints], (3, 3)),
             moved=_stack([joint.moved for joint in self.joints], (3,)),
             rigid=self._values(joint.rigid or 0.0 for joint in self.joints),
-            body=_integers(self.frame(one.joint) for one in self.bodies),
-            mass=self._values(one.mass for one in self.bodies),
-            center=_stack([one.center for one in self.bodies], (3,)),
-            gyration=_stack([_gyration(one.gyration) for one in self.bodies], (3, 3)),
-            spring=_integers(self.coordinate(one.joint) for one in self.springs),
-            stiffness=self._values(one.stiffness for one in self.springs),
-            rest=self._values(one.rest for one in self.springs),
-            damper=_integers(self.coordinate(one.joint) for one in self.dampers),
-            damping=self._values(one.damping for one in self.dampers),
-            rubbing=_integers(self.coordinate(one.joint) for one in self.frictions),
-            friction=self._values(one.friction for one in self.frictions),
-            creep=np.array([one.speed for one in self.frictions], dtype=float),
-            rotor=_integers(self.coordinate(one.joint) for one in self.armatures),
-            armature=self._values(one.inertia for one in self.armatures),
-            closed=self._table([row for one in self.constraints for row in _rows(one)]),
+            body=_integers(self.frame(body.joint) for body in self.bodies),
+            mass=self._values(body.mass for body in self.bodies),
+            center=_stack([body.center for body in self.bodies], (3,)),
+            gyration=_stack([_gyration(body.gyration) for body in self.bodies], (3, 3)),
+            spring=_integers(self.coordinate(spring.joint) for spring in self.springs),
+            stiffness=self._values(spring.stiffness for spring in self.springs),
+            rest=self._values(spring.rest for spring in self.springs),
+            damper=_integers(self.coordinate(damper.joint) for damper in self.dampers),
+            damping=self._values(damper.damping for damper in self.dampers),
+            rubbing=_integers(self.coordinate(friction.joint) for friction in self.frictions),
+            friction=self._values(friction.friction for friction in self.frictions),
+            creep=np.array([friction.speed for friction in self.frictions], dtype=float),
+            rotor=_integers(self.coordinate(armature.joint) for armature in self.armatures),
+            armature=self._values(armature.inertia for armature in self.armatures),
+            closed=self._table(
+                [row for constraint in self.constraints for row in _rows(constraint)]
+            ),
             gravity=np.asarray(self.gravity, dtype=float),
         )
 
     def rows(self, readings: Sequence[Point | Distance]) -> Readings:
         """Readings as arrays: three rows for each point, one for each distance."""
-        return self._table([row for one in readings for row in _rows(one)])
+        return self._table([row for reading in readings for row in _rows(reading)])
 
     def _table(self, rows: list[_Row]) -> Readings:
         return Readings(
@@ -169,11 +172,11 @@ class Mechanism:
         return constant + factor * np.append(rho, 0.0)[parameter]
 
     def by_rho(self, numbers: Iterable[Number]) -> np.ndarray:
-        """Their derivatives by the parameters, shape (n, n_rho)."""
+        """Return derivatives of numbers by the parameters, shape (n, n_rho)."""
         _, factor, parameter = self._values(numbers)
-        found = np.zeros((len(parameter), len(self.parameters) + 1))
-        found[np.arange(len(parameter)), parameter] = factor
-        return found[:, :-1]
+        derivatives = np.zeros((len(parameter), len(self.parameters) + 1))
+        derivatives[np.arange(len(parameter)), parameter] = factor
+        return derivatives[:, :-1]
 
     def _values(self, numbers: Iterable[Number]) -> Values:
         names = [parameter.name for parameter in self.parameters]
@@ -192,7 +195,7 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class _Row:
-    """One equation of a constraint, or one reading."""
+    """Equation of a constraint, or a reading."""
 
     kind: int
     one: str
@@ -204,27 +207,27 @@ class _Row:
 
 
 def _rows(of: Pin | Clamp | Rod | Point | Distance) -> list[_Row]:
-    """Rows of a constraint, or of a reading."""
+    """Return the rows of a constraint, or of a reading."""
     if isinstance(of, Point):
         return [_Row(POINT, of.joint, of.at, WORLD, np.zeros(3), axis) for axis in np.eye(3)]
-    one, other = of.one, of.other
-    ends = (one, of.at_one, other, of.at_other)
+    first_joint, second_joint = of.one, of.other
+    ends = (first_joint, of.at_one, second_joint, of.at_other)
     if isinstance(of, Rod | Distance):
         return [_Row(DISTANCE, *ends, target=of.length if isinstance(of, Rod) else 0.0)]
     rows = [_Row(POINT, *ends, along=axis) for axis in np.eye(3)]
     if isinstance(of, Clamp):
         axes, unit = _axes(of.turned), np.eye(3)
         pairs = ((0, 1), (1, 2), (2, 0))
-        rows += [_Row(DIRECTION, one, unit[a], other, axes[:, b]) for a, b in pairs]
+        rows += [_Row(DIRECTION, first_joint, unit[a], second_joint, axes[:, b]) for a, b in pairs]
     return rows
 
 
-def _find(name: str, known: Sequence[str], what: str) -> int:
-    if name in known:
-        return known.index(name)
-    hint = did_you_mean(name, known)
+def _find(name: str, valid_names: Sequence[str], label: str) -> int:
+    if name in valid_names:
+        return valid_names.index(name)
+    hint = did_you_mean(name, valid_names)
     raise IdentificationError(
-        f"There is no {what} '{name}'.{hint} Known: {', '.join(known) or 'none'}."
+        f"There is no {label} '{name}'.{hint} Known: {', '.join(valid_names) or 'none'}."
     )
 
 
@@ -237,17 +240,17 @@ def _stack(rows: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _unit(axis: Sequence[float], name: str) -> np.ndarray:
-    found = np.asarray(axis, dtype=float)
-    length = float(np.linalg.norm(found))
-    if found.shape != (3,) or not length > 0.0:
+    direction = np.asarray(axis, dtype=float)
+    length = float(np.linalg.norm(direction))
+    if direction.shape != (3,) or not length > 0.0:
         raise IdentificationError(f"Joint '{name}': its axis is {axis}, not three numbers.")
-    return found / length
+    return direction / length
 
 
 def _axes(turned: Any) -> np.ndarray:
     return np.eye(3) if turned is None else np.asarray(turned, dtype=float)
 
 
-def _gyration(given: Any) -> np.ndarray:
-    found = np.asarray(given, dtype=float)
-    return found if found.shape == (3, 3) else np.diag(np.broadcast_to(found, 3))
+def _gyration(tensor: Any) -> np.ndarray:
+    matrix = np.asarray(tensor, dtype=float)
+    return matrix if matrix.shape == (3, 3) else np.diag(np.broadcast_to(matrix, 3))

@@ -19,7 +19,7 @@ Motion = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True, eq=False)
 class Motors:
-    """Proportional-differential control with gravity compensation of the arm alone.
+    """Proportional-differential control with gravity compensation of the arm without load.
 
     torque = weight(wanted) + gain (wanted - b) + brake (d wanted/dt - db/dt)
     """
@@ -39,30 +39,30 @@ class Motors:
         return self.arm.coordinates
 
     def brakes(self) -> list[Damper]:
-        """The differential gains as dampers, for the robot's mechanism."""
+        """Return the differential gains as dampers, for the robot's mechanism."""
         return [Damper(*pair) for pair in zip(self.joints, self.brake.tolist(), strict=True)]
 
     def drive(self, robot: Mechanism, middles: np.ndarray) -> Drive:
-        """Forces on a robot that includes the `brakes`, in steps with given midpoints [s]."""
-        wanted, rate = self.motion(middles)
+        """Return the forces on a robot with `brakes`, in steps with these midpoints [s]."""
+        desired, rate = self.motion(middles)
         at = np.array([robot.coordinate(name) for name in self.joints])
         m = len(at)
         gain_u = np.zeros((len(robot.coordinates), m))
         gain_u[at, np.arange(m)] = 1.0
         return free(robot, len(middles))._replace(
             gain_u=gain_u,
-            u=self.weight(wanted) + self.brake * rate,
+            u=self.weight(desired) + self.brake * rate,
             fed=at,
             gain=np.diag(self.gain)[None],
-            target=np.ascontiguousarray(wanted),
+            target=np.ascontiguousarray(desired),
         )
 
     def torque(self, time: np.ndarray, b: np.ndarray, speed: np.ndarray) -> np.ndarray:
-        """Torques of the motors at times, joint angles b and joint velocities, shape (n, m)."""
-        wanted, rate = self.motion(time)
-        return self.weight(wanted) + self.gain * (wanted - b) + self.brake * (rate - speed)
+        """Return the torques at times, joint angles b and joint velocities, shape (n, m)."""
+        desired, rate = self.motion(time)
+        return self.weight(desired) + self.gain * (desired - b) + self.brake * (rate - speed)
 
     def weight(self, b: np.ndarray) -> np.ndarray:
-        """Torques that compensate gravity of the arm alone, shape (n, m)."""
+        """Return torques that compensate gravity of the arm without load, shape (n, m)."""
         tree, still = self.arm.tree, np.zeros(len(self.joints))
         return np.array([-kernels.lagrangian(tree, still[:0], q, still, False).q for q in b])

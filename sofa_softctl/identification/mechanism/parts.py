@@ -24,7 +24,7 @@ class Scaled:
     factor: float
     """Factor [-], or with a unit."""
     constant: float = 0.0
-    """What is added."""
+    """Constant term."""
 
 
 Number = float | str | Scaled
@@ -49,7 +49,7 @@ class Joint:
     moved: Sequence[float] = (0.0, 0.0, 0.0)
     """Origin in the parent's frame [m]."""
     turned: Any = None
-    """Rotation matrix in the parent's frame, shape (3, 3); None: identity."""
+    """Rotation matrix in the parent's frame, shape (3, 3), by default the identity."""
     rigid: Number | None = None
     """Fixed coordinate [rad] or [m] of a joint that does not move, such as an unknown length."""
 
@@ -108,7 +108,7 @@ class Friction:
 
 @dataclass(frozen=True)
 class Armature:
-    """Inertia along a coordinate, such as that of a motor's rotor times the gear ratio squared.
+    """Inertia along a coordinate, such as a motor's rotor times the gear ratio squared.
 
     Its energy is inertia (dq/dt)^2 / 2, whatever moves the joint.
     """
@@ -150,7 +150,7 @@ class Clamp:
     at_other: Sequence[float] = (0.0, 0.0, 0.0)
     """Point in its axes [m]."""
     turned: Any = None
-    """Rotation of `one` in the frame of `other`, shape (3, 3); None: identity."""
+    """Rotation of `one` in the frame of `other`, shape (3, 3), by default the identity."""
 
 
 @dataclass(frozen=True)

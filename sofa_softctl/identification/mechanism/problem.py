@@ -82,12 +82,12 @@ class MechanismProblem(Problem):
     def inputs(self) -> tuple[Channel, ...]:
         """Forces, then coordinates of the feedback."""
         fed = self.feedback.channels if self.feedback else ()
-        return (*(one.channel for one in self.forces), *fed)
+        return (*(force.channel for force in self.forces), *fed)
 
     @property
     def commanded(self) -> tuple[str, ...]:
-        """Forces; none where measured motion is fed back, which a command does not determine."""
-        return () if self.feedback else tuple(one.channel.name for one in self.forces)
+        """Forces; none with feedback of measured motion, which a command does not determine."""
+        return () if self.feedback else tuple(force.channel.name for force in self.forces)
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -97,7 +97,7 @@ class MechanismProblem(Problem):
     @property
     def compared(self) -> tuple[Channel, ...]:
         """Outputs that are compared with the model's."""
-        return tuple(channel for one in self.outputs for channel in one.channels)
+        return tuple(channel for output in self.outputs for channel in output.channels)
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -110,9 +110,9 @@ class MechanismProblem(Problem):
         """Index of a parameter.
 
         Raises:
-            IdentificationError: There is no such parameter.
+            IdentificationError: The parameter does not exist.
         """
-        names = [one.name for one in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         if parameter not in names:
             raise IdentificationError(
                 f"{self.name}: there is no parameter '{parameter}'. Known: "
@@ -137,36 +137,40 @@ class MechanismProblem(Problem):
             Shapes (m, n_y), (m, n_y, n), (m, n_y, n_rho).
         """
         tree, m = self.mechanism.tree, len(q)
-        measured = [one.reading for one in self.outputs if not isinstance(one.reading, Angle)]
+        measured = [
+            output.reading for output in self.outputs if not isinstance(output.reading, Angle)
+        ]
         rows = self.mechanism.rows(measured)
         y, by_all = np.empty((m, len(rows.kind))), np.empty((m, len(rows.kind), len(tree.parent)))
         kernels.readings(tree, rows, rho, q, y, by_all)
         by_q, by_rho = by_all[:, :, tree.joint], np.zeros((m, len(rows.kind), len(rho)))
         for f in np.flatnonzero(tree.rigid.parameter >= 0):
             by_rho[:, :, tree.rigid.parameter[f]] += tree.rigid.factor[f] * by_all[:, :, f]
-        found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        readings: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         row = 0
-        for one in self.outputs:
-            if isinstance(one.reading, Angle):
-                found.append(self._angle(one.reading.joint, rho, q))
+        for output in self.outputs:
+            if isinstance(output.reading, Angle):
+                readings.append(self._angle(output.reading.joint, rho, q))
                 continue
-            here = slice(row, row := row + len(one.channels))
-            found.append((y[:, here], by_q[:, here], by_rho[:, here]))
-        joined = [np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)]
-        self._shown(rho, *joined)
+            columns = slice(row, row := row + len(output.channels))
+            readings.append((y[:, columns], by_q[:, columns], by_rho[:, columns]))
+        joined = [np.concatenate(parts, axis=1) for parts in zip(*readings, strict=True)]
+        self._apply_sensors(rho, *joined)
         return joined[0], joined[1], joined[2]
 
-    def _shown(self, rho: np.ndarray, y: np.ndarray, by_q: np.ndarray, by_rho: np.ndarray) -> None:
-        """Gains and offsets of sensors, in place."""
-        for column, one in enumerate(self.channels):
-            if one.name in self.gain:
-                k = self.index(self.gain[one.name])
+    def _apply_sensors(
+        self, rho: np.ndarray, y: np.ndarray, by_q: np.ndarray, by_rho: np.ndarray
+    ) -> None:
+        """Apply gains and offsets of sensors in place."""
+        for column, channel in enumerate(self.channels):
+            if channel.name in self.gain:
+                k = self.index(self.gain[channel.name])
                 by_rho[:, column] *= 1.0 + rho[k]
                 by_rho[:, column, k] += y[:, column]
                 by_q[:, column] *= 1.0 + rho[k]
                 y[:, column] *= 1.0 + rho[k]
-            if one.name in self.offset:
-                k = self.index(self.offset[one.name])
+            if channel.name in self.offset:
+                k = self.index(self.offset[channel.name])
                 by_rho[:, column, k] += 1.0
                 y[:, column] += rho[k]
 

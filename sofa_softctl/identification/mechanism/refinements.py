@@ -16,28 +16,30 @@ from sofa_softctl.identification.model.problem import Problem
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 
-FINER_COST = 8.0
-"""Of a problem's finer model, which may have a shorter step as well [-]."""
+FINER_MODEL_COST = 8.0
+"""Relative cost of a problem's finer model, which may also have a shorter step [-]."""
 
 
 def refinements_of(experiment: MechanismExperiment) -> tuple[Refinement, ...]:
-    """The midpoint rule is of second order with half of each force at both ends, else of first."""
+    """Return refinements; the midpoint rule has second order only with forces at both ends."""
     problem = experiment.problem
     dt, order = 1e3 * problem.dt, 2 if problem.share == 0.5 else 1
     text = f"with a time step of {0.5 * dt:.4g} instead of {dt:.4g} ms"
-    half = Refinement("dt", "time step", text, partial(_with_half_step, experiment), order, 2.0)
-    others = [
+    half_step = Refinement(
+        "dt", "time step", text, partial(_with_half_step, experiment), order, 2.0
+    )
+    model_refinements = [
         Refinement(
             name,
             f"number of {name}",
             f"with more {name} ({finer.name})",
             partial(_with, experiment, finer),
             1,
-            FINER_COST,
+            FINER_MODEL_COST,
         )  # fmt: skip
         for name, finer in problem.finer.items()
     ]
-    return (half, *others)
+    return (half_step, *model_refinements)
 
 
 def _with_half_step(experiment: MechanismExperiment) -> MechanismExperiment:
@@ -55,16 +57,18 @@ def _steps(experiment: MechanismExperiment, dt: float) -> int:
 
 
 def _with(experiment: MechanismExperiment, finer: Problem) -> Experiment:
-    """The finer model of the same recording.
+    """Return the finer model of the same recording.
 
     Raises:
-        IdentificationError: It has other parameters.
+        IdentificationError: The finer model has other parameters.
     """
-    made = finer.experiment(experiment.recording)
-    theirs, own = ([p.name for p in one.parameters] for one in (made, experiment))
-    if theirs != own:
+    finer_experiment = finer.experiment(experiment.recording)
+    names, own_names = (
+        [p.name for p in model.parameters] for model in (finer_experiment, experiment)
+    )
+    if names != own_names:
         raise IdentificationError(
             f"The finer model '{finer.name}' of {experiment.name} has the parameters "
-            f"{', '.join(theirs)}. Expected those of the model itself: {', '.join(own)}."
+            f"{', '.join(names)}. Expected those of the model itself: {', '.join(own_names)}."
         )
-    return made
+    return finer_experiment

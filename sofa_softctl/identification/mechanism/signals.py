@@ -26,7 +26,7 @@ class Output:
     reading: Point | Distance | Angle
     """The quantity."""
     channels: tuple[Channel, ...]
-    """Its channels: three for a point, one for the others."""
+    """Channels of the output: three for a point, one otherwise."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Force:
     joint: str
     """Name of the joint."""
     channel: Channel
-    """Its channel."""
+    """Channel of the force."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Given:
-    """A given initial state, which may depend on parameters; other coordinates are zero."""
+    """Initial state, which may depend on parameters; other coordinates are zero."""
 
     q: Mapping[str, Number] = field(default_factory=dict)
     """Coordinates [rad] or [m]."""

@@ -11,9 +11,9 @@ from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 
-ITERATIONS = 100
+ITERATIONS_MAX = 100
 """Limit of Newton iterations."""
-STRIDE = 0.2
+STEP_MAX = 0.2
 """Longest step of a coordinate in an iteration [rad] or [m]."""
 
 
@@ -69,43 +69,43 @@ def project(
     Raises:
         SimulationError: There is none near q.
     """
-    at, loose = _closed(mechanism, rho, q, held), _loose(mechanism, held)
-    for _ in range(ITERATIONS):  # repeated projection onto the linearised constraints
+    at, loose = _find_closed(mechanism, rho, q, held), _loose(mechanism, held)
+    for _ in range(ITERATIONS_MAX):  # repeated projection onto the linearised constraints
         h, Dh = _constraints(mechanism, rho, at)
         away = (at - q)[loose]
         step = away + np.linalg.lstsq(Dh[:, loose], h - Dh[:, loose] @ away, rcond=None)[0]
-        at[loose] -= _strided(step)
+        at[loose] -= _limit_step(step)
         if np.abs(step).max(initial=0.0) < 1e-12:
             break
-    at = _closed(mechanism, rho, at, held)
+    at = _find_closed(mechanism, rho, at, held)
     return at, float(np.linalg.norm(at - q))
 
 
-def _closed(
+def _find_closed(
     mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, held: Sequence[str]
 ) -> np.ndarray:
-    """A configuration near q on the constraints; see `project`."""
+    """Find a configuration near q on the constraints, see `project`."""
     at, loose = np.array(q, dtype=float), _loose(mechanism, held)
-    for _ in range(ITERATIONS):
+    for _ in range(ITERATIONS_MAX):
         h, Dh = _constraints(mechanism, rho, at)
         if not h.size or np.abs(h).max() < 1e-12:
             return at
-        at[loose] -= _strided(np.linalg.lstsq(Dh[:, loose], h, rcond=None)[0])
+        at[loose] -= _limit_step(np.linalg.lstsq(Dh[:, loose], h, rcond=None)[0])
     if np.abs(h).max() < 1e-10:
         return at
     raise SimulationError(
         "No configuration near the start satisfies the constraints: the violation is "
-        f"{np.abs(h).max():.3g} after {ITERATIONS} iterations. Start closer to a closed loop."
+        f"{np.abs(h).max():.3g} after {ITERATIONS_MAX} iterations. Start closer to a closed loop."
     )
 
 
-def projected(mechanism: Mechanism, rho: np.ndarray, start: Start) -> tuple[Start, float]:
-    """A start projected onto the constraints, with its derivatives, and the distance.
+def project_start(mechanism: Mechanism, rho: np.ndarray, start: Start) -> tuple[Start, float]:
+    """Project a start onto the constraints, and return it with its derivatives, and the distance.
 
-    Velocities are kept: the first step's multipliers remove their part off the constraints.
+    Velocities do not change: the first step's multipliers remove their violation of constraints.
 
     Raises:
-        SimulationError: There is no configuration on the constraints near it.
+        SimulationError: No configuration near the start satisfies the constraints.
     """
     rho = np.asarray(rho, dtype=float)
     if not len(mechanism.tree.closed.kind):
@@ -116,13 +116,13 @@ def projected(mechanism: Mechanism, rho: np.ndarray, start: Start) -> tuple[Star
     _, Dh = _constraints(mechanism, rho, q)
     # The nearest point: q - q_0 + Dh^T nu = 0, h(q, rho) = 0; its derivatives by q_0 and rho.
     nu = np.linalg.lstsq(Dh.T, start.q - q, rcond=None)[0]
-    curved, h_rho, twisted = _bent(mechanism, rho, q, nu)
+    curved, h_rho, twisted = _constraint_curvature(mechanism, rho, q, nu)
     kkt = np.block([[np.eye(n) + curved, Dh.T], [Dh, np.zeros((n_h, n_h))]])
     by_rho = np.linalg.lstsq(kkt, np.vstack([start.q_rho - twisted, -h_rho]), rcond=None)[0][:n]
     return Start(q, start.v, by_rho, start.v_rho), distance
 
 
-def _bent(
+def _constraint_curvature(
     mechanism: Mechanism, rho: np.ndarray, q: np.ndarray, nu: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Second derivatives of nu . h by q, h by rho, and the gradient of nu . h by rho.
@@ -167,33 +167,33 @@ def settle(
     """
     rho, tree = np.asarray(rho, dtype=float), mechanism.tree
     loose, n_h = _loose(mechanism, held), len(tree.closed.kind)
-    q = _closed(mechanism, rho, guess, held)
+    q = _find_closed(mechanism, rho, guess, held)
     mu = np.zeros(n_h) if multipliers is None else multipliers.copy()
-    for _ in range(ITERATIONS):
+    for _ in range(ITERATIONS_MAX):
         kkt, rest_ = _balance(mechanism, rho, q, mu, loose)[:2]
         try:
             change = np.linalg.solve(kkt, rest_)
         except np.linalg.LinAlgError:
             break
-        step = _strided(change[: len(loose)])
+        step = _limit_step(change[: len(loose)])
         q[loose] -= step
         mu -= change[len(loose) :]
         if np.abs(step).max(initial=0.0) < 1e-11:
-            return _resting(mechanism, rho, q, mu, held)
+            return _rest_with_derivatives(mechanism, rho, q, mu, held)
     raise SimulationError(
         f"No equilibrium near the start with rho = {rho.tolist()}: Newton's iteration did not "
         "converge. Do springs or gravity balance every joint that is not held?"
     )
 
 
-def _resting(
+def _rest_with_derivatives(
     mechanism: Mechanism,
     rho: np.ndarray,
     q: np.ndarray,
     mu: np.ndarray,
     held: Sequence[str],
 ) -> Rest:
-    """The equilibrium with its derivatives, from the last Newton system."""
+    """Return the equilibrium with its derivatives, from the last Newton system."""
     n, loose = len(q), _loose(mechanism, held)
     kkt, _, by_rho, by_q = _balance(mechanism, rho, q, mu, loose)
     fixed = [mechanism.coordinate(name) for name in held]
@@ -211,7 +211,7 @@ def _balance(
     tree, joint = mechanism.tree, mechanism.tree.joint
     L = kernels.lagrangian(tree, rho, q, np.zeros(len(q)), True)
     h, Dh = _constraints(mechanism, rho, q)
-    curved, h_rho, twisted = _bent(mechanism, rho, q, mu)
+    curved, h_rho, twisted = _constraint_curvature(mechanism, rho, q, mu)
     V_qq, V_rho = -L.qq[np.ix_(joint, joint)], -L.q_rho[joint]
     for f in np.flatnonzero(tree.rigid.parameter >= 0):
         V_rho[:, tree.rigid.parameter[f]] -= tree.rigid.factor[f] * L.qq[joint, f]
@@ -237,7 +237,7 @@ def _loose(mechanism: Mechanism, held: Sequence[str]) -> np.ndarray:
     return np.array([k for k in range(len(mechanism.coordinates)) if k not in fixed], dtype=int)
 
 
-def _strided(step: np.ndarray) -> np.ndarray:
-    """The step, scaled so that no coordinate moves further than STRIDE."""
+def _limit_step(step: np.ndarray) -> np.ndarray:
+    """Scale a step so that no coordinate moves further than STEP_MAX."""
     longest = float(np.abs(step).max(initial=0.0))
-    return step * min(1.0, STRIDE / longest) if longest > 0.0 else step
+    return step * min(1.0, STEP_MAX / longest) if longest > 0.0 else step

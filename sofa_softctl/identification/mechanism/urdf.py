@@ -40,12 +40,12 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
 
     Args:
         path: URDF file; meshes are not read.
-        root: First link; its frame is the world's. None: the root of the file.
+        root: First link, whose frame is the world's; by default the root of the file.
 
     Raises:
-        IdentificationError: yourdfpy is missing, the file cannot be read, it is no tree of links
-            that can exist, has no such link, or has a joint that is not revolute, prismatic or
-            fixed, or mimics another.
+        IdentificationError: yourdfpy is missing, the file cannot be read or has no possible tree of
+            links, `root` does not exist, or a joint is not revolute, prismatic or fixed, or mimics
+            another.
     """
     robot = _robot(Path(path), root)
     links = {link.name: link for link in robot.link_map.values()}
@@ -64,12 +64,14 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
 def _walk(
     robot: Any, begin: str, parts: Parts, path: str | Path
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Each link, its moving joint and pose there; adds joints, dampers and friction to `parts`."""
+    """Yield each link, its moving joint and pose; add joints, dampers and friction to `parts`."""
     waiting = [(begin, WORLD, np.eye(4))]
     while waiting:
         link, carrier, place = waiting.pop(0)
         yield link, carrier, place
-        for joint in (one for one in robot.joint_map.values() if one.parent == link):
+        for joint in (
+            child_joint for child_joint in robot.joint_map.values() if child_joint.parent == link
+        ):
             at = place @ (np.eye(4) if joint.origin is None else joint.origin)
             if joint.type in FIXED:
                 waiting.append((joint.child, carrier, at))
@@ -120,8 +122,8 @@ def _robot(path: Path, root: str | None) -> Any:
             "Reading URDF needs yourdfpy: pip install 'sofa-softctl[urdf]'."
         ) from error
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "there is no such file"
-        raise IdentificationError(f"{path}: {what}. Expected a URDF file.")
+        problem = "is a folder" if path.is_dir() else "there is no such file"
+        raise IdentificationError(f"{path}: {problem}. Expected a URDF file.")
     check_urdf(path, root)
     try:
         return yourdfpy.URDF.load(

@@ -14,31 +14,31 @@ from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import IdentificationError
 
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]*encoding=(["'])([^"']+)\1[^>]*\?>""")
-ROUNDING = 1e-3
-"""Share of the largest moment of inertia by which files are rounded [-]."""
+INERTIA_TOLERANCE = 1e-3
+"""Rounding error in files, relative to the largest moment of inertia [-]."""
 AXES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of an <inertia>."""
 
 
 def check_urdf(path: Path, root: str | None) -> None:
-    """Refuse what is no URDF, no tree, or no body.
+    """Refuse files that are not URDF, have no tree of links, or impossible bodies.
 
     Args:
-        path: The file.
-        root: First link; None: the one without a parent.
+        path: URDF file.
+        root: First link, by default the link without a parent.
 
     Raises:
-        IdentificationError: It is no XML with a <robot>; names are there twice; a joint has no
-            links; a link has two parents, or there is no first link, or several; a number is not
-            finite; a mass, an inertia, a damping or a friction cannot be.
+        IdentificationError: The file is not XML with a <robot>; names are not unique; a joint has
+            no links; a link has two parents; there is not exactly one first link; a number is not
+            finite; a mass, an inertia, a damping or a friction is impossible.
     """
     robot = _robot(path)
     links, joints = robot.findall("link"), robot.findall("joint")
-    for what, found in (("link", links), ("joint", joints)):
-        twice = [name for name, count in Counter(map(_name, found)).items() if count > 1]
+    for tag, elements in (("link", links), ("joint", joints)):
+        twice = [name for name, count in Counter(map(_name, elements)).items() if count > 1]
         if twice:
             raise IdentificationError(
-                f"{path}: there are several {what}s '{twice[0]}'. Names must be different: rename "
+                f"{path}: there are several {tag}s '{twice[0]}'. Names must be different: rename "
                 "one of them."
             )
     _check_tree(path, [_name(link) for link in links], joints, root)
@@ -82,7 +82,7 @@ def _robot(path: Path) -> Element:
         raise IdentificationError(
             f"{path} is not a URDF file: expected <robot>. Got: <{root.tag}>."
         )
-    texts = (text for entry in root.iter() for text in (entry.tag, *entry.attrib.values()))
+    texts = (text for element in root.iter() for text in (element.tag, *element.attrib.values()))
     if any("xacro" in text.partition("}")[0] or "${" in text or "$(" in text for text in texts):
         expanded = path.name.partition(".")[0] + ".urdf"
         expanded = "expanded.urdf" if expanded == path.name else expanded
@@ -98,8 +98,8 @@ def _check_tree(path: Path, links: list[str], joints: list[Element], root: str |
     parents: dict[str, str] = {}
     for joint in joints:
         for end in ("parent", "child"):
-            found = joint.find(end)
-            link = "" if found is None else found.get("link", "")
+            element = joint.find(end)
+            link = "" if element is None else element.get("link", "")
             if link not in links:
                 raise IdentificationError(
                     f"{path}: joint '{_name(joint)}' has the {end} '{link}', and there is no such "
@@ -127,86 +127,91 @@ def _check_tree(path: Path, links: list[str], joints: list[Element], root: str |
 
 
 def _check_body(path: Path, link: Element) -> None:
-    """A mass above 0 with an inertia that a body can have; or neither."""
-    where = f"{path}: link '{_name(link)}'"
+    """Check that a link has a positive mass with a possible inertia, or neither."""
+    location = f"{path}: link '{_name(link)}'"
     inertial = link.find("inertial")
     if inertial is None:
         return
-    _check_place(where, inertial)
-    given = inertial.find("mass")
-    mass = 0.0 if given is None else _number(where, given, "value")
+    _check_place(location, inertial)
+    mass_element = inertial.find("mass")
+    mass = 0.0 if mass_element is None else _number(location, mass_element, "value")
     tensor = inertial.find("inertia")
-    six = np.zeros(6) if tensor is None else np.array([_number(where, tensor, k) for k in AXES])
+    six = np.zeros(6) if tensor is None else np.array([_number(location, tensor, k) for k in AXES])
     if mass < 0.0:
-        raise IdentificationError(f"{where} has a mass of {mass:g} kg: expected one above 0.")
+        raise IdentificationError(f"{location} has a mass of {mass:g} kg: expected one above 0.")
     if mass == 0.0 and six.any():
         raise IdentificationError(
-            f"{where} has an inertia but no mass, which would be lost: give it its mass, or leave "
+            f"{location} has an inertia but no mass, which would be lost: give it its mass, or "
+            "leave "
             "out its <inertial>."
         )
     full = np.zeros((3, 3))
     i, j = np.triu_indices(3)
     full[i, j] = full[j, i] = six
-    least, middle, largest = np.linalg.eigvalsh(full)
-    if least < -ROUNDING * largest or largest > (1.0 + ROUNDING) * (least + middle):
+    smallest, middle, largest = np.linalg.eigvalsh(full)
+    if smallest < -INERTIA_TOLERANCE * largest or largest > (1.0 + INERTIA_TOLERANCE) * (
+        smallest + middle
+    ):
         raise IdentificationError(
-            f"{where} has principal moments of inertia of {least:.3g}, {middle:.3g} and "
+            f"{location} has principal moments of inertia of {smallest:.3g}, {middle:.3g} and "
             f"{largest:.3g} kg m^2, which no body has: each is at most the sum of the others."
         )
 
 
 def _check_joint(path: Path, joint: Element) -> None:
-    where = f"{path}: joint '{_name(joint)}'"
-    _check_place(where, joint)
+    location = f"{path}: joint '{_name(joint)}'"
+    _check_place(location, joint)
     axis = joint.find("axis")
-    if axis is not None and not np.any(_numbers(where, axis, "xyz")):
-        raise IdentificationError(f"{where} has the axis 0 0 0: expected a direction.")
+    if axis is not None and not np.any(_numbers(location, axis, "xyz")):
+        raise IdentificationError(f"{location} has the axis 0 0 0: expected a direction.")
     dynamics, limit = joint.find("dynamics"), joint.find("limit")
     for name in ("damping", "friction"):
-        value = 0.0 if dynamics is None else _number(where, dynamics, name)
+        value = 0.0 if dynamics is None else _number(location, dynamics, name)
         if value < 0.0:
-            raise IdentificationError(f"{where} has a {name} of {value:g}: expected one above 0.")
+            raise IdentificationError(
+                f"{location} has a {name} of {value:g}: expected one above 0."
+            )
     if limit is not None:
-        lower, upper = _number(where, limit, "lower"), _number(where, limit, "upper")
+        lower, upper = _number(location, limit, "lower"), _number(location, limit, "upper")
         if lower > upper:
             raise IdentificationError(
-                f"{where} has limits from {lower:g} to {upper:g}: lower must be below upper."
+                f"{location} has limits from {lower:g} to {upper:g}: lower must be below upper."
             )
 
 
-def _check_place(where: str, of: Element) -> None:
+def _check_place(location: str, of: Element) -> None:
     origin = of.find("origin")
     if origin is not None:
         for name in ("xyz", "rpy"):
-            _numbers(where, origin, name)
+            _numbers(location, origin, name)
 
 
-def _numbers(where: str, of: Element, name: str) -> list[float]:
-    """Three numbers of an attribute; 0 if it is not there."""
+def _numbers(location: str, of: Element, name: str) -> list[float]:
+    """Return three numbers of an attribute, 0 if it is missing."""
     text = of.get(name, "0 0 0")
     try:
-        found = [float(each) for each in text.split()]
+        numbers = [float(number) for number in text.split()]
     except ValueError:
-        found = []
-    if len(found) != 3 or not np.isfinite(found).all():
+        numbers = []
+    if len(numbers) != 3 or not np.isfinite(numbers).all():
         raise IdentificationError(
-            f"{where}: {name} of <{of.tag}> must be three finite numbers. Got: '{text}'."
+            f"{location}: {name} of <{of.tag}> must be three finite numbers. Got: '{text}'."
         )
-    return found
+    return numbers
 
 
-def _number(where: str, of: Element, name: str) -> float:
-    """A number of an attribute; 0 if it is not there."""
+def _number(location: str, of: Element, name: str) -> float:
+    """Return a number of an attribute, 0 if it is missing."""
     text = of.get(name, "0")
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = np.nan
-    if not np.isfinite(found):
+        number = np.nan
+    if not np.isfinite(number):
         raise IdentificationError(
-            f"{where}: {name} of <{of.tag}> must be a finite number. Got: '{text}'."
+            f"{location}: {name} of <{of.tag}> must be a finite number. Got: '{text}'."
         )
-    return found
+    return number
 
 
 def _name(of: Element) -> str:

@@ -16,14 +16,14 @@ from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Clamp, Pin, Rod
 from sofa_softctl.identification.mechanism.start import Start, violation
 
-RELATIVE = 1e-9
-"""Singular values and inertias below this share of the largest are zero."""
+SINGULAR_RATIO = 1e-9
+"""Singular value or inertia, relative to the largest, that counts as zero [-]."""
 ROWS = {Pin: 3, Clamp: 6, Rod: 1}
 """Number of equations of each constraint."""
 
 
-def why_singular(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
-    """Why the step is singular at a configuration, and what to do; empty: unknown."""
+def reason_for_singularity(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
+    """Return the reason for a singular step at a configuration, with a remedy, or ""."""
     return " ".join(filter(None, [_massless(mechanism, rho, q), _redundant(mechanism, rho, q)]))
 
 
@@ -32,8 +32,8 @@ def _massless(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
     tree = mechanism.tree
     L = kernels.lagrangian(tree, rho, q, np.zeros(len(q)), False)
     inertia = np.diag(L.vv)[tree.joint]
-    none = inertia <= RELATIVE * inertia.max(initial=0.0)
-    names = [name for name, bare in zip(mechanism.coordinates, none, strict=True) if bare]
+    is_massless = inertia <= SINGULAR_RATIO * inertia.max(initial=0.0)
+    names = [name for name, bare in zip(mechanism.coordinates, is_massless, strict=True) if bare]
     if not names:
         return ""
     return (
@@ -60,13 +60,13 @@ def _redundant(mechanism: Mechanism, rho: np.ndarray, q: np.ndarray) -> str:
 
 
 def _equations(mechanism: Mechanism, Dh: np.ndarray, missing: int) -> str:
-    """Which constraints have redundant equations."""
+    """Return a message on constraints with redundant equations."""
     row, named = 0, []
-    for one in mechanism.constraints:
-        rows = range(row, row := row + ROWS[type(one)])
+    for constraint in mechanism.constraints:
+        rows = range(row, row := row + ROWS[type(constraint)])
         rank = _rank(np.delete(Dh, rows, axis=0))
         if len(Dh) - len(rows) - rank < missing:  # without it, fewer are redundant
-            named.append(f"the {type(one).__name__} of '{one.one}'")
+            named.append(f"the {type(constraint).__name__} of '{constraint.one}'")
     return f"{missing} of the {len(Dh)} equations of {', '.join(named)}"
 
 
@@ -74,7 +74,7 @@ def _rank(matrix: np.ndarray) -> int:
     if not matrix.size:
         return 0
     values = np.linalg.svd(matrix, compute_uv=False)
-    return int((values > RELATIVE * max(values.max(), 1e-300)).sum())
+    return int((values > SINGULAR_RATIO * max(values.max(), 1e-300)).sum())
 
 
 def _joints(names: list[str]) -> str:
@@ -105,7 +105,7 @@ class Trajectory:
 
     @property
     def time(self) -> np.ndarray:
-        """Of the configurations [s], shape (K + 1,)."""
+        """Times of the configurations [s], shape (K + 1,)."""
         return self.dt * np.arange(len(self.q))
 
 
@@ -157,7 +157,7 @@ def simulate(
     rho = np.asarray(rho, dtype=float)
     tree, n, steps = mechanism.tree, len(mechanism.coordinates), len(drive.u)
     if rho.shape != (len(mechanism.parameters),):
-        names = ", ".join(one.name for one in mechanism.parameters)
+        names = ", ".join(parameter.name for parameter in mechanism.parameters)
         raise IdentificationError(
             f"rho has shape {rho.shape}; the mechanism has {len(mechanism.parameters)} parameters: "
             f"{names or 'none'}."
@@ -172,15 +172,16 @@ def simulate(
         p_rho[:, tree.rigid.parameter[f]] += tree.rigid.factor[f] * L.qv[f, tree.joint]
     begin = (dt, start.q, L.v[tree.joint], start.v)
     try:
-        done = kernels.simulate(
+        completed_steps = kernels.simulate(
             tree, rho, drive, *begin, q, p, multipliers, steering, TOLERANCE, ITERATIONS
         )
     except np.linalg.LinAlgError as error:
-        why = why_singular(mechanism, rho, start.q)
-        raise SimulationError(f"A step's equations are singular. {why}".strip()) from error
-    if done < steps:
+        reason = reason_for_singularity(mechanism, rho, start.q)
+        raise SimulationError(f"A step's equations are singular. {reason}".strip()) from error
+    if completed_steps < steps:
         raise SimulationError(
-            f"The step from t = {done * dt:.6g} s has no solution with {_named(mechanism, rho)}: "
+            f"The step from t = {completed_steps * dt:.6g} s has no solution with "
+            f"{_values_text(mechanism, rho)}: "
             f"Newton's iteration did not converge. Try a time step below {dt:g} s, or check data "
             "and parameters."
         )
@@ -209,6 +210,9 @@ def _check_start(mechanism: Mechanism, rho: np.ndarray, start: Start) -> None:
         )
 
 
-def _named(mechanism: Mechanism, rho: np.ndarray) -> str:
+def _values_text(mechanism: Mechanism, rho: np.ndarray) -> str:
     pairs = zip(mechanism.parameters, rho, strict=True)
-    return ", ".join(f"{one.name} = {value:.6g}" for one, value in pairs) or "this mechanism"
+    return (
+        ", ".join(f"{parameter.name} = {value:.6g}" for parameter, value in pairs)
+        or "this mechanism"
+    )

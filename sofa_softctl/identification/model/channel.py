@@ -12,18 +12,22 @@ class Channel:
     """One column of a recording."""
 
     name: str
-    """As in the recording's header: 'b3', 'tip.x'."""
+    """Name in the recording's header: 'b3', 'tip.x'."""
     unit: str
-    """'m', 'mm', 'rad', 'N m', 'mN': of the numbers in memory."""
+    """Unit of the numbers in memory: 'm', 'mm', 'rad', 'N m', 'mN'."""
     deviation: float = 1.0
-    """Standard deviation of its noise [unit]."""
+    """Standard deviation of the noise [unit]."""
     largest: float = math.inf
-    """Largest plausible magnitude: larger numbers are refused as in wrong units [unit]."""
+    """Largest plausible magnitude [unit]; larger numbers are refused as being in a wrong unit."""
 
 
 def marker_columns(channels: Sequence[Channel]) -> dict[str, tuple[int, ...]]:
-    """Columns of markers, three each, of channels NAME.x, NAME.y and NAME.z."""
-    at = {channel.name: k for k, channel in enumerate(channels)}
-    names = [name[:-2] for name in at if name.endswith(".x")]
-    whole = {one: tuple(f"{one}.{axis}" for axis in "xyz") for one in names}
-    return {one: tuple(at[c] for c in three) for one, three in whole.items() if {*three} <= {*at}}
+    """Return the three columns of each marker, whose channels are NAME.x, NAME.y and NAME.z."""
+    column = {channel.name: k for k, channel in enumerate(channels)}
+    markers = [name[:-2] for name in column if name.endswith(".x")]
+    axes = {marker: tuple(f"{marker}.{axis}" for axis in "xyz") for marker in markers}
+    return {
+        marker: tuple(column[name] for name in names)
+        for marker, names in axes.items()
+        if {*names} <= {*column}
+    }

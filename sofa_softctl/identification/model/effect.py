@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Effect(ABC):
-    """Something that a model leaves out: an offset of a sensor, friction in a joint, a delay.
+    """Term that a model leaves out: an offset of a sensor, friction in a joint, a delay.
 
-    It can be switched on, to be estimated with the other parameters, and is otherwise tested for.
+    An effect that is switched on is estimated with the other parameters; the others are tested for.
     """
 
     parameter: Parameter
-    """Its size: 0 without the effect, where its search starts. Its name is that of the effect, such
-    as 'offset.b3' or 'friction.elbow'."""
+    """Size of the effect; searches start at 0, without the effect. The name of the parameter is
+    also the name of the effect, such as 'offset.b3' or 'friction.elbow'."""
 
     @property
     def name(self) -> str:
@@ -34,27 +34,28 @@ class Effect(ABC):
         return self.parameter.name
 
     @abstractmethod
-    def of(self, experiment: Experiment) -> Experiment:
-        """The experiment with this parameter, after its own.
+    def add_to(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with this parameter as its last one.
 
-        At 0 its outputs are those of the experiment, bit for bit.
+        With the parameter at 0, the outputs equal those of the experiment bit for bit.
 
         Raises:
             IdentificationError: The experiment cannot have this effect.
         """
 
 
-def check_signal(name: str, channels: Sequence[Channel], where: str) -> None:
-    """IdentificationError, which begins with `where`, if no channel has that name."""
-    known = [one.name for one in channels]
-    if name not in known:
+def check_signal(name: str, channels: Sequence[Channel], location: str) -> None:
+    """Raise IdentificationError, which begins with `location`, if no channel has that name."""
+    valid_names = [channel.name for channel in channels]
+    if name not in valid_names:
         raise IdentificationError(
-            f"{where} '{name}'.{did_you_mean(name, known)} Known: {some(known, near=name)}."
+            f"{location} '{name}'.{did_you_mean(name, valid_names)} Known: "
+            f"{some(valid_names, near=name)}."
         )
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a name is, or matches, a pattern such as 'offset.*'."""
+    """Return True if a name equals or matches a pattern such as 'offset.*'."""
     return name == pattern or fnmatchcase(name, pattern)
 
 
@@ -63,25 +64,25 @@ class Refinement:
     """The model of a recorded run with half the time step, or half the size of its elements."""
 
     name: str
-    """Which it is, the same for all experiments of a problem: 'dt', 'mesh', 'links'."""
+    """Name, the same for all experiments of a problem: 'dt', 'mesh', 'links'."""
     of: str
-    """What is made finer, for reports: 'time step', 'mesh'."""
+    """Refined quantity, for reports: 'time step', 'mesh'."""
     text: str
-    """What it is made, for reports: 'with a time step of 5 instead of 10 ms'."""
+    """Description for reports: 'with a time step of 5 instead of 10 ms'."""
     make: Callable[[], Experiment]
-    """Makes the finer experiment, with the same parameters and data, where it is needed.
+    """Function that makes the finer experiment, with the same parameters and data.
 
     Raises:
         SoftctlError: The model cannot be refined in this way; the message says what to do.
     """
     order: int = 1
-    """Order of the error: it falls to 2^-order of itself. The lower one where it is not certain."""
+    """Order p of the discretisation error, which falls by 2^-p; the lower value if uncertain."""
     cost: float = 2.0
-    """Estimated time of a simulation, relative to that of the experiment [-]."""
+    """Estimated time of a simulation divided by the time of the unrefined experiment [-]."""
 
     @property
-    def whole(self) -> float:
-        """The whole error of the discretisation relative to the change by this refinement [-].
+    def error_per_change(self) -> float:
+        """Whole discretisation error divided by the change due to this refinement [-].
 
         Source: Richardson 1911; Roache 1994, with the order given.
         """

@@ -28,14 +28,14 @@ MEMBERS = (
     "outputs",
     "sensitivities",
 )
-"""Members without a default."""
+"""Members that a subclass must define."""
 PAGE = "docs/how-to/identify-a-model.md#what-an-experiment-needs"
-"""Page on experiments."""
+"""Page of the documentation on experiments, for errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class PulledBack:
-    """Result of an adjoint sweep: derivatives of a scalar J of the outputs."""
+    """Result of an adjoint sweep: derivatives of J, a scalar function of the outputs."""
 
     outputs: np.ndarray
     """Predicted outputs, shape (n_times, n_outputs)."""
@@ -48,13 +48,13 @@ class PulledBack:
 class Experiment(ABC):
     """A recorded run, with a model that predicts its measured outputs from parameters.
 
-    Derive from it. A subclass has, as attributes, properties or dataclass fields, the `name` of the
-    recording; `parameters` in the order of rho; `channels` and `inputs`, its measured outputs and
-    recorded inputs with their noise; `time` of the samples [s], shape (n_times,); and `measured`
-    outputs, NaN where missing, shape (n_times, n_outputs). It has the methods `outputs` and
+    A subclass defines, as attributes, properties or dataclass fields, the `name` of the recording;
+    `parameters` in the order of rho; `channels` and `inputs`, the measured outputs and recorded
+    inputs with their noise; `time` of the samples [s], shape (n_times,); and `measured` outputs,
+    NaN where missing, shape (n_times, n_outputs). It defines the methods `outputs` and
     `sensitivities`. All other members have defaults, such as `notes`, shown before the search.
 
-    Methods raise `SimulationError` where the model cannot be simulated with `rho`.
+    Methods raise `SimulationError` if the model cannot be simulated with `rho`.
     """
 
     @staticmethod
@@ -62,8 +62,8 @@ class Experiment(ABC):
         """Return the experiment itself.
 
         Raises:
-            IdentificationError: Its class does not derive from `Experiment`, or it lacks a member
-                that has no default.
+            IdentificationError: The class does not derive from `Experiment`, or a member without
+                a default is missing.
         """
         kind = type(experiment).__name__
         if not isinstance(experiment, Experiment):
@@ -73,7 +73,7 @@ class Experiment(ABC):
             )
         if missing := [name for name in MEMBERS if not hasattr(experiment, name)]:
             raise IdentificationError(
-                f"{kind} is no experiment: it has no {' and no '.join(missing)}. See {PAGE}."
+                f"{kind} is not an experiment: it has no {' and no '.join(missing)}. See {PAGE}."
             )
         return experiment
 
@@ -92,12 +92,12 @@ class Experiment(ABC):
         @property
         @abstractmethod
         def channels(self) -> tuple[Channel, ...]:
-            """Measured outputs, with the noise of each."""
+            """Measured outputs with their noise."""
 
         @property
         @abstractmethod
         def inputs(self) -> tuple[Channel, ...]:
-            """Recorded inputs, with the noise of each (0: exact)."""
+            """Recorded inputs with their noise (0: exact)."""
 
         @property
         @abstractmethod
@@ -115,14 +115,15 @@ class Experiment(ABC):
 
         @property
         def outputs_from_inputs(self) -> bool:
-            """Whether all measured outputs are computed from recorded inputs; False by default.
+            """True if all measured outputs are computed from recorded inputs; False by default.
 
-            The noise of the channels then stands for that of the inputs, and is not added to it.
+            The noise of the channels then represents the noise of the inputs, which is not counted
+            a second time.
             """
 
         @property
         def unknowns(self) -> int:
-            """Number of unknowns besides the parameters that its data determine; 0 by default."""
+            """Number of unknowns in addition to the parameters, such as inputs; 0 by default."""
     else:
         notes = ()
         outputs_from_inputs = False
@@ -130,17 +131,17 @@ class Experiment(ABC):
 
     @property
     def recorded_inputs(self) -> np.ndarray | None:
-        """Recorded inputs, shape (n_times, n_inputs); those of its `recording`, if it has one.
+        """Recorded inputs, shape (n_times, n_inputs), by default of `recording` if there is one.
 
-        None: unknown. Gains and delays of inputs need them.
+        None if unknown; then gains and delays of inputs cannot be estimated.
         """
         return getattr(getattr(self, "recording", None), "inputs", None)
 
     @property
     def effects(self) -> tuple[Effect, ...] | None:
-        """Effects that could be switched on, of which `effects_of` gives those that are not yet.
+        """Effects that can be switched on; `effects_of` returns those that are not switched on yet.
 
-        None, the default: gain, offset and delay of each signal.
+        None, the default, means gain, offset and delay of each signal.
         """
         return None
 
@@ -152,15 +153,15 @@ class Experiment(ABC):
     def sensitivities(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Predicted outputs and their derivatives, shapes (n_t, n_y), (n_t, n_y, n_rho).
 
-        Forward: the time grows with the number of parameters.
+        Forward sensitivities: the computing time grows with the number of parameters.
         """
 
     def pull_back(
         self, rho: np.ndarray, gradient: Callable[[np.ndarray], np.ndarray]
     ) -> PulledBack:
-        """Derivatives of J by the adjoint: the time hardly depends on the number of parameters.
+        """Return the derivatives of J by one adjoint sweep, for any number of parameters.
 
-        Without it intervals leave out the noise of inputs.
+        Without an adjoint, confidence intervals leave out the noise of inputs.
 
         Args:
             rho: Parameters, shape (n_rho,).
@@ -173,45 +174,45 @@ class Experiment(ABC):
 
     @property
     def has_adjoint(self) -> bool:
-        """Whether `pull_back` is implemented."""
+        """True if `pull_back` is implemented."""
         return type(self).pull_back is not Experiment.pull_back
 
     def measured_by_inputs(self, weights: np.ndarray) -> np.ndarray:
         """Derivative of sum(weights * measured) by the recorded inputs, (n_times, n_inputs).
 
-        Zero by default. It is not where `measured` is computed from signals that also drive the
+        Zero by default. It is not zero if `measured` is computed from signals that also drive the
         model, such as measured joint angles that are fed back: their noise then enters twice.
         """
         del weights
         return np.zeros((len(self.time), len(self.inputs)))
 
     def with_input_errors(self, errors: np.ndarray) -> Experiment | None:
-        """The experiment with other inputs: recorded + errors, shape (n_times, n_inputs).
+        """Return the experiment with inputs recorded + errors, shape (n_times, n_inputs).
 
-        `measured` changes too where it is computed from them. None, the default: not possible. Then
-        the residuals of a model with noisy inputs cannot be judged.
+        `measured` changes too if it is computed from them. The default returns None: not possible;
+        then residuals of a model with noisy inputs cannot be tested.
         """
         del errors
         return None
 
     def with_recording(self, change: Callable[[Recording], Recording]) -> Experiment | None:
-        """The experiment of a changed recording, such as one whose columns are swapped.
+        """Return the experiment of a changed recording, such as one with swapped columns.
 
-        None, the default: not possible. Columns that are swapped or reversed are then not found.
+        The default returns None: not possible; then swapped or reversed columns are not detected.
         """
         del change
         return None
 
     def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> Experiment | None:
-        """The experiment with its noisy inputs as unknowns: errors in variables.
+        """Return the experiment with its noisy inputs as unknowns: errors in variables.
 
-        Its channels are also the noisy inputs, compared with the likeliest ones; it has no noisy
-        `inputs`. None, the default: not possible. Noise of inputs is then carried to the intervals,
+        Its channels include the noisy inputs, compared with the most likely ones; it has no noisy
+        `inputs`. The default returns None: not possible; then noise of inputs widens the intervals
         and may bias estimates.
 
         Args:
-            planned_at: Parameters at whose predictions outputs count as measured, of a motion that
-                could be recorded; None: they are as recorded.
+            planned_at: Parameters whose predictions replace the measured outputs, for a motion
+                that is not recorded yet; None keeps the recorded outputs.
         """
         del planned_at
         return None
@@ -219,10 +220,10 @@ class Experiment(ABC):
     def residuals_of_noise(
         self, rho: np.ndarray, draws: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Residuals that noise alone leaves where there are `unknowns`, parameters held.
+        """Residuals that are due only to noise, for an experiment with `unknowns`, rho fixed.
 
         Args:
-            rho: Where it is linearised, shape (n_rho,).
+            rho: Parameters at which the model is linearised, shape (n_rho,).
             draws: Number of realisations of the noise.
             random: Random generator.
 
@@ -234,15 +235,15 @@ class Experiment(ABC):
     def redrawn(
         self, rho: np.ndarray, channels: Sequence[Channel], random: np.random.Generator
     ) -> Experiment:
-        """The run simulated anew with drawn noise, where there are `unknowns`.
+        """Return the run simulated again with random noise, for an experiment with `unknowns`.
 
         Args:
             rho: Parameters of the simulation, shape (n_rho,).
-            channels: Those of the experiment, with the noise to be drawn.
+            channels: Channels of the experiment, with the noise to be drawn.
             random: Random generator.
         """
         raise NotImplementedError(f"{type(self).__name__} has no redrawn.")
 
     def refinements(self) -> tuple[Refinement, ...]:
-        """The same run with finer discretisations of the model; none by default."""
+        """Return the same run with finer discretisations of the model; none by default."""
         return ()

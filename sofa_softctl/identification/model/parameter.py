@@ -39,9 +39,9 @@ class Parameter:
     upper: float = math.inf
     """Upper bound [unit]."""
     prior: Prior | None = None
-    """Prior; None: none."""
+    """Prior distribution, or None."""
     size: float | None = field(default=None, kw_only=True)
-    """Typical magnitude [unit], of one that starts at 0; None: see `scale`."""
+    """Typical magnitude [unit] of a parameter that starts at 0; by default, see `scale`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -72,7 +72,7 @@ class Parameter:
 
     @property
     def scale(self) -> float:
-        """Typical magnitude [unit]: `size`, or of start, prior or bounds, in this order, or 1."""
+        """Typical magnitude [unit]: `size`, or the first nonzero of start, prior, bounds, or 1."""
         sizes = [self.size or 0.0, abs(self.start)]
         if self.prior is not None:
             sizes.append(self.prior.deviation)
@@ -83,12 +83,12 @@ class Parameter:
 
 def starts(parameters: tuple[Parameter, ...]) -> np.ndarray:
     """Initial values, shape (n_rho,)."""
-    return np.array([one.start for one in parameters])
+    return np.array([parameter.start for parameter in parameters])
 
 
 def bounds(parameters: tuple[Parameter, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds, each of shape (n_rho,)."""
     return (
-        np.array([one.lower for one in parameters]),
-        np.array([one.upper for one in parameters]),
+        np.array([parameter.lower for parameter in parameters]),
+        np.array([parameter.upper for parameter in parameters]),
     )

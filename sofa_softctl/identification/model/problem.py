@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Problem(ABC):
-    """Declares the columns of recordings, and makes an experiment of a recording.
+    """Declaration of the columns of recordings, and of the model that predicts a recording.
 
-    Derive from it. A subclass has, as attributes, properties or dataclass fields, a `name`; unknown
+    A subclass defines, as attributes, properties or dataclass fields, a `name`; unknown
     `parameters` in the order of rho; `inputs` and `channels`, the columns of recordings that drive
-    the model and that are compared with it. It has the method `experiment`. All other members have
-    defaults, such as `rate` [Hz], at which recordings must be sampled (None: any), and `recorded`,
-    a dict from columns of MCAP records to names of inputs and channels.
+    the model and that are compared with it. It defines the method `experiment`. All other members
+    have defaults, such as `rate` [Hz], at which recordings must be sampled (None: any), and
+    `recorded`, a dict from columns of MCAP records to names of inputs and channels.
     """
 
     @staticmethod
@@ -36,7 +36,7 @@ class Problem(ABC):
         """Return the problem itself.
 
         Raises:
-            IdentificationError: Its class does not derive from `Problem`.
+            IdentificationError: The class does not derive from `Problem`.
         """
         if not isinstance(problem, Problem):
             kind = type(problem).__name__
@@ -61,28 +61,28 @@ class Problem(ABC):
         @property
         @abstractmethod
         def inputs(self) -> tuple[Channel, ...]:
-            """Signals that drive the model: columns that a recording has at every time."""
+            """Signals that drive the model: columns without missing samples."""
 
         @property
         @abstractmethod
         def channels(self) -> tuple[Channel, ...]:
-            """Measured outputs: columns that a recording has, samples may be missing."""
+            """Measured outputs: columns in which samples may be missing."""
 
         @property
         def rate(self) -> float | None:
-            """Sample rate that the model needs [Hz]; None, the default: any, even or not."""
+            """Sample rate that the model needs [Hz]; None, the default, allows any, even or not."""
 
         @property
         def recorded(self) -> Mapping[str, str]:
-            """Columns of MCAP records to names of `inputs` and `channels`; empty by default."""
+            """Names of `inputs` and `channels` by column of MCAP records; empty by default."""
 
         @property
         def commanded(self) -> tuple[str, ...] | None:
-            """Inputs that can be commanded, by name; None, the default: all of them."""
+            """Names of the inputs that can be commanded; None, the default, means all of them."""
 
         @property
         def scene(self) -> str | Path | Callable[..., Any] | None:
-            """Scene file or createScene of the parameters; None, the default: no scene."""
+            """Scene file, or createScene with the parameters as arguments; None by default."""
 
         @property
         def not_in_scene(self) -> tuple[str, ...]:
@@ -96,25 +96,24 @@ class Problem(ABC):
 
     @property
     def effects(self) -> tuple[Effect, ...] | None:
-        """Effects that could be switched on, as far as known without a recording.
+        """Effects that can be switched on and are known without a recording.
 
-        None, the default: gain, offset and delay of each signal. A problem whose experiments have
-        others returns them.
+        None, the default, means gain, offset and delay of each signal.
         """
         return None
 
     @abstractmethod
     def experiment(self, recording: Recording) -> Experiment:
-        """The model of one recorded run.
+        """Return the model of one recorded run.
 
         Raises:
             IdentificationError: The recording does not fit the problem.
         """
 
     def from_record(self, path: str | Path) -> Recording | None:
-        """The recording that the sensors would have made of the run in an MCAP file.
+        """Return the recording that the sensors would have made of the run in an MCAP file.
 
-        None, the default: columns of the file are taken as they are.
+        The default returns None: columns of the file are used without conversion.
 
         Raises:
             IdentificationError: The record is of another scene.
@@ -124,16 +123,16 @@ class Problem(ABC):
         return None
 
     def scene_values(self, rho: np.ndarray) -> dict[str, Any]:
-        """Arguments of createScene of `scene` at these parameters; none by default."""
+        """Return the arguments of createScene of `scene` at these parameters; none by default."""
         del rho
         return {}
 
 
 def load_problem(name: str) -> Problem:
-    """The problem FILE.py:NAME of a file's PROBLEMS; FILE.py if it has one.
+    """Load the problem FILE.py:NAME of a file's PROBLEMS, or FILE.py if it has only one.
 
     Raises:
-        IdentificationError: There is no such problem.
+        IdentificationError: The file or the problem does not exist.
     """
     problem: object = problem_file.load_problem(
         name,

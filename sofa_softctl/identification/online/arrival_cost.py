@@ -18,9 +18,6 @@ from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment, PulledBack
 from sofa_softctl.identification.model.parameter import Parameter
 
-SINGULAR = 1e-12
-"""Smaller eigenvalues of the normalised information are zero."""
-
 
 @dataclass(frozen=True, eq=False)
 class ArrivalCost:
@@ -29,13 +26,13 @@ class ArrivalCost:
     information: np.ndarray
     """F [1 / units], shape (n_rho, n_rho)."""
     b: np.ndarray
-    """F times their best fit [1 / units], shape (n_rho,)."""
+    """F times the best fit to these samples [1 / units], shape (n_rho,)."""
     spread: np.ndarray
-    """Covariance of b: F with noise of outputs alone, more with noisy inputs, (n_rho, n_rho)."""
+    """Covariance of b: F for noise of outputs only, more with noisy inputs, (n_rho, n_rho)."""
 
     @staticmethod
     def none(count: int) -> ArrivalCost:
-        """No information on `count` parameters."""
+        """Return an arrival cost without information on `count` parameters."""
         square = np.zeros((count, count))
         return ArrivalCost(square, np.zeros(count), square)
 
@@ -44,17 +41,17 @@ class ArrivalCost:
             self.information + other.information, self.b + other.b, self.spread + other.spread
         )
 
-    def faded(self, share: float) -> ArrivalCost:
-        """With the weight of each sample multiplied by `share`."""
-        return ArrivalCost(share * self.information, share * self.b, share**2 * self.spread)
+    def discount(self, factor: float) -> ArrivalCost:
+        """Return the arrival cost with the weight of each sample multiplied by `factor`."""
+        return ArrivalCost(factor * self.information, factor * self.b, factor**2 * self.spread)
 
     def experiment(self, parameters: tuple[Parameter, ...]) -> LinearExperiment:
-        """As an experiment: one sample of linear combinations of parameters, with noise 1."""
+        """Return an experiment with one sample of combinations of parameters, with noise 1."""
         units = np.sqrt(np.diag(self.information))
         units[units == 0.0] = 1.0
         size, axes = np.linalg.eigh(self.information / np.outer(units, units))
-        seen = size > SINGULAR
-        root, axes = np.sqrt(size[seen])[:, None], axes[:, seen].T
+        is_determined = size > 1e-12
+        root, axes = np.sqrt(size[is_determined])[:, None], axes[:, is_determined].T
         return LinearExperiment(
             parameters, root * axes * units, axes @ (self.b / units) / root[:, 0]
         )
@@ -77,7 +74,7 @@ class LinearExperiment(Experiment):
         self.channels = tuple(Channel(f"combination {k}", "-") for k in range(len(rows)))
 
     def outputs(self, rho: np.ndarray) -> np.ndarray:
-        """The combinations, shape (1, n_seen)."""
+        """Return the combinations, shape (1, n_combinations)."""
         return (self.rows @ rho)[None]
 
     @override
@@ -93,7 +90,7 @@ class LinearExperiment(Experiment):
 
 
 @dataclass(frozen=True, eq=False)
-class Linearised:
+class LinearisedWindow:
     """Contributions of the samples of a window to an arrival cost."""
 
     time: np.ndarray
@@ -103,25 +100,27 @@ class Linearised:
     b: np.ndarray
     """b of each sample, shape (n, n_rho)."""
     inflation: np.ndarray
-    """Deviation of b relative to noise of outputs alone, by parameter, shape (n_rho,)."""
+    """Deviation of b relative to noise of outputs only, by parameter, shape (n_rho,)."""
 
     @staticmethod
-    def of(fit: Fit, rho: np.ndarray, inflation: np.ndarray) -> Linearised:
+    def from_fit(fit: Fit, rho: np.ndarray, inflation: np.ndarray) -> LinearisedWindow:
         """Linearise a fit at its estimate."""
         J = np.where(fit.there[..., None], fit.sensitivities / fit.deviations[:, None], 0.0)
         r = np.where(fit.there, fit.residuals, 0.0)
         F = np.einsum("tyi,tyj->tij", J, J)
-        return Linearised(fit.time, F, F @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
+        return LinearisedWindow(fit.time, F, F @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
 
-    def until(self, time: float) -> ArrivalCost:
+    def cost_before(self, time: float) -> ArrivalCost:
         """Arrival cost of the samples before a time."""
-        left = self.time < time
-        F = self.information[left].sum(axis=0)
+        is_before = self.time < time
+        F = self.information[is_before].sum(axis=0)
         return ArrivalCost(
-            F, self.b[left].sum(axis=0), np.outer(self.inflation, self.inflation) * F
+            F, self.b[is_before].sum(axis=0), np.outer(self.inflation, self.inflation) * F
         )
 
-    def since(self, time: float) -> Linearised:
-        """The samples from a time on."""
-        stay = self.time >= time
-        return Linearised(self.time[stay], self.information[stay], self.b[stay], self.inflation)
+    def since(self, time: float) -> LinearisedWindow:
+        """Return the samples at and after a time."""
+        is_after = self.time >= time
+        return LinearisedWindow(
+            self.time[is_after], self.information[is_after], self.b[is_after], self.inflation
+        )

@@ -16,9 +16,13 @@ from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.online.arrival_cost import ArrivalCost
 from sofa_softctl.identification.online.plot import RefinementSummary, draw_refinement, summarise
-from sofa_softctl.identification.online.refinement import Refinement, Task, refine, with_priors
+from sofa_softctl.identification.online.refinement import (
+    WindowEstimate,
+    WindowTask,
+    refine_parameters,
+    with_priors,
+)
 from sofa_softctl.identification.online.window import (
-    EPSILON,
     Background,
     Signal,
     SlidingWindow,
@@ -37,8 +41,8 @@ class IdentificationController(SceneController):
 
     At the end of each step the signals are read. Every `every`, the parameters are fitted to the
     samples of the last `window`, starting from the present estimate. Earlier samples count through
-    the arrival cost: each sample counts once, and the intervals are those of all samples so far. A
-    fit that fails changes no parameter; `message` reports why.
+    the arrival cost: each sample counts once, and the intervals follow from all samples. A fit that
+    fails changes no parameter; `message` reports the reason.
 
     The simulation waits for a fit, so that runs are reproducible. With `background`, another
     process fits while the simulation continues, and its result is accepted when it is ready; fits
@@ -48,7 +52,7 @@ class IdentificationController(SceneController):
         root: Root of the scene; its time is in seconds.
         problem: The identification problem. Signals are sampled at its `rate`, if it has one.
         signals: Source of each input and output of the problem, by channel.
-        window: Length of the window [s]; None: from the start.
+        window: Length of the window [s], or None for all samples.
         every: Time between refinements [s].
         calm: Channels of one unit that measure the motion: the window begins where they change
             least, up to `every` earlier. For models that start at rest.
@@ -65,11 +69,11 @@ class IdentificationController(SceneController):
     Data:
         parameters: The problem's, in its order and units.
         half_width: Half-widths of their 95 % intervals; infinite if not identifiable.
-        status: Of the last fit: see `Status`; empty before the first.
+        status: Status of the last fit, see `Status`; "" before the first.
         message: The status as a sentence, or why the fit failed.
         updates: Number of accepted fits.
         fitted: Begin and end of the window of the last of these [s].
-        misfit: Mean square of its residuals in standard deviations: 1 for noise alone.
+        misfit: Mean square of its residuals in standard deviations: 1 for noise only.
         seconds: Wall time of the last fit [s].
 
     Raises:
@@ -108,8 +112,10 @@ class IdentificationController(SceneController):
     ) -> None:
         super().__init__(name=name, root=root)
         problem = self.problem = Problem.checked(problem)
-        self.names = tuple(one.name for one in problem.parameters)
-        self.units = {one.name: one.unit for one in (*problem.inputs, *problem.channels)}
+        self.names = tuple(parameter.name for parameter in problem.parameters)
+        self.units = {
+            channel.name: channel.unit for channel in (*problem.inputs, *problem.channels)
+        }
         columns = tuple(self.units)
         try:
             self.readers = readers(signals, columns)
@@ -148,13 +154,13 @@ class IdentificationController(SceneController):
 
     def snapshot(self) -> dict[str, Any]:
         """State of the controller, without a fit that is running."""
-        kept = {name: self.__dict__[name] for name in ("rho", "begun", "done")}
-        return kept | {"sliding": self.sliding.copy(), "history": list(self.history)}
+        state = {name: self.__dict__[name] for name in ("rho", "begun", "done")}
+        return state | {"sliding": self.sliding.copy(), "history": list(self.history)}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore the state of `snapshot`."""
-        own = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
-        self.keep(**(snapshot | own), pending=None)
+        copies = {"sliding": snapshot["sliding"].copy(), "history": list(snapshot["history"])}
+        self.keep(**(snapshot | copies), pending=None)
 
     @override
     def summary(self, history: History) -> RefinementSummary:
@@ -172,7 +178,7 @@ class IdentificationController(SceneController):
         """Read the signals; refine when due."""
         del event
         now, dt = float(self.time.value), float(self.dt.value)
-        if now < self.start + dt - EPSILON:
+        if now < self.start + dt - 1e-9:
             return
         if self.begun is None:
             self._check_period(dt)
@@ -182,7 +188,7 @@ class IdentificationController(SceneController):
             self.sliding.samples.append([now, *(read() for read in self.readers)])
         if self.pending is not None and self.pending.done():
             self._collect()
-        if now >= self.begun + (self.done + 1) * self.every - EPSILON:
+        if now >= self.begun + (self.done + 1) * self.every - 1e-9:
             self.keep(done=self.done + 1)
             if self.pending is None and self.sliding.samples:
                 self._refine(now)
@@ -191,7 +197,7 @@ class IdentificationController(SceneController):
         """Fit to the window that ends now, here or in the background."""
         sliding = self.sliding
         sliding.slide(now)
-        task = Task(
+        task = WindowTask(
             problem=self.problem,
             parameters=self.unknowns,
             table=sliding.table(self.units),
@@ -201,7 +207,7 @@ class IdentificationController(SceneController):
             most=self.evaluations,
         )
         if self.worker is None:
-            self._take(refine(task))
+            self._accept(refine_parameters(task))
         else:
             self.keep(pending=self.worker.submit(task))
 
@@ -210,7 +216,7 @@ class IdentificationController(SceneController):
         pending = self.pending
         self.keep(pending=None)
         try:
-            self._take(pending.result())
+            self._accept(pending.result())
         except BrokenExecutor:
             assert self.worker is not None
             self.worker.close()  # the next task starts another
@@ -219,23 +225,25 @@ class IdentificationController(SceneController):
                 message="The background process ended; the next fit starts another.",
             )
 
-    def _take(self, found: Refinement) -> None:
+    def _accept(self, result: WindowEstimate) -> None:
         """Set the Data, and the initial parameters of the next fit."""
-        status = Status.HELD if found.termination is None else found.termination.status
-        self._set(status=status.name, message=found.message, seconds=[found.seconds])
-        if not found.used or found.rows is None:
+        status = Status.HELD if result.termination is None else result.termination.status
+        self._set(status=status.name, message=result.message, seconds=[result.seconds])
+        if not result.is_accepted or result.rows is None:
             return
-        self.sliding.take(found)
-        self.history.append(replace(found, rows=None))
-        self.keep(rho=found.rho)
+        self.sliding.store_linearisation(result)
+        self.history.append(replace(result, rows=None))
+        self.keep(rho=result.rho)
         self._set(
-            parameters=found.rho,
-            half_width=found.half_width,
+            parameters=result.rho,
+            half_width=result.half_width,
             updates=[self.outputs["updates"].value[0] + 1.0],
-            fitted=[found.begin, found.end],
-            misfit=[found.misfit],
+            fitted=[result.begin, result.end],
+            misfit=[result.misfit],
         )
-        results = dict(zip(self.names, zip(found.rho, found.half_width, strict=True), strict=True))
+        results = dict(
+            zip(self.names, zip(result.rho, result.half_width, strict=True), strict=True)
+        )
         for name, write in self.targets.items():
             value, width = results[name]
             if np.isfinite(width) and width <= self.within * abs(value):
@@ -256,8 +264,8 @@ class IdentificationController(SceneController):
             )
 
 
-def _check_times(window: float | None, every: float) -> None:
-    if not every > 0.0 or (window is not None and not window >= every):
+def _check_times(window: float | None, interval: float) -> None:
+    if not interval > 0.0 or (window is not None and not window >= interval):
         raise SceneError(
-            f"'every' must be positive, and 'window' no shorter. Got {every:g} and {window} s."
+            f"'every' must be positive, and 'window' no shorter. Got {interval:g} and {window} s."
         )

@@ -13,9 +13,6 @@ from sofa_softctl.base.axes import Axes, Figure
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.control.report import Report, Summary, Table
 
-WIDE = 3.0
-"""Positive parameters that change by more than this factor are drawn on a logarithmic axis."""
-
 
 @dataclass(frozen=True)
 class RefinementSummary(Summary):
@@ -40,7 +37,7 @@ class RefinementSummary(Summary):
     estimate: list[float]
     """Estimates [units]."""
     half_width: list[float | None]
-    """Half-widths of their 95 % intervals [units]; None: not identifiable."""
+    """Half-widths of the 95 % intervals [units], None if not identifiable."""
 
     @override
     def report(self, units: dict[str, str]) -> Report:
@@ -73,17 +70,17 @@ class RefinementSummary(Summary):
 
 def summarise(controller: Any) -> RefinementSummary:
     """Summarise the estimates of an `IdentificationController`."""
-    history, known = controller.history, controller.problem.parameters
+    history, parameters = controller.history, controller.problem.parameters
     widths = np.array(controller.half_width.value)
     return RefinementSummary(
         controller.getPathName(),
         controller.problem.name,
         controller.status.value,
         len(history),
-        float(np.mean([found.seconds for found in history])) if history else None,
+        float(np.mean([estimate.seconds for estimate in history])) if history else None,
         history[-1].misfit if history else None,
-        [f"{one.name} [{one.unit}]" for one in known],
-        [float(one.start) for one in known],
+        [f"{parameter.name} [{parameter.unit}]" for parameter in parameters],
+        [float(parameter.start) for parameter in parameters],
         [float(value) for value in controller.parameters.value],
         [float(width) if np.isfinite(width) else None for width in widths],
     )
@@ -93,7 +90,7 @@ def draw_refinement(figure: Figure, controller: Any) -> None:
     """Draw each parameter and its interval over time.
 
     Raises:
-        SoftctlError: There is no accepted fit.
+        SoftctlError: No fit was accepted.
     """
     history = controller.history
     if not history:
@@ -103,38 +100,41 @@ def draw_refinement(figure: Figure, controller: Any) -> None:
     count = len(controller.problem.parameters)
     figure.set_size_inches(9.0, 1.2 + 2.0 * (count + 1))
     panels = figure.subplots(count + 1, 1, sharex=True)
-    time = np.array([found.end for found in history])
-    for k, (axes, one) in enumerate(zip(panels, controller.problem.parameters, strict=False)):
-        _plot_parameter(axes, one, time, history, k)
+    time = np.array([estimate.end for estimate in history])
+    for k, (axes, parameter) in enumerate(zip(panels, controller.problem.parameters, strict=False)):
+        _plot_parameter(axes, parameter, time, history, k)
     _plot_windows(panels[-1], history)
     panels[-1].set_xlabel("time [s]")
 
 
-def _plot_parameter(axes: Axes, one: Any, time: np.ndarray, history: Any, k: int) -> None:
-    value = np.array([found.rho[k] for found in history])
-    width = np.array([found.half_width[k] for found in history])
+def _plot_parameter(axes: Axes, parameter: Any, time: np.ndarray, history: Any, k: int) -> None:
+    value = np.array([estimate.rho[k] for estimate in history])
+    width = np.array([estimate.half_width[k] for estimate in history])
     color = colors.PALETTE[k % len(colors.PALETTE)]
-    axes.axhline(one.start, color="#999999", lw=0.8, ls=":")
+    axes.axhline(parameter.start, color="#999999", lw=0.8, ls=":")
     axes.errorbar(time, value, width, color=color, fmt="o", ms=4, lw=1.4, capsize=3)
     axes.step(time, value, where="post", color=color, lw=1.0, alpha=0.5)
-    every = np.append(value, one.start)
-    if one.lower >= 0.0 and every.max() > WIDE * every.min() > 0.0:
+    all_values = np.append(value, parameter.start)
+    if parameter.lower >= 0.0 and all_values.max() > 3.0 * all_values.min() > 0.0:
         axes.set_yscale("log")
-        axes.set_ylim(0.5 * every.min(), 2.0 * every.max())
+        axes.set_ylim(0.5 * all_values.min(), 2.0 * all_values.max())
         axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_ylabel(f"{one.name} [{one.unit}]")
-    last = f"{value[-1]:.4g} ± {width[-1]:.2g} {one.unit}"
+    axes.set_ylabel(f"{parameter.name} [{parameter.unit}]")
+    last = f"{value[-1]:.4g} ± {width[-1]:.2g} {parameter.unit}"
     axes.set_title(f"{last} (95 %); dotted: start", loc="left")
 
 
 def _plot_windows(axes: Axes, history: Any) -> None:
     """The window and mean square residual of each fit."""
-    for number, found in enumerate(history):
-        wrong = found.misfit > 2.0
+    for number, estimate in enumerate(history):
+        wrong = estimate.misfit > 2.0
         color = colors.UNSOLVED if wrong else colors.GRAY
-        axes.plot([found.begin, found.end], 2 * [number + 1], color=color, lw=4)
+        axes.plot([estimate.begin, estimate.end], 2 * [number + 1], color=color, lw=4)
         axes.annotate(
-            f" {found.misfit:.2g} σ²", (found.end, number + 1), fontsize="x-small", va="center"
+            f" {estimate.misfit:.2g} σ²",
+            (estimate.end, number + 1),
+            fontsize="x-small",
+            va="center",
         )
     axes.set_ylim(len(history) + 0.7, 0.3)
     axes.yaxis.get_major_locator().set_params(integer=True)

@@ -1,8 +1,7 @@
-"""Sources of signals and targets of parameters in a scene: Data or functions.
+"""Sliding window over the samples of a run, with the arrival cost of earlier ones.
 
-Refinements in a background process.
-
-Sliding window over the samples of a run, with the arrival cost of earlier ones.
+The module also connects signals and parameters with Data or functions of a scene, and runs window
+estimates in a background process.
 """
 
 from __future__ import annotations
@@ -23,8 +22,12 @@ from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
 from sofa_softctl.identification.data.table import TIME, Table
 from sofa_softctl.identification.model.problem import Problem
-from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Linearised
-from sofa_softctl.identification.online.refinement import Refinement, Task, refine
+from sofa_softctl.identification.online.arrival_cost import ArrivalCost, LinearisedWindow
+from sofa_softctl.identification.online.refinement import (
+    WindowEstimate,
+    WindowTask,
+    refine_parameters,
+)
 
 Signal = Callable[[], float] | tuple[Any, int] | Any
 """A function, a Data and the index of a number in it, or a Data of one number."""
@@ -57,13 +60,13 @@ def writers(
     return {name: _writer(target) for name, target in targets.items()}
 
 
-def check_names(given: Collection[str], known: Sequence[str], what: str) -> None:
-    """SceneError if one of the given names is unknown."""
-    for name in given:
-        if name not in known:
+def check_names(names: Collection[str], valid_names: Sequence[str], label: str) -> None:
+    """Raise SceneError if a name is unknown."""
+    for name in names:
+        if name not in valid_names:
             raise SceneError(
-                f"{what} names '{name}'.{did_you_mean(name, tuple(known))} The problem has: "
-                f"{', '.join(known) or 'none'}."
+                f"{label} names '{name}'.{did_you_mean(name, tuple(valid_names))} The problem has: "
+                f"{', '.join(valid_names) or 'none'}."
             )
 
 
@@ -88,7 +91,7 @@ class Background:
     """One worker process, started with the first task.
 
     Raises:
-        SceneError: The problem cannot be sent to it.
+        SceneError: The problem cannot be sent to the process.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -103,11 +106,11 @@ class Background:
         self._executor: Executor | None = None
         weakref.finalize(self, self._open.close)
 
-    def submit(self, task: Task) -> Future[Refinement]:
+    def submit(self, task: WindowTask) -> Future[WindowEstimate]:
         """Start a refinement, in a new process if the last one ended."""
-        return self._running().submit(refine, task)
+        return self._start_executor().submit(refine_parameters, task)
 
-    def _running(self) -> Executor:
+    def _start_executor(self) -> Executor:
         if self._executor is None:
             self._executor = self._open.enter_context(workers(1))
         assert self._executor is not None
@@ -119,72 +122,66 @@ class Background:
         self._executor = None
 
 
-EPSILON = 1e-9
-"""Tolerance of times for rounding [s]."""
-
-
 @dataclass
 class SlidingWindow:
     """Samples of the window, their last linearisation, and the arrival cost."""
 
     length: float | None
-    """Least length [s]; None: from the first sample on."""
+    """Smallest length [s], or None to begin at the first sample."""
     slack: float
-    """Most additional length, to begin at a quiescent time [s]."""
+    """Largest additional length, to begin at a quiescent time [s]."""
     calm: Sequence[int]
-    """Columns of signals that measure motion; none: no additional length."""
+    """Columns of signals that measure motion; () means no additional length."""
     half_life: float
-    """Half-life of the weight of earlier samples [s]; 0: they do not count."""
+    """Half-life of the weight of earlier samples [s]; 0 ignores them."""
     memory: ArrivalCost
     """Information of earlier samples."""
     samples: list[list[float]] = field(default_factory=list)
     """Time and signals of each sample."""
-    rows: Linearised | None = None
+    rows: LinearisedWindow | None = None
     """Linearised samples of the last fit that are still in the window."""
     inflation: np.ndarray | None = None
-    """`Linearised.inflation` of the last fit."""
+    """`LinearisedWindow.inflation` of the last fit."""
     left: float | None = None
     """Begin of the window at its last slide [s]."""
 
     def copy(self) -> SlidingWindow:
-        """A copy with its own list of samples; the other fields are never modified in place."""
+        """Return a copy with a separate list of samples; other fields are never modified."""
         return replace(self, samples=list(self.samples))
 
-    def slide(self, now: float) -> None:
+    def slide(self, end_time: float) -> None:
         """Move earlier samples to the arrival cost, so that the window ends now."""
-        if self.length is None or now - self.length <= self.samples[0][0]:
+        if self.length is None or end_time - self.length <= self.samples[0][0]:
             return
-        begin = now - self.length
+        begin = end_time - self.length
         if self.calm:
-            known = np.array(self.samples)
-            values = known[:, 1:][:, list(self.calm)]
-            begin = quietest_time(known[:, 0], values, begin - self.slack, begin)
-        begin -= EPSILON
+            samples = np.array(self.samples)
+            values = samples[:, 1:][:, list(self.calm)]
+            begin = quietest_time(samples[:, 0], values, begin - self.slack, begin)
+        begin -= 1e-9  # rounding of times
         self.samples = [row for row in self.samples if row[0] >= begin]
         if self.half_life > 0.0 and self.rows is not None:
             age = 0.0 if self.left is None else begin - self.left
-            self.memory = self.memory.faded(0.5 ** (age / self.half_life)) + self.rows.until(begin)
+            self.memory = self.memory.discount(
+                0.5 ** (age / self.half_life)
+            ) + self.rows.cost_before(begin)
             self.rows, self.left = self.rows.since(begin), begin
 
     def table(self, units: Mapping[str, str]) -> Table:
-        """The samples as a table; `units` of the signals by name, in their order."""
+        """Return the samples as a table; `units` of the signals by name, in their order."""
         columns = np.array(self.samples).T
         named = dict(zip((TIME, *units), columns, strict=True))
         lines = tuple(f"t = {time:g} s" for time in columns[0])
         return Table(f"window until {columns[0, -1]:g} s", named, {TIME: "s", **units}, lines)
 
-    def take(self, found: Refinement) -> None:
-        """Take over the linearisation of a fit."""
-        assert found.rows is not None
-        self.rows, self.inflation = found.rows, found.rows.inflation
-
-
-SMOOTHED = 0.4
-"""Time over which rates are smoothed [s]."""
+    def store_linearisation(self, result: WindowEstimate) -> None:
+        """Store the linearisation of a fit."""
+        assert result.rows is not None
+        self.rows, self.inflation = result.rows, result.rows.inflation
 
 
 def quietest_time(time: np.ndarray, values: np.ndarray, earliest: float, latest: float) -> float:
-    """The time of the slowest change of signals, for the begin of a window.
+    """Find the time of the slowest change of signals, for the begin of a window.
 
     Args:
         time: Evenly spaced times of the samples [s], shape (n,).
@@ -193,11 +190,11 @@ def quietest_time(time: np.ndarray, values: np.ndarray, earliest: float, latest:
         latest: Last candidate [s].
 
     Returns:
-        The time of a sample [s]; of the first candidate if there are too few samples.
+        Time of a sample [s], of the first candidate if there are too few samples.
     """
-    here = np.flatnonzero((time >= earliest - 1e-9) & (time <= latest + 1e-9))
-    width = round(SMOOTHED / (time[1] - time[0])) // 2 * 2 + 1
-    if not len(here) or width < 3 or width > len(time):
-        return float(time[here[0]]) if len(here) else float(time[0])
+    candidates = np.flatnonzero((time >= earliest - 1e-9) & (time <= latest + 1e-9))
+    width = round(0.4 / (time[1] - time[0])) // 2 * 2 + 1
+    if not len(candidates) or width < 3 or width > len(time):
+        return float(time[candidates[0]]) if len(candidates) else float(time[0])
     rate = savgol_filter(values, width, 2, deriv=1, axis=0)
-    return float(time[here[np.argmin((rate[here] ** 2).sum(axis=1))]])
+    return float(time[candidates[np.argmin((rate[candidates] ** 2).sum(axis=1))]])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-NAMED = 3
-"""Names of a long list that are printed."""
+NAMES_MAX = 3
+"""Number of names that are printed of a long list."""
 
 Level = Literal["good", "look", "bad"]
 """No problem; check; do not trust the result."""
@@ -19,11 +19,11 @@ class Diagnostic:
     level: Level
     """Severity."""
     text: str
-    """The observation, and what to do."""
+    """Observation, with a recommendation."""
 
 
-def listed(names: list[str], kind: str = "other channels") -> str:
-    """Up to five names, and the number of others."""
-    if len(names) > NAMED + 2:
-        return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} {kind}"
+def join_names(names: list[str], kind: str = "other channels") -> str:
+    """Join up to five names; of longer lists only some, with the number of others."""
+    if len(names) > NAMES_MAX + 2:
+        return f"{', '.join(names[:NAMES_MAX])} and {len(names) - NAMES_MAX} {kind}"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -27,10 +27,10 @@ from sofa_softctl.identification.uncertainty.prediction import (
 )
 from sofa_softctl.identification.uncertainty.residual_analysis import (
     ChannelResiduals,
-    analyse,
-    doubt_of,
+    analyse_residuals,
+    significance_level_of,
 )
-from sofa_softctl.identification.uncertainty.simulated_residuals import expected_residuals
+from sofa_softctl.identification.uncertainty.simulated_residuals import simulate_residuals
 from sofa_softctl.identification.uncertainty.validation import validate
 
 
@@ -49,54 +49,63 @@ def make_report(
     causes: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Uncertainty, residuals, causes, validation and diagnostics of an estimate.
+    """Compute uncertainty, residuals, causes, validation and diagnostics of an estimate.
 
     Args:
         problem: Name of the problem.
-        estimate: From the experiments.
-        experiments: Those that were fitted.
+        estimate: Estimate from the experiments.
+        experiments: Fitted experiments.
         hold_out: Experiments to validate with.
         candidates: Motions that could be recorded next.
-        design: A designed motion.
+        design: Designed motion.
         notes: Notes on each recording.
         doubts: Sensors of fitted recordings that seem to have failed, see `Recording.doubts`.
-        discretisation: From `discretisation_budget`.
-        bootstrap: From `bootstrap`.
-        causes: Whether to look for causes of what the model does not predict: a simulation with
-            derivatives for each effect that it may leave out, and fits with those that it does.
-        progress: Called with what is done.
+        discretisation: Result of `discretisation_budget`.
+        bootstrap: Result of `bootstrap`.
+        causes: Search for causes of residuals, which takes a simulation with derivatives for each
+            effect that the model may leave out, and fits with the likely ones.
+        progress: Called with a description of each step.
     """
     experiments, hold_out = (
-        [Experiment.checked(one) for one in each] for each in (experiments, hold_out)
+        [Experiment.checked(experiment) for experiment in group]
+        for group in (experiments, hold_out)
     )
     validations = validate(estimate, hold_out)
-    held_out = [one.fit for one in validations]
-    expected = expected_residuals(estimate, experiments, hold_out, held_out)
+    held_out = [validation.fit for validation in validations]
+    reference = simulate_residuals(estimate, experiments, hold_out, held_out)
     fitted = [*estimate.fits]
-    effects = None if expected is None else expected.effects
-    doubt = doubt_of(sum(len(fit.channels) for fit in (*fitted, *held_out)))
+    effects = None if reference is None else reference.effects
+    significance_level = significance_level_of(
+        sum(len(fit.channels) for fit in (*fitted, *held_out))
+    )
     trust, free = identifiability(estimate, experiments), int(estimate.free.sum())
-    residuals = _analysed(fitted, None if expected is None else expected.fitted, doubt, free)
-    found = NONE
+    residuals = _analyse_fits(
+        fitted, None if reference is None else reference.fitted, significance_level, free
+    )
+    detected_causes = NONE
     if causes and (cost := _cost_of_noise(estimate, residuals)) is not None:
-        found = find_causes(estimate, experiments, trust.high - estimate.rho, cost, progress)
+        detected_causes = find_causes(
+            estimate, experiments, trust.high - estimate.rho, cost, progress
+        )
     report = Report(
         problem=problem,
         estimate=estimate,
         trust=trust,
         residuals=residuals,
         validations=validations,
-        held_out=_analysed(held_out, None if expected is None else expected.held_out, doubt),
+        held_out=_analyse_fits(
+            held_out, None if reference is None else reference.held_out, significance_level
+        ),
         predictions=predictions(estimate, trust, experiments, hold_out, held_out, effects),
-        candidates=_ranked(estimate, candidates, experiments, design),
+        candidates=_rank_candidates(estimate, candidates, experiments, design),
         design=design,
-        outliers=tuple(one for fit in fitted for one in outliers(fit)),
-        draws=expected.draws if expected else 0,
-        draw_seconds=expected.seconds if expected else 0.0,
+        outliers=tuple(outlier for fit in fitted for outlier in outliers(fit)),
+        draws=reference.draws if reference else 0,
+        draw_seconds=reference.seconds if reference else 0.0,
         notes={name: tuple(texts) for name, texts in (notes or {}).items()},
         discretisation=discretisation,
         bootstrap=bootstrap,
-        causes=found,
+        causes=detected_causes,
         doubts={name: tuple(texts) for name, texts in (doubts or {}).items() if texts},
     )
     return add_diagnostics(report)
@@ -107,42 +116,47 @@ def add_diagnostics(report: Report) -> Report:
     return replace(report, diagnostics=diagnostics(report), headlines=tuple(headlines(report)))
 
 
-def _ranked(
+def _rank_candidates(
     estimate: Estimate,
     candidates: Sequence[Experiment],
     experiments: Sequence[Experiment],
     design: Design | None,
 ) -> tuple[Candidate, ...]:
-    """Given and designed motions, most informative first."""
-    found = list(rank(estimate, candidates, experiments)) if candidates else []
-    found += [design.candidate, design.again] if design else []
-    return tuple(sorted(found, key=lambda one: -one.gain))
+    """Rank candidates and the designed motion, most informative first."""
+    ranked = list(rank(estimate, candidates, experiments)) if candidates else []
+    ranked += [design.candidate, design.again] if design else []
+    return tuple(sorted(ranked, key=lambda candidate: -candidate.gain))
 
 
 def _cost_of_noise(estimate: Estimate, residuals: Sequence[ChannelResiduals]) -> float | None:
-    """Cost that noise leaves of a model that is right [-]; None: unknown."""
-    if not all(one.judged for one in residuals):
+    """Expected cost of a correct model [-], or None if unknown."""
+    if not all(residual.judged for residual in residuals):
         return None
     unknowns, fitted = sum(fit.unknowns for fit in estimate.fits), int(estimate.free.sum())
-    if not unknowns and any(one.through_inputs for one in residuals):
-        return float(sum(one.count * one.expected**2 for one in residuals if one.count))
+    if not unknowns and any(residual.through_inputs for residual in residuals):
+        return float(
+            sum(residual.count * residual.expected**2 for residual in residuals if residual.count)
+        )
     return float(max(estimate.data - unknowns - fitted, 1))
 
 
-def _analysed(
-    fits: Sequence[Fit], drawn: Sequence[np.ndarray] | None, doubt: float, fitted: int = 0
+def _analyse_fits(
+    fits: Sequence[Fit],
+    drawn: Sequence[np.ndarray] | None,
+    significance_level: float,
+    fitted: int = 0,
 ) -> tuple[ChannelResiduals, ...]:
-    """Residuals by channel; `drawn`: those of noise, empty: unknown, None: inputs are exact."""
-    without: list[np.ndarray | None] = [None] * len(fits)
-    each = drawn or without
+    """Analyse residuals; `drawn` are energies due to noise, () if unknown, None if exact inputs."""
+    no_reference: list[np.ndarray | None] = [None] * len(fits)
+    references = drawn or no_reference
     return tuple(
-        one
-        for fit, by_noise in zip(fits, each, strict=True)
-        for one in analyse(
+        residuals
+        for fit, by_noise in zip(fits, references, strict=True)
+        for residuals in analyse_residuals(
             fit,
             drawn=by_noise,
-            judged=drawn is None or bool(drawn),
-            doubt=doubt,
+            is_reference_known=drawn is None or bool(drawn),
+            significance_level=significance_level,
             fitted=fitted,
         )
     )

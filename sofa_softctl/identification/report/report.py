@@ -31,12 +31,12 @@ from sofa_softctl.identification.uncertainty.validation import Validation, rms
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """An estimate with its uncertainty, residuals and validation."""
+    """Estimate with its uncertainty, residuals and validation."""
 
     problem: str
     """Name of the problem."""
     estimate: Estimate
-    """The parameters."""
+    """Estimated parameters."""
     trust: Identifiability
     """Covariance, intervals and identifiable directions."""
     residuals: tuple[ChannelResiduals, ...]
@@ -44,27 +44,27 @@ class Report:
     validations: tuple[Validation, ...]
     """Held-out experiments."""
     held_out: tuple[ChannelResiduals, ...]
-    """Their residuals, by channel."""
+    """Residuals of the held-out data, by channel."""
     predictions: Predictions
     """Prediction bands of fitted and held-out motion."""
     candidates: tuple[Candidate, ...]
     """Motions that could be recorded next, most informative first."""
     design: Design | None
-    """A designed motion, which is among the candidates; None: none was asked for."""
+    """Designed motion, which is among the candidates, or None."""
     outliers: tuple[Outlier, ...]
     """Outliers of the fitted data, largest first."""
     draws: int
-    """Simulations of each experiment with drawn noise of inputs, to test residuals; 0: none."""
+    """Number of simulations of each experiment with drawn noise of inputs, to test residuals."""
     draw_seconds: float
-    """Their wall time [s]."""
+    """Wall time of these simulations [s]."""
     notes: dict[str, tuple[str, ...]]
     """Notes on each recording."""
     discretisation: DiscretisationBudget | None = None
-    """Changes by finer discretisations; None: not estimated."""
+    """Changes by finer discretisations, or None."""
     bootstrap: Bootstrap | None = None
-    """Refits of simulated data; None: not made."""
+    """Refits of simulated data, or None."""
     causes: Causes = NONE
-    """Causes of what the model does not predict."""
+    """Causes of residuals."""
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Sensors of fitted recordings that seem to have failed."""
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -80,13 +80,16 @@ class Report:
     @property
     def rms_held_out(self) -> float:
         """RMS residual of all held-out data, in standard deviations [-]; NaN without."""
-        parts = [one.fit.residuals.ravel() for one in self.validations]
+        parts = [validation.fit.residuals.ravel() for validation in self.validations]
         return rms(np.concatenate(parts)) if parts else float("nan")
 
     @property
     def verdict(self) -> Diagnostic:
-        """Whether the estimate is to be trusted: the first line of a report."""
-        first, count = self.diagnostics[0], sum(one.level != "good" for one in self.diagnostics)
+        """Verdict on the estimate, the first line of a report."""
+        first, count = (
+            self.diagnostics[0],
+            sum(diagnostic.level != "good" for diagnostic in self.diagnostics),
+        )
         if first.level == "bad":
             return Diagnostic("bad", f"Not to be trusted: {first.text}")
         if count:
@@ -97,12 +100,12 @@ class Report:
 
     @property
     def distrust(self) -> str:
-        """Why no parameter is to be trusted; empty: none is known to be wrong."""
+        """Reason for not trusting any parameter, or ""."""
         first = self.diagnostics[0]
         return first.text if first.level == "bad" else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; what is not finite becomes None."""
+        """Return a JSON-serialisable dict; numbers that are not finite become None."""
         estimate = self.estimate
         values = {
             "problem": self.problem,
@@ -111,14 +114,18 @@ class Report:
             "message": estimate.message,
             "verdict": self.verdict.text,
             "not_to_be_trusted": self.distrust,
-            "findings": [vars(one) for one in self.diagnostics],
+            "findings": [vars(diagnostic) for diagnostic in self.diagnostics],
             "parameters": [_parameter(self, i) for i in range(len(estimate.names))],
             "confidence": 0.95,
             "distribution": self.trust.distribution,
             "correlation": self.trust.correlation.tolist(),
             "directions": [
-                {"sentence": one.sentence, "deviation": one.deviation, "parts": one.parts}
-                for one in self.trust.directions
+                {
+                    "sentence": direction.sentence,
+                    "deviation": direction.deviation,
+                    "parts": direction.parts,
+                }
+                for direction in self.trust.directions
             ],
             "method": estimate.method,
             "cost": estimate.cost,
@@ -126,74 +133,85 @@ class Report:
             "rms": self.rms,
             "rms_held_out": self.rms_held_out,
             "noise_estimated": estimate.noise_estimated,
-            "residuals": [_channel(one) for one in self.residuals],
-            "held_out": [_channel(one) for one in self.held_out],
+            "residuals": [_channel(residual) for residual in self.residuals],
+            "held_out": [_channel(residual) for residual in self.held_out],
             "causes": self.causes.to_dict(),
             "prediction_band": _bands(self.predictions),
-            "outliers": [vars(one) for one in self.outliers],
+            "outliers": [vars(outlier) for outlier in self.outliers],
             "draws_of_inputs": self.draws,
             "starts": len(estimate.searches) + len(estimate.failed),
             "minima": [
-                {"cost": one.cost, "searches": one.count, "parameters": _named(estimate, one.rho)}
-                for one in estimate.minima
+                {
+                    "cost": minimum.cost,
+                    "searches": minimum.count,
+                    "parameters": _values_by_name(estimate, minimum.rho),
+                }
+                for minimum in estimate.minima
             ],
             "searches": [_search(estimate, i) for i in range(len(estimate.searches))],
             "failed_starts": [
-                {"start": _named(estimate, start), "reason": why} for start, why in estimate.failed
+                {"start": _values_by_name(estimate, start), "reason": reason}
+                for start, reason in estimate.failed
             ],
             "evaluations": estimate.evaluations,
             "seconds": estimate.seconds,
             "recordings": {name: list(notes) for name, notes in self.notes.items()},
-            "next": [vars(one) for one in self.candidates],
+            "next": [vars(candidate) for candidate in self.candidates],
             "design": None if self.design is None else _design(self.design),
         }
         if self.discretisation is not None:
             values["discretisation"] = self.discretisation.to_dict(self.trust)
         if self.bootstrap is not None:
             values["bootstrap"] = self.bootstrap.to_dict()
-        plain: dict[str, Any] = _plain(values)
+        plain: dict[str, Any] = _make_finite(values)
         return plain
 
 
 def _parameter(report: Report, i: int) -> dict[str, Any]:
     estimate, trust = report.estimate, report.trust
-    one = estimate.parameters[i]
+    parameter = estimate.parameters[i]
     return {
-        "name": one.name,
+        "name": parameter.name,
         "value": float(estimate.rho[i]),
-        "unit": one.unit,
+        "unit": parameter.unit,
         "low": float(trust.low[i]),
         "high": float(trust.high[i]),
         "deviation": float(trust.deviations[i]),
         "deviation_from_outputs": float(np.sqrt(trust.output_covariance[i, i])),
         "deviation_from_inputs": float(np.sqrt(trust.input_covariance[i, i])),
-        "start": one.start,
-        "kept": _kept(estimate, one.name),
+        "start": parameter.start,
+        "kept": _reason_not_fitted(estimate, parameter.name),
     }
 
 
-def _kept(estimate: Estimate, name: str) -> str:
-    """Why a parameter was not fitted; empty: it was fitted."""
+def _reason_not_fitted(estimate: Estimate, name: str) -> str:
+    """Return the reason for not fitting a parameter, or "" if it was fitted."""
     if name in estimate.fixed:
         return "fixed"
     return "unseen" if name in estimate.held else ""
 
 
-def _channel(one: ChannelResiduals) -> dict[str, Any]:
-    values = {name: value for name, value in vars(one).items() if name not in ("edges", "windows")}
-    lists = {"edges": one.edges.tolist(), "windows": one.windows.tolist()}
-    told = {"right": one.right, "declared_noise": one.noise or "right", "sentence": one.sentence}
-    return values | lists | told
+def _channel(residual: ChannelResiduals) -> dict[str, Any]:
+    values = {
+        name: value for name, value in vars(residual).items() if name not in ("edges", "windows")
+    }
+    lists = {"edges": residual.edges.tolist(), "windows": residual.windows.tolist()}
+    judgements = {
+        "right": residual.right,
+        "declared_noise": residual.noise or "right",
+        "sentence": residual.sentence,
+    }
+    return values | lists | judgements
 
 
 def _design(design: Design) -> dict[str, Any]:
-    """The motion itself is in its file."""
+    """Return the values of a design without the motion, which is in its file."""
     allowed = [gain for gain in design.gains if np.isfinite(gain)]
     return {
         "name": design.candidate.name,
         "kind": design.family,
         "duration": float(design.time[-1]),
-        "limits": [vars(one) for one in design.limits],
+        "limits": [vars(limit) for limit in design.limits],
         "gain": design.candidate.gain,
         "gain_of_recorded_motion_again": design.again.gain,
         "median_gain_of_drawn_motions": float(np.median(allowed)),
@@ -205,7 +223,7 @@ def _design(design: Design) -> dict[str, Any]:
 
 
 def _bands(predictions: Predictions) -> dict[str, Any]:
-    """How many samples are inside the bands, in all and by channel."""
+    """Return the numbers of samples inside the bands, in total and by channel."""
     total = predictions.coverage
     return {
         "confidence": CONFIDENCE,
@@ -235,33 +253,33 @@ def _band(band: PredictionBand, kind: str) -> list[dict[str, Any]]:
 
 
 def _search(estimate: Estimate, i: int) -> dict[str, Any]:
-    one = estimate.searches[i]
+    search = estimate.searches[i]
     return {
-        "start": _named(estimate, one.start),
-        "end": _named(estimate, one.rho),
+        "start": _values_by_name(estimate, search.start),
+        "end": _values_by_name(estimate, search.rho),
         "minimum": minimum_of(estimate, i),
-        "cost": one.cost,
-        "termination": one.termination.name,
-        "evaluations": one.evaluations,
-        "rejected": one.rejected,
+        "cost": search.cost,
+        "termination": search.termination.name,
+        "evaluations": search.evaluations,
+        "rejected": search.rejected,
     }
 
 
 def minimum_of(estimate: Estimate, i: int) -> int | None:
-    """Number of the minimum at which a search ended, 1 is the best; None: it did not converge."""
-    numbers = [k for k, one in enumerate(estimate.minima, start=1) if i in one.searches]
+    """Number of the minimum where a search ended, 1 for the best, or None if not converged."""
+    numbers = [k for k, minimum in enumerate(estimate.minima, start=1) if i in minimum.searches]
     return numbers[0] if numbers else None
 
 
-def _named(estimate: Estimate, rho: np.ndarray) -> dict[str, float]:
+def _values_by_name(estimate: Estimate, rho: np.ndarray) -> dict[str, float]:
     return dict(zip(estimate.names, rho.tolist(), strict=True))
 
 
-def _plain(value: Any) -> Any:
+def _make_finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _make_finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_make_finite(item) for item in value]
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value

@@ -1,9 +1,4 @@
-"""Diagnostics from residuals.
-
-Diagnostics on declared noise that is larger or smaller than the residuals.
-
-Diagnostics on causes of what the model does not predict.
-"""
+"""Diagnostics on residuals, on declared noise that they contradict, and on their causes."""
 
 from __future__ import annotations
 
@@ -12,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.identification.causes.cause import Cause
-from sofa_softctl.identification.causes.causes import ALIKE
+from sofa_softctl.identification.causes.causes import SETTINGS as CAUSE_SEARCH
 from sofa_softctl.identification.data.units import quantity
-from sofa_softctl.identification.report.diagnostic import NAMED, Diagnostic, Level, listed
+from sofa_softctl.identification.report.diagnostic import NAMES_MAX, Diagnostic, Level, join_names
 from sofa_softctl.identification.uncertainty.residual_analysis import ChannelResiduals
 
 if TYPE_CHECKING:
@@ -22,39 +17,48 @@ if TYPE_CHECKING:
 
 
 def on_residuals(report: Report) -> list[Diagnostic]:
-    """Outliers, channels that noise does not explain, declared noise that does not fit."""
+    """Report outliers, channels that noise does not explain, and wrong declared noise."""
     return [*_outliers(report), *_channels(report), *on_noise(report)]
 
 
 def _outliers(report: Report) -> list[Diagnostic]:
     several = len(report.estimate.fits) > 1
-    found = [
-        Diagnostic("bad", f"{f'{one.experiment}: ' if several else ''}{one.sentence}")
-        for one in report.outliers[:NAMED]
+    results = [
+        Diagnostic("bad", f"{f'{outlier.experiment}: ' if several else ''}{outlier.sentence}")
+        for outlier in report.outliers[:NAMES_MAX]
     ]
-    if more := len(report.outliers) - NAMED:
-        if more > 0:
-            text = f"{more} more {'sample is' if more == 1 else 'samples are'} outliers."
-            found.append(Diagnostic("bad", text))
-    return found
+    if unnamed_count := len(report.outliers) - NAMES_MAX:
+        if unnamed_count > 0:
+            verb = "sample is" if unnamed_count == 1 else "samples are"
+            text = f"{unnamed_count} more {verb} outliers."
+            results.append(Diagnostic("bad", text))
+    return results
 
 
 def _channels(report: Report) -> list[Diagnostic]:
     several = len(report.estimate.fits) > 1
-    noise = misdeclared(report)
-    wrong = [one for one in report.residuals if not one.right and one not in noise]
-    wrong.sort(key=lambda one: -one.rms)
-    if not wrong:
-        return [] if noise else [Diagnostic("good", _explained(report))]
-    judged = all(one.judged for one in wrong)
-    level: Level = "bad" if judged else "look"
-    found = [
-        Diagnostic(level, f"{f'{one.experiment}: ' if several else ''}{one.sentence}")
-        for one in wrong[:NAMED]
+    noise = channels_with_wrong_noise(report)
+    wrong = [
+        residual for residual in report.residuals if not residual.right and residual not in noise
     ]
-    if wrong[NAMED:]:
-        names = listed(list(dict.fromkeys(one.channel for one in wrong[NAMED:])))
-        found.append(Diagnostic(level, f"Noise does not explain the residuals of {names} either."))
+    wrong.sort(key=lambda wrong_residual: -wrong_residual.rms)
+    if not wrong:
+        return [] if noise else [Diagnostic("good", _noise_explains_text(report))]
+    judged = all(wrong_residual.judged for wrong_residual in wrong)
+    level: Level = "bad" if judged else "look"
+    results = [
+        Diagnostic(
+            level, f"{f'{wrong_residual.experiment}: ' if several else ''}{wrong_residual.sentence}"
+        )
+        for wrong_residual in wrong[:NAMES_MAX]
+    ]
+    if wrong[NAMES_MAX:]:
+        names = join_names(
+            list(dict.fromkeys(wrong_residual.channel for wrong_residual in wrong[NAMES_MAX:]))
+        )
+        results.append(
+            Diagnostic(level, f"Noise does not explain the residuals of {names} either.")
+        )
     if judged and not noise:
         text = "Intervals assume a model whose residuals are noise only: they are too narrow."
     elif not judged:
@@ -63,19 +67,19 @@ def _channels(report: Report) -> list[Diagnostic]:
             "simulated, as the experiment has no with_input_errors, or fails with other inputs."
         )
     else:
-        return found
-    return [*found, Diagnostic("look", text)]
+        return results
+    return [*results, Diagnostic("look", text)]
 
 
-def _explained(report: Report) -> str:
-    if report.rms < NOTHING:
+def _noise_explains_text(report: Report) -> str:
+    if report.rms < PERFECT_FIT_RMS_MAX:
         return "The fitted data have no residuals."
-    if not any(one.through_inputs for one in report.residuals):
+    if not any(residual.through_inputs for residual in report.residuals):
         return "Noise explains the residuals of the fitted data."
     expected = np.sqrt(
         np.average(
-            [one.expected**2 for one in report.residuals if one.count],
-            weights=[one.count for one in report.residuals if one.count],
+            [residual.expected**2 for residual in report.residuals if residual.count],
+            weights=[residual.count for residual in report.residuals if residual.count],
         )
     )
     return (
@@ -84,63 +88,74 @@ def _explained(report: Report) -> str:
     )
 
 
-NOTHING = 5e-3
-"""Residuals below this many deviations are a perfect fit."""
-NEAR = 1.1
-"""Noise that is declared within this factor is of little consequence [-]."""
+PERFECT_FIT_RMS_MAX = 5e-3
+"""RMS residual of a perfect fit, of which the noise cannot be tested [standard deviations]."""
 INTERVALS = {"too large": "too wide", "too small": "too narrow"}
-"""Intervals, by the declared noise."""
+"""Error of the intervals, by the error of the declared noise."""
 
 
-def misdeclared(report: Report) -> list[ChannelResiduals]:
-    """Channels whose residuals look like noise, but of another size than declared.
+def channels_with_wrong_noise(report: Report) -> list[ChannelResiduals]:
+    """Return the channels whose residuals look like noise of another size than declared.
 
-    What is too large for noise, but has a cause, is not noise.
+    Residuals that are too large, but have a cause, are not noise.
     """
     if report.estimate.noise_estimated:
         return []
     return [
-        one
-        for one in report.residuals
-        if one.rms > NOTHING
-        and (one.noise == "too large" or (one.noise and report.causes.first is None))
+        residual
+        for residual in report.residuals
+        if residual.rms > PERFECT_FIT_RMS_MAX
+        and (residual.noise == "too large" or (residual.noise and report.causes.first is None))
     ]
 
 
 def on_noise(report: Report) -> list[Diagnostic]:
-    """Declared noise that residuals contradict, either way, and what it does to intervals."""
-    found = misdeclared(report)
-    if not found:
+    """Report declared noise that residuals contradict, and its effect on intervals."""
+    wrong_channels = channels_with_wrong_noise(report)
+    if not wrong_channels:
         return []
-    sides = {one.noise for one in found}
-    other = any(not one.right and one not in found for one in report.residuals)
-    side = INTERVALS[next(iter(sides))] if len(sides) == 1 and not other else ""
+    sides = {channel_residuals.noise for channel_residuals in wrong_channels}
+    has_other_problem = any(
+        not residual.right and residual not in wrong_channels for residual in report.residuals
+    )
+    side = INTERVALS[next(iter(sides))] if len(sides) == 1 and not has_other_problem else ""
     intervals = f" Intervals are {side}." if side else ""
-    ordered = sorted(found, key=lambda one: -max(one.share, 1.0 / one.share))
-    far = max(ordered[0].share, 1.0 / ordered[0].share) > NEAR
-    level: Level = "bad" if far and "too small" in sides else "look"  # too wide is still true
-    texts = [_sentence(one, report) for one in ordered[:NAMED]]
+    ordered = sorted(
+        wrong_channels,
+        key=lambda channel_residuals: -max(channel_residuals.share, 1.0 / channel_residuals.share),
+    )
+    is_far = max(ordered[0].share, 1.0 / ordered[0].share) > 1.1
+    level: Level = "bad" if is_far and "too small" in sides else "look"  # too wide is still true
+    texts = [_sentence(channel_residuals, report) for channel_residuals in ordered[:NAMES_MAX]]
     texts[0] += intervals
-    if ordered[NAMED:]:
-        names = listed(list(dict.fromkeys(one.channel for one in ordered[NAMED:])))
+    if ordered[NAMES_MAX:]:
+        names = join_names(
+            list(
+                dict.fromkeys(
+                    channel_residuals.channel for channel_residuals in ordered[NAMES_MAX:]
+                )
+            )
+        )
         texts.append(f"The declared noise of {names} does not fit the residuals either.")
     return [Diagnostic(level, text) for text in texts]
 
 
-def _sentence(one: ChannelResiduals, report: Report) -> str:
-    where = f"{one.experiment}: " if len(report.estimate.fits) > 1 else ""
-    declared = one.rms_unit / one.rms
-    given, found = f"{declared:.3g}", f"{declared * one.share:.2g}"
+def _sentence(residual: ChannelResiduals, report: Report) -> str:
+    recording = f"{residual.experiment}: " if len(report.estimate.fits) > 1 else ""
+    declared = residual.rms_unit / residual.rms
+    declared_text, suitable_text = f"{declared:.3g}", f"{declared * residual.share:.2g}"
     return (
-        f"{where}{one.channel}: the declared noise, {quantity(given, one.unit)}, is {one.noise}: "
-        f"residuals are {one.share:.2g} of what it leaves. Declare {quantity(found, one.unit)}, or "
+        f"{recording}{residual.channel}: the declared noise, "
+        f"{quantity(declared_text, residual.unit)}, is {residual.noise}: "
+        f"residuals are {residual.share:.2g} of what it leaves. Declare "
+        f"{quantity(suitable_text, residual.unit)}, or "
         "let noise be estimated (--estimate-noise)."
     )
 
 
 def on_causes(report: Report) -> list[Diagnostic]:
-    """The likeliest cause, with what it does to the parameters."""
-    first, wrong = report.causes.first, any(not one.right for one in report.residuals)
+    """Report the most likely cause, and its effect on the parameters."""
+    first, wrong = report.causes.first, any(not residual.right for residual in report.residuals)
     if report.causes.better is not None:
         return [Diagnostic("bad", report.causes.better.sentence)]
     if first is None:
@@ -151,9 +166,9 @@ def on_causes(report: Report) -> list[Diagnostic]:
         return [Diagnostic("look", text)]
     if finer := _finer(report, first):
         return [Diagnostic("bad" if wrong else "look", finer)]
-    if first.beside:
+    if first.fits_coloured_noise:
         return [Diagnostic("bad", first.sentence)]
-    if wrong or first.matters or not report.estimate.status.ok:
+    if wrong or first.shifts_parameters or not report.estimate.status.ok:
         return [Diagnostic("bad", f"{first.sentence}{_bias(first)}{_coarse(report, first)}")]
     text = (
         f"{first.sentence} It is of no consequence: no parameter changes by half of the half-width "
@@ -163,10 +178,10 @@ def on_causes(report: Report) -> list[Diagnostic]:
 
 
 def _finer(report: Report, first: Cause) -> str:
-    """Whether a finer model, without another parameter, fits as well as with the cause."""
+    """Return a sentence if a finer model fits equally well as the model with the cause, or ""."""
     shifts = () if report.discretisation is None else report.discretisation.shifts
-    best = max(shifts, key=lambda one: one.whole_decrease, default=None)
-    if best is None or best.whole_decrease < first.decrease - ALIKE:
+    best = max(shifts, key=lambda shift: shift.whole_decrease, default=None)
+    if best is None or best.whole_decrease < first.decrease - CAUSE_SEARCH.tie_cost_difference:
         return ""
     return (
         f"The model fits as well {best.refinement.text} as with {first.what}: change the "
@@ -175,7 +190,7 @@ def _finer(report: Report, first: Cause) -> str:
 
 
 def _coarse(report: Report, first: Cause) -> str:
-    """That a coarse time step may look like a small effect, where finer ones were not tried."""
+    """Return a warning if a coarse time step, which was not refined, may look like the cause."""
     budget = report.discretisation
     tested = budget is not None and (budget.shifts or not budget.left_out)
     if first.kind == "columns" or tested:

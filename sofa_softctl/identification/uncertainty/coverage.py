@@ -1,8 +1,9 @@
-"""Whether as many samples are inside prediction bands as should be.
+"""Test of the fraction of samples inside prediction bands.
 
 Errors of neighbouring samples are not independent: an error of a parameter, or of an input, moves
-many of them together. So the number inside is not binomial. How much the share of a correct model
-varies is found from draws of these errors; noise of outputs, which is independent, is integrated.
+many of them together. So the number inside is not binomial. The scatter of the fraction for a
+correct model is computed from draws of these errors; noise of outputs, which is independent, is
+integrated.
 """
 
 from __future__ import annotations
@@ -17,12 +18,8 @@ from scipy.special import ndtr
 
 from sofa_softctl.identification.fitting.residual import Fit
 
-DRAWS = 192
-"""Draws of errors of the parameters."""
-TOLERANCE = 0.01
-"""Standard deviation of the expected share by linearisation and by the number of draws [-]."""
-DOUBT = 1e-3
-"""Level of significance."""
+SIGNIFICANCE_LEVEL = 1e-3
+"""p-value below which a fraction of samples inside a band contradicts a correct model [-]."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +31,22 @@ class Coverage:
     samples: int
     """Number of samples."""
     expected: float
-    """Expected share for a correct model [-]."""
+    """Expected fraction inside for a correct model [-]."""
     deviation: float
-    """Standard deviation of the share of a correct model, dependence of samples included [-]."""
+    """Standard deviation of this fraction, with the dependence of samples [-]."""
     low: float
-    """p-value of as few inside, or fewer, under a correct model."""
+    """p-value of this number inside, or fewer, for a correct model."""
     high: float
-    """p-value of as many inside, or more."""
+    """p-value of this number inside, or more, for a correct model."""
 
     @property
     def share(self) -> float:
-        """Share inside [-]; NaN without samples."""
+        """Fraction of samples inside [-], NaN without samples."""
         return self.inside / self.samples if self.samples else float("nan")
 
 
 class Band(Protocol):
-    """What is drawn of the band of one experiment."""
+    """Band of one experiment, as needed for drawing errors."""
 
     fit: Fit
     effects: np.ndarray | None
@@ -58,60 +55,64 @@ class Band(Protocol):
     noise: np.ndarray
 
     def half_width(self, at: np.ndarray) -> np.ndarray:
-        """Half-widths at samples [units], shape (n, n_outputs)."""
+        """Return the half-widths at samples [units], shape (n, n_outputs)."""
 
 
-def coverage(inside: int, samples: int, shares: np.ndarray) -> Coverage:
+def coverage(inside: int, samples: int, fractions: np.ndarray) -> Coverage:
     """Test a number of samples inside a band.
 
     Args:
-        inside: Number inside.
+        inside: Number of samples inside.
         samples: Number of samples.
-        shares: Shares inside of a correct model, for each draw of the errors that samples have in
-            common, shape (n_draws,).
+        fractions: Fraction inside for a correct model, for each draw of the errors that samples
+            have in common, shape (n_draws,).
 
-    The share is taken as of a beta distribution with the mean of the draws, and their variance plus
-    that of a binomial share.
+    The fraction has a beta distribution with the mean of the draws, whose variance is the variance
+    of the draws plus the variance of a binomial fraction.
     """
     if not samples:
         return Coverage(0, 0, float("nan"), float("nan"), 1.0, 1.0)
-    mean = float(np.clip(np.mean(shares), 1e-6, 1.0 - 1e-6))
+    mean = float(np.clip(np.mean(fractions), 1e-6, 1.0 - 1e-6))
     binomial = mean * (1.0 - mean)
-    variance = binomial / samples + float(np.var(shares)) + TOLERANCE**2
-    size = binomial / variance - 1.0
+    variance = binomial / samples + float(np.var(fractions)) + 0.01**2  # linearisation, draws
+    concentration = binomial / variance - 1.0
     low = high = 1.0
-    if size > 0.0:  # else the share of a correct model may be anything
-        share = stats.beta(mean * size, (1.0 - mean) * size)
-        low = float(share.cdf(min((inside + 0.5) / samples, 1.0)))
-        high = float(share.sf(max((inside - 0.5) / samples, 0.0)))
+    if concentration > 0.0:  # else the fraction of a correct model may be anything
+        distribution = stats.beta(mean * concentration, (1.0 - mean) * concentration)
+        low = float(distribution.cdf(min((inside + 0.5) / samples, 1.0)))
+        high = float(distribution.sf(max((inside - 0.5) / samples, 0.0)))
     return Coverage(inside, samples, mean, float(np.sqrt(variance)), low, high)
 
 
-def shares_of_draws(bands: Sequence[Band], seed: int = 0) -> list[np.ndarray]:
-    """Shares inside of a correct model by channel, for draws of errors of parameters and inputs.
+def draw_inside_fractions(bands: Sequence[Band], seed: int = 0) -> list[np.ndarray]:
+    """Draw errors of parameters and inputs, and return the fractions inside for a correct model.
 
     All experiments have the same errors of parameters.
 
     Returns:
-        For each band an array of shape (n_outputs, n_draws), NaN for channels without a sample.
+        Array for each band, shape (n_outputs, n_draws), NaN for channels without a sample.
     """
     random = np.random.default_rng(seed)
-    errors = random.standard_normal((DRAWS, bands[0].root.shape[1])) if bands else np.empty(0)
-    return [_shares(one, errors) for one in bands]
+    errors = random.standard_normal((192, bands[0].root.shape[1])) if bands else np.empty(0)
+    return [_inside_fractions(band, errors) for band in bands]
 
 
-def _shares(band: Band, errors: np.ndarray) -> np.ndarray:
+def _inside_fractions(band: Band, errors: np.ndarray) -> np.ndarray:
     J = band.fit.sensitivities[band.at] @ band.root  # (n_picks, n_y, n_rho)
-    half, there = band.half_width(band.at), band.fit.there[band.at]
+    half_widths, is_measured = band.half_width(band.at), band.fit.there[band.at]
     noise = np.maximum(band.noise, 1e-12 * band.fit.deviations)
-    found = np.full((J.shape[1], len(errors)), np.nan)
-    for k, column in enumerate(there.T):
+    fractions = np.full((J.shape[1], len(errors)), np.nan)
+    for k, column in enumerate(is_measured.T):
         if not column.any():
             continue
-        moved = errors @ J[column, k].T  # (n_draws, n_measured)
+        errors_of_prediction = errors @ J[column, k].T  # (n_draws, n_measured)
         if band.effects is not None:
-            moved += band.effects[np.arange(len(errors)) % len(band.effects)][:, column, k]
-        reach = half[column, k]
-        share = ndtr((reach - moved) / noise[k]) - ndtr((-reach - moved) / noise[k])
-        found[k] = share.mean(axis=1)
-    return found
+            errors_of_prediction += band.effects[np.arange(len(errors)) % len(band.effects)][
+                :, column, k
+            ]
+        half_width = half_widths[column, k]
+        inside_probability = ndtr((half_width - errors_of_prediction) / noise[k]) - ndtr(
+            (-half_width - errors_of_prediction) / noise[k]
+        )
+        fractions[k] = inside_probability.mean(axis=1)
+    return fractions

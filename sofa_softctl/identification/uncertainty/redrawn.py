@@ -1,4 +1,4 @@
-"""Experiments with data that are simulated, with new noise, at given parameters."""
+"""Experiments with data simulated with new noise at given parameters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sofa_softctl.identification.model.experiment import Experiment, PulledBack
 from sofa_softctl.identification.model.parameter import Parameter
 
 
-class Simulated(Experiment):
-    """An experiment with other measured outputs.
+class ExperimentWithOutputs(Experiment):
+    """Experiment whose measured outputs are replaced.
 
     Args:
-        experiment: The model, and its inputs.
-        measured: The outputs, NaN where missing, shape (n_times, n_outputs).
+        experiment: Experiment with the model and its inputs.
+        measured: New measured outputs, NaN where missing, shape (n_times, n_outputs).
     """
 
     name: str
@@ -56,50 +56,50 @@ class Simulated(Experiment):
 
 
 @runtime_checkable
-class Resumable(Protocol):
-    """An experiment with unknowns, whose likeliest values can be sent to another process."""
+class ExperimentWithUnknowns(Protocol):
+    """Experiment with unknowns, whose most likely values can be sent to another process."""
 
-    def carried(self, rho: np.ndarray) -> Any:
-        """What `resume` takes, of parameters rho."""
+    def export_unknowns(self, rho: np.ndarray) -> Any:
+        """Return the most likely unknowns at parameters rho, for `import_unknowns`."""
 
-    def resume(self, carried: Any) -> None:
-        """Go on from there."""
+    def import_unknowns(self, unknowns: Any) -> None:
+        """Start the next search for the most likely unknowns from these."""
 
 
-def redrawn(
+def simulate_with_noise(
     experiment: Experiment,
     rho: np.ndarray,
     channels: Sequence[Channel],
     random: np.random.Generator,
 ) -> Experiment:
-    """The run simulated anew, with drawn noise of inputs and outputs; samples stay missing.
+    """Simulate the run with drawn noise of inputs and outputs; missing samples stay missing.
 
     Args:
-        experiment: With its recorded inputs taken as true, or with unknown inputs.
-        rho: Its parameters, shape (n_rho,).
-        channels: Its channels, with the noise to be drawn.
+        experiment: Experiment whose recorded inputs count as true, or with unknown inputs.
+        rho: Parameters of the experiment, shape (n_rho,).
+        channels: Channels of the experiment, with the noise to be drawn.
         random: Random generator.
 
     Raises:
-        IdentificationError: Noise of its inputs cannot be added.
+        IdentificationError: Noise of the inputs cannot be added.
     """
     if experiment.unknowns:
         return experiment.redrawn(rho, channels, random)
-    noise = np.array([one.deviation for one in experiment.inputs])
-    other: Experiment | None = experiment
+    noise = np.array([channel.deviation for channel in experiment.inputs])
+    disturbed: Experiment | None = experiment
     if noise.any():
         errors = noise * random.standard_normal((len(experiment.time), len(noise)))
-        other = experiment.with_input_errors(errors)
-    if other is None:
+        disturbed = experiment.with_input_errors(errors)
+    if disturbed is None:
         raise IdentificationError(
             f"{experiment.name}: a bootstrap needs its inputs with drawn noise, and "
             f"{type(experiment).__name__} has no with_input_errors. Add that method, or declare "
             "the inputs as exact."
         )
     outputs, measured = experiment.outputs(rho), experiment.measured
-    if experiment.outputs_from_inputs:  # the noise of the inputs is that of the outputs
-        drawn = outputs + other.measured - measured
+    if experiment.outputs_from_inputs:  # noise of the inputs is noise of the outputs
+        simulated = outputs + disturbed.measured - measured
     else:
-        own = np.array([one.deviation for one in channels])
-        drawn = outputs + own * random.standard_normal(outputs.shape)
-    return Simulated(other, np.where(np.isfinite(measured), drawn, np.nan))
+        deviations = np.array([channel.deviation for channel in channels])
+        simulated = outputs + deviations * random.standard_normal(outputs.shape)
+    return ExperimentWithOutputs(disturbed, np.where(np.isfinite(measured), simulated, np.nan))

@@ -10,34 +10,45 @@ from scipy import stats
 
 from sofa_softctl.identification.fitting.residual import Fit
 from sofa_softctl.identification.uncertainty.simulated_residuals import (
-    band,
     energies,
-    pattern,
-    small,
-    total,
+    largest_part_p_value,
+    pattern_p_value,
+    small_p_value,
     total_energy,
+    total_p_value,
 )
 from sofa_softctl.identification.uncertainty.validation import rms
 
-WINDOWS = 10
-"""Number of time windows."""
-LAGS = 20
-"""Lags of the test for whiteness."""
-DOUBT = 1e-3
-"""Level of significance of each test..."""
-DOUBT_IN_ALL = 1e-2
-"""... and of all tests of a report together."""
-DOUBT_OF_DRAWS = 1e-4
-"""Level of each test against draws, whose p-values are approximate."""
-TESTS = 3
-"""Tests of each channel: size, either way, and independence."""
-CLOCK = 1e3
-"""Times this many durations from 0, as of a clock, are given relative to the start."""
-OTHER_NOISE = 2.0
-"""Larger residuals, as share of what noise of inputs leaves, are no other noise: patterns of such
-noise vary so much that tests find few others [-]."""
-NEGLIGIBLE = 0.1
-"""Residuals below this many deviations may have any pattern."""
+
+@dataclass(frozen=True)
+class ResidualTestSettings:
+    """Levels of significance and limits of the tests."""
+
+    window_count: int = 10
+    """Number of time windows."""
+    lag_count: int = 20
+    """Number of lags of the test for whiteness."""
+    significance_level: float = 1e-3
+    """Largest level of significance of a test."""
+    family_significance_level: float = 1e-2
+    """Level of significance of all tests of a report together."""
+    draws_significance_level: float = 1e-4
+    """Level of each test against draws, whose p-values are approximate."""
+    tests_per_channel: int = 3
+    """Number of tests of a channel: too large, too small, independence."""
+    start_ratio_max: float = 1e3
+    """Start of a recording, relative to its duration, above which its times are those of a clock,
+    and are given relative to the start [-]."""
+    input_noise_ratio_max: float = 2.0
+    """Residuals, relative to those due to noise of inputs, above which a different amount of noise
+    does not explain them [-]: the patterns of such noise vary so much that tests find few
+    others."""
+    pattern_rms_min: float = 0.1
+    """RMS residual below which patterns are ignored [standard deviations]."""
+
+
+SETTINGS = ResidualTestSettings()
+LAGS = SETTINGS.lag_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +79,14 @@ class ChannelResiduals:
     """
     size: float
     """p-value of the size of the residuals: chi square, or among draws."""
-    small: float
+    small_p_value: float
     """p-value of residuals that are this small: chi square, or among draws."""
-    pattern: float
-    """p-value of the pattern alone, whatever the size: `white`, or among draws."""
+    pattern_p_value: float
+    """p-value of the pattern, independent of the size: `white`, or among draws."""
     expected: float
     """Expected RMS of a correct model [-]: 1; with noise of inputs, the mean of draws.
 
-    NaN: inputs have noise whose effect is unknown.
+    NaN if inputs have noise whose effect is unknown.
     """
     doubt: float
     """Level of significance of `white` and `size`."""
@@ -86,34 +97,36 @@ class ChannelResiduals:
 
     @property
     def right(self) -> bool:
-        """Whether noise explains the residuals."""
-        patterned = self.white < self.doubt and self.rms > NEGLIGIBLE
-        return not (patterned or self.size < self.doubt)
+        """True if noise explains the residuals."""
+        has_pattern = self.white < self.doubt and self.rms > SETTINGS.pattern_rms_min
+        return not (has_pattern or self.size < self.doubt)
 
     @property
-    def patterned(self) -> bool:
-        """Whether residuals have a pattern that noise has not, whatever its size."""
-        return self.pattern < self.doubt and self.rms > NEGLIGIBLE
+    def has_pattern(self) -> bool:
+        """True if residuals have a pattern that noise of any size does not have."""
+        return self.pattern_p_value < self.doubt and self.rms > SETTINGS.pattern_rms_min
 
     @property
     def noise(self) -> Literal["", "too small", "too large"]:
-        """How the declared noise is, where residuals look like other noise; empty: as declared."""
+        """Error of the declared noise if residuals look like noise of another size, or ""."""
         if not self.judged or not self.count:
             return ""
-        if self.small < self.doubt:
+        if self.small_p_value < self.doubt:
             return "too large"
-        if self.patterned or (self.through_inputs and self.share > OTHER_NOISE):
+        if self.has_pattern or (
+            self.through_inputs and self.share > SETTINGS.input_noise_ratio_max
+        ):
             return ""
         return "too small" if self.size < self.doubt else ""
 
     @property
     def share(self) -> float:
-        """RMS residual as share of what the declared noise leaves [-]."""
+        """RMS residual divided by the RMS residual due to the declared noise [-]."""
         return self.rms / self.expected
 
     @property
     def judged(self) -> bool:
-        """Whether the residuals of noise are known."""
+        """True if the residuals due to noise are known."""
         return bool(np.isfinite(self.expected))
 
     @property
@@ -131,12 +144,12 @@ class ChannelResiduals:
         return (
             f"{self.channel} {self._kind}: {self.rms:.2f} deviations "
             f"({self.rms_unit:.3g} {self.unit}){by_noise}{offset}; "
-            f"most {between(self.edges, worst)}, {self.windows[worst]:.2f} deviations."
+            f"most {window_text(self.edges, worst)}, {self.windows[worst]:.2f} deviations."
         )
 
     @property
     def through_inputs(self) -> bool:
-        """Whether `expected` includes noise of inputs."""
+        """True if `expected` includes noise of inputs."""
         return self.judged and self.expected != 1.0
 
     @property
@@ -150,8 +163,8 @@ class ChannelResiduals:
         return "is correlated, though as small as noise"
 
 
-def between(edges: np.ndarray, window: int) -> str:
-    """'from 2.4 to 2.8 s'; relative to the start where times are far from 0."""
+def window_text(edges: np.ndarray, window: int) -> str:
+    """Return a text such as 'from 2.4 to 2.8 s', relative to the start if times are far from 0."""
     begin = edges[0] if far_from_zero(edges) else 0.0
     digits = max(0, -int(np.floor(np.log10(edges[1] - edges[0]))))
     low, high = (f"{edge - begin:.{digits}f}" for edge in edges[window : window + 2])
@@ -159,81 +172,100 @@ def between(edges: np.ndarray, window: int) -> str:
 
 
 def far_from_zero(time: np.ndarray) -> bool:
-    """Whether times, as those of a clock, are given relative to the start."""
-    return bool(abs(time[0]) > CLOCK * (time[-1] - time[0]))
+    """Return True if times are those of a clock, and are given relative to the start."""
+    return bool(abs(time[0]) > SETTINGS.start_ratio_max * (time[-1] - time[0]))
 
 
-def doubt_of(channels: int) -> float:
-    """Level of each test at which a correct model fails one in a hundred times or less."""
-    return min(DOUBT, DOUBT_IN_ALL / (TESTS * max(channels, 1)))
+def significance_level_of(channels: int) -> float:
+    """Level of each test at which a correct model fails at most one in a hundred times."""
+    return min(
+        SETTINGS.significance_level,
+        SETTINGS.family_significance_level / (SETTINGS.tests_per_channel * max(channels, 1)),
+    )
 
 
-def analyse(
+def analyse_residuals(
     fit: Fit,
-    windows: int = WINDOWS,
+    windows: int = SETTINGS.window_count,
     *,
     drawn: np.ndarray | None = None,
-    judged: bool = True,
-    doubt: float = DOUBT,
+    is_reference_known: bool = True,
+    significance_level: float = SETTINGS.significance_level,
     fitted: int = 0,
 ) -> tuple[ChannelResiduals, ...]:
-    """Residuals and tests of each channel of an experiment.
+    """Test the residuals of each channel of an experiment.
 
     Args:
         fit: Measured and predicted outputs.
         windows: Number of time windows.
-        drawn: Energies of simulated residuals of noise, shape (n_draws, n_outputs, n_parts); None:
-            those of independent residuals of deviation 1.
-        judged: Whether the residuals of noise are known.
-        doubt: Level of significance of each test.
-        fitted: Number of parameters that may have taken noise of each channel.
+        drawn: Energies of simulated residuals of noise, shape (n_draws, n_outputs, n_parts), or
+            None for independent residuals of deviation 1.
+        is_reference_known: Whether the residuals due to noise are known.
+        significance_level: Level of significance of each test.
+        fitted: Number of parameters that may have fitted noise of each channel.
     """
     edges = np.linspace(fit.time[0], fit.time[-1], windows + 1)
-    part = np.clip(np.searchsorted(edges, fit.time, side="right") - 1, 0, windows - 1)
-    found = []
+    window_index = np.clip(np.searchsorted(edges, fit.time, side="right") - 1, 0, windows - 1)
+    residuals = []
     for k, (channel, r) in enumerate(zip(fit.channels, fit.residuals.T, strict=True)):
-        there = r[np.isfinite(r)]
-        each = None if drawn is None or not len(there) else drawn[:, k]
-        here = energies(r) if each is not None else np.empty(0)
-        found.append(
+        measured = r[np.isfinite(r)]
+        channel_energies = None if drawn is None or not len(measured) else drawn[:, k]
+        measured_energies = energies(r) if channel_energies is not None else np.empty(0)
+        residuals.append(
             ChannelResiduals(
                 experiment=fit.name,
                 channel=channel.name,
                 unit=channel.unit,
-                count=len(there),
-                mean=float(there.mean()) if len(there) else float("nan"),
+                count=len(measured),
+                mean=float(measured.mean()) if len(measured) else float("nan"),
                 rms=rms(r),
                 rms_unit=rms(r) * channel.deviation,
-                autocorrelation=correlations(r, 1)[0] if len(there) > 2 else float("nan"),
-                white=ljung_box(r) if each is None else band(here, each),
-                size=_size(there) if each is None else total(here, each),
-                small=_small(there, fitted) if each is None else small(here, each),
-                pattern=ljung_box(r) if each is None else pattern(here, each),
-                expected=_expected(each, len(there)) if judged else float("nan"),
-                doubt=doubt if each is None else min(doubt, DOUBT_OF_DRAWS),
+                autocorrelation=correlations(r, 1)[0] if len(measured) > 2 else float("nan"),
+                white=ljung_box(r)
+                if channel_energies is None
+                else largest_part_p_value(measured_energies, channel_energies),
+                size=_size_p_value(measured)
+                if channel_energies is None
+                else total_p_value(measured_energies, channel_energies),
+                small_p_value=_small_p_value(measured, fitted)
+                if channel_energies is None
+                else small_p_value(measured_energies, channel_energies),
+                pattern_p_value=ljung_box(r)
+                if channel_energies is None
+                else pattern_p_value(measured_energies, channel_energies),
+                expected=_expected_rms(channel_energies, len(measured))
+                if is_reference_known
+                else float("nan"),
+                doubt=significance_level
+                if channel_energies is None
+                else min(significance_level, SETTINGS.draws_significance_level),
                 edges=edges,
-                windows=np.array([rms(r[part == k]) for k in range(windows)]),
+                windows=np.array([rms(r[window_index == k]) for k in range(windows)]),
             )
         )
-    return tuple(found)
+    return tuple(residuals)
 
 
-def _size(there: np.ndarray) -> float:
+def _size_p_value(measured: np.ndarray) -> float:
     """p-value of the size under independent noise of deviation 1 (chi square)."""
-    return float(stats.chi2.sf(np.sum(there**2), len(there))) if len(there) else 1.0
+    return float(stats.chi2.sf(np.sum(measured**2), len(measured))) if len(measured) else 1.0
 
 
-def _small(there: np.ndarray, fitted: int) -> float:
-    """p-value of residuals as small, where a fit has taken noise of some samples."""
-    left = len(there) - fitted
-    return float(stats.chi2.cdf(np.sum(there**2), left)) if left > 0 else 1.0
+def _small_p_value(measured: np.ndarray, fitted: int) -> float:
+    """p-value of residuals this small, after a fit to the noise of some samples."""
+    degrees_of_freedom = len(measured) - fitted
+    return (
+        float(stats.chi2.cdf(np.sum(measured**2), degrees_of_freedom))
+        if degrees_of_freedom > 0
+        else 1.0
+    )
 
 
-def _expected(drawn: np.ndarray | None, count: int) -> float:
+def _expected_rms(drawn: np.ndarray | None, count: int) -> float:
     return 1.0 if drawn is None else float(np.sqrt(total_energy(drawn) / count).mean())
 
 
-def ljung_box(r: np.ndarray, lags: int = LAGS) -> float:
+def ljung_box(r: np.ndarray, lags: int = SETTINGS.lag_count) -> float:
     """p-value of the correlation of residuals under independence (Ljung-Box).
 
     Args:
@@ -248,21 +280,21 @@ def ljung_box(r: np.ndarray, lags: int = LAGS) -> float:
     lags = min(lags, n // 5)
     if lags < 1:
         return 1.0
-    there = np.isfinite(r)
-    pairs = np.array([np.sum(there[k:] & there[:-k]) for k in range(1, lags + 1)])
-    Q = (n + 2) / n * float(np.sum(pairs * np.square(correlations(r, lags))))
+    is_measured = np.isfinite(r)
+    pair_counts = np.array([np.sum(is_measured[k:] & is_measured[:-k]) for k in range(1, lags + 1)])
+    Q = (n + 2) / n * float(np.sum(pair_counts * np.square(correlations(r, lags))))
     return float(stats.chi2.sf(Q, lags))
 
 
 def correlations(r: np.ndarray, lags: int) -> list[float]:
-    """Autocorrelation at lags 1, 2, ...; 0 where there are no pairs."""
+    """Autocorrelation at lags 1, 2, ..., 0 without pairs."""
     centred = r - np.nanmean(r)
     variance = float(np.nanmean(centred**2))
     if variance == 0.0:
         return [0.0] * lags
-    found = []
+    values = []
     for k in range(1, lags + 1):
         products = centred[k:] * centred[:-k]
-        there = np.isfinite(products)
-        found.append(float(products[there].mean() / variance) if there.any() else 0.0)
-    return found
+        is_measured = np.isfinite(products)
+        values.append(float(products[is_measured].mean() / variance) if is_measured.any() else 0.0)
+    return values

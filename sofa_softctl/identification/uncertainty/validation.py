@@ -1,12 +1,8 @@
-"""Spread of an estimate over branches of the motion.
+"""Validation with held-out data, and uncertainty due to several minima and to noise of inputs.
 
-With unknown inputs, the likelihood may have several minima near each other, each for inputs that
-lead the motion to another branch. Each has the share of the probability that its own normal
-distribution has (Laplace): exp(-cost / 2) / sqrt(det information).
-
-Validation with held-out data.
-
-Propagation of the noise of recorded inputs to the parameters.
+With unknown inputs, the likelihood may have several neighbouring minima, each for inputs that lead
+the motion to another branch. The probability of a minimum is proportional to the integral of its
+normal distribution (Laplace): exp(-cost / 2) / sqrt(det information).
 
 An estimate changes by -C J' W (dy - dz) when predictions change by dy and measured outputs by dz.
 Both depend on recorded inputs u: dy = G du through the model, dz where measured outputs are
@@ -28,36 +24,33 @@ from sofa_softctl.identification.fitting.starts import distinct_minima
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import starts
 
-SMALL = 0.01
-"""Branches with a smaller share of the probability are left out [-]."""
 
-
-def branches(estimate: Estimate) -> list[tuple[SearchResult, float]]:
-    """Distinct ends of the searches and their shares of the probability, the estimate first."""
+def weighted_minima(estimate: Estimate) -> list[tuple[SearchResult, float]]:
+    """Return the distinct minima of the searches with their probabilities, the estimate first."""
     minima = distinct_minima(estimate.branches)
-    ends = [estimate.branches[one.searches[0]] for one in minima]
+    ends = [estimate.branches[minimum.searches[0]] for minimum in minima]
     if len(ends) < 2:
         return []
-    scale = np.array([one.scale for one in estimate.parameters])
+    scale = np.array([parameter.scale for parameter in estimate.parameters])
     noise = estimate.cost / ends[0].cost if ends[0].cost > 0.0 else 1.0  # declared over estimated
-    weight, free = [], np.ix_(estimate.free, estimate.free)
+    log_weights, free = [], np.ix_(estimate.free, estimate.free)
     for end in ends:
         assert end.information is not None  # of a search that converged
         F = end.information * np.outer(scale, scale)
         excess = noise * (end.cost - ends[0].cost)
-        weight.append(-0.5 * excess - 0.5 * np.linalg.slogdet(F[free])[1])
-    share = np.exp(np.array(weight) - max(weight))
-    share /= share.sum()
-    return [(end, float(s)) for end, s in zip(ends, share, strict=True) if s > SMALL]
+        log_weights.append(-0.5 * excess - 0.5 * np.linalg.slogdet(F[free])[1])
+    probability = np.exp(np.array(log_weights) - max(log_weights))
+    probability /= probability.sum()
+    return [(end, float(s)) for end, s in zip(ends, probability, strict=True) if s > 0.01]
 
 
-def spread(estimate: Estimate) -> np.ndarray:
-    """Covariance about the estimate of its branches [units], shape (n_rho, n_rho)."""
-    found = np.zeros((len(estimate.rho), len(estimate.rho)))
-    for end, share in branches(estimate):
-        away = end.rho - estimate.rho
-        found += share * np.outer(away, away)
-    return found
+def covariance_between_minima(estimate: Estimate) -> np.ndarray:
+    """Covariance of the minima about the estimate [units], shape (n_rho, n_rho)."""
+    covariance = np.zeros((len(estimate.rho), len(estimate.rho)))
+    for end, probability in weighted_minima(estimate):
+        offset = end.rho - estimate.rho
+        covariance += probability * np.outer(offset, offset)
+    return covariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +62,7 @@ class Validation:
     rms: float
     """Root mean square residual, in standard deviations of the noise [-]."""
     rms_start: float
-    """The same at the start of the search [-]; NaN if the simulation fails there."""
+    """Root mean square residual at the start of the search [-], NaN if the simulation fails."""
 
 
 def validate(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Validation, ...]:
@@ -80,7 +73,7 @@ def validate(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Val
     """
     if not experiments:
         return ()
-    noise = {one.name: one.deviation for fit in estimate.fits for one in fit.channels}
+    noise = {channel.name: channel.deviation for fit in estimate.fits for channel in fit.channels}
     misfit = StackedResidual(experiments, estimate.parameters, deviations=noise)
     before = _rms_at_start(misfit)
     return tuple(
@@ -90,22 +83,24 @@ def validate(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[Val
 
 
 def rms(residuals: np.ndarray) -> float:
-    """Root mean square without NaN; NaN if all are."""
-    there = residuals[np.isfinite(residuals)]
-    return float(np.sqrt(np.mean(there**2))) if len(there) else float("nan")
+    """Root mean square of the numbers that are not NaN, or NaN if all are NaN."""
+    measured = residuals[np.isfinite(residuals)]
+    return float(np.sqrt(np.mean(measured**2))) if len(measured) else float("nan")
 
 
 def _rms_at_start(misfit: StackedResidual) -> list[float]:
-    found = []
+    values = []
     for k, experiment in enumerate(misfit.experiments):
         try:
-            predicted = experiment.outputs(misfit.of(k, starts(misfit.parameters)))
+            predicted = experiment.outputs(
+                misfit.experiment_parameters(k, starts(misfit.parameters))
+            )
         except ArithmeticError:  # the base of SimulationError
-            found.append(float("nan"))
+            values.append(float("nan"))
             continue
-        deviations = [one.deviation for one in misfit.channels[k]]
-        found.append(rms((predicted - experiment.measured) / deviations))
-    return found
+        deviations = [channel.deviation for channel in misfit.channels[k]]
+        values.append(rms((predicted - experiment.measured) / deviations))
+    return values
 
 
 def input_covariance(
@@ -117,45 +112,50 @@ def input_covariance(
     over time; experiments add up.
 
     Args:
-        estimate: Where to linearise.
-        experiments: Those of the estimate, in its order.
+        estimate: Estimate at which to linearise.
+        experiments: Experiments of the estimate, in its order.
         C: Inverse of the information, 0 for parameters that were not fitted, (n_rho, n_rho).
 
-    Experiments without an adjoint add nothing; `left_out` lists them.
+    Experiments without an adjoint add nothing; `left_out_noise_warnings` lists them.
     """
     misfit = StackedResidual(experiments, estimate.parameters)
     C = np.nan_to_num(C, posinf=0.0)  # singular directions have their infinite variance already
-    total = np.zeros_like(C)
+    scores = np.zeros_like(C)
     for k, (experiment, fit) in enumerate(zip(misfit.experiments, estimate.fits, strict=True)):
-        total += input_scores(experiment, fit, misfit.of(k, estimate.rho), estimate.free)
-    found: np.ndarray = C @ total @ C
-    return found
+        scores += input_scores(
+            experiment, fit, misfit.experiment_parameters(k, estimate.rho), estimate.free
+        )
+    covariance: np.ndarray = C @ scores @ C
+    return covariance
 
 
 def input_scores(
-    experiment: Experiment, fit: Fit, rho: np.ndarray, counted: np.ndarray
+    experiment: Experiment, fit: Fit, rho: np.ndarray, is_fitted: np.ndarray
 ) -> np.ndarray:
     """M S M' of one experiment: covariance of J' W (residuals) from noise of its inputs.
 
     Args:
-        experiment: With recorded inputs; without an adjoint, the result is zero.
-        fit: Its measured and predicted outputs.
-        rho: Its own parameters.
-        counted: Mask of the parameters, shape (n_rho,); others get zeros.
+        experiment: Experiment with recorded inputs; without an adjoint, the result is zero.
+        fit: Measured and predicted outputs of the experiment.
+        rho: Parameters of the experiment.
+        is_fitted: Mask of the parameters, shape (n_rho,); others get zeros.
 
     Returns:
         [1 / units^2], shape (n_rho, n_rho).
     """
-    n = len(counted)
-    deviations = np.array([one.deviation for one in experiment.inputs])
-    if not (deviations.any() and counted.any()) or not experiment.has_adjoint:
+    n = len(is_fitted)
+    deviations = np.array([channel.deviation for channel in experiment.inputs])
+    if not (deviations.any() and is_fitted.any()) or not experiment.has_adjoint:
         return np.zeros((n, n))
     M = np.array(
-        [np.ravel(deviations * _row(experiment, fit, rho, int(i))) for i in np.flatnonzero(counted)]
+        [
+            np.ravel(deviations * _row(experiment, fit, rho, int(i)))
+            for i in np.flatnonzero(is_fitted)
+        ]
     )
-    found = np.zeros((n, n))
-    found[np.ix_(counted, counted)] = M @ M.T
-    return found
+    scores = np.zeros((n, n))
+    scores[np.ix_(is_fitted, is_fitted)] = M @ M.T
+    return scores
 
 
 def _row(experiment: Experiment, fit: Fit, rho: np.ndarray, i: int) -> np.ndarray:

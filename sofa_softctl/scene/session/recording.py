@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sofa_softctl.errors import RecordError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
@@ -15,27 +16,35 @@ from sofa_softctl.scene.control.controller import SceneController
 from sofa_softctl.scene.control.streams import write_rows
 from sofa_softctl.scene.graph.nodes import nodes_of, path_of
 from sofa_softctl.scene.session.geometry import geometry_of
-from sofa_softctl.scene.session.provenance import as_texts, provenance
-from sofa_softctl.units import symbol
-
-if TYPE_CHECKING:
-    from sofa_softctl.scene.session.session import Session
+from sofa_softctl.units import Units, symbol
 
 
 class Recorder:
-    """Records a session to a file, from now to `end`.
+    """Records a scene to a file, from now to `end`.
 
     Args:
-        session: The session.
+        root: Root of the scene.
+        controllers: Its controllers; the rows of their `streams` are recorded, too.
         path: The file, or one that was reserved.
+        units: Units of the scene, or None if it declares none.
+        about: What produces the recording, as texts by name.
         overwrite: Replace a recording that is there.
 
     Raises:
         RecordError: The scene has nothing to record, or the file cannot be written.
     """
 
-    def __init__(self, session: Session, path: str | Path | RecordFile, *, overwrite: bool) -> None:
-        self._session, self._root = session, session.root
+    def __init__(
+        self,
+        root: Any,
+        controllers: Sequence[Any],
+        path: str | Path | RecordFile,
+        *,
+        units: Units | None,
+        about: dict[str, str],
+        overwrite: bool,
+    ) -> None:
+        self._root, self._units = root, units
         self.channels = channels_of(self._root)
         """What is recorded of each step."""
         if not self.channels:
@@ -43,13 +52,13 @@ class Recorder:
                 "There is nothing to record: the scene has no MechanicalObject, no cable and no "
                 "controller with numbers or texts as Data."
             )
-        self._writer = RecordWriter(path, as_texts(provenance(session)), overwrite=overwrite)
+        self._writer = RecordWriter(path, about, overwrite=overwrite)
         self.path = self._writer.path
         """The file."""
         self.seconds = 0.0
         """Time spent on recording steps [s]."""
         self._status = ""  # of a recording that an error ended
-        self._streaming = [entry for entry in session.controllers if _has_streams(entry)]
+        self._streaming = [entry for entry in controllers if _has_streams(entry)]
         self._graph = _graph_version(self._root)
         try:
             for controller in self._streaming:
@@ -65,14 +74,18 @@ class Recorder:
         """Whether an error ended the steps."""
         return bool(self._status)
 
-    def write(self) -> None:
-        """Record the step that was just done, unless an error ended an earlier one."""
+    def write(self, time: float) -> None:
+        """Record the step that was just done, unless an error ended an earlier one.
+
+        Args:
+            time: Simulated time at its end [time].
+        """
         if self.has_failed:
             return
         start = perf_counter()
         self._find_new_channels()
         values = {channel.name: channel.read() for channel in self.channels}
-        self._writer.write(self._session.time, values)
+        self._writer.write(time, values)
         self.write_streams()
         self.seconds += perf_counter() - start
 
@@ -81,7 +94,7 @@ class Recorder:
         if not self._writer.failed:
             for controller in self._streaming:
                 path, rows = path_of(controller), controller.streams()
-                write_rows(self._writer, path, rows, self._session.units)
+                write_rows(self._writer, path, rows, self._units)
 
     def fail(self, error: BaseException) -> None:
         """Take no further steps because of an error, which gets a note on what is kept."""
@@ -105,7 +118,7 @@ class Recorder:
         for channel in channels:
             self._writer.add_channel(
                 channel.name,
-                unit=symbol(self._session.units, channel.unit),
+                unit=symbol(self._units, channel.unit),
                 shape=channel.shape,
                 description=channel.help,
             )

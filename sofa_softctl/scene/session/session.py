@@ -175,7 +175,7 @@ class Session:
             raise
         self.step_count += 1
         if self._recorder is not None:
-            self._recorder.write()
+            self._recorder.write(self.time)
 
     def reset(self) -> None:
         """Back to the state after the start, bit for bit on the embedded backend.
@@ -224,13 +224,20 @@ class Session:
             path: The file, or one that was reserved.
             overwrite: Whether it may replace a recording.
         """
+        from sofa_softctl.scene.session.provenance import as_texts, provenance
         from sofa_softctl.scene.session.recording import Recorder
 
         if self._recorder is not None and self._recorder.has_failed:
             self.end_recording()
         if self._recorder is not None:
             raise RecordError(f"This session already records to '{self._recorder.path}'.")
-        recorder = Recorder(self, path, overwrite=overwrite)
+        about = as_texts(provenance(self))
+        recorder = Recorder(
+            *(self.root, self.controllers, path),
+            units=self.units,
+            about=about,
+            overwrite=overwrite,
+        )
         if recorder.path in self._recorded:
             self.backend.Sofa.msg_warning(
                 self.name,

@@ -9,10 +9,10 @@ import pytest
 from scipy.signal import lfilter
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.causes.cause import measured
-from sofa_softctl.identification.causes.columns import changed, changes
+from sofa_softctl.identification.causes.cause import value_text
+from sofa_softctl.identification.causes.columns import apply_column_change, possible_changes_of
 from sofa_softctl.identification.causes.refit import better_without
-from sofa_softctl.identification.causes.score import Score, hidden
+from sofa_softctl.identification.causes.score import Score, undetectable_biases
 from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.gauss_newton import Termination
@@ -93,8 +93,8 @@ def test_noise_that_is_not_white_is_not_called_an_effect(models):
 
 
 def test_numbers_without_a_unit_are_told_without_one():
-    assert measured(0.3, 0.01, "1") == "0.3 ± 0.01"
-    assert measured(0.03, 0.01, "") == "3 ± 1 %"
+    assert value_text(0.3, 0.01, "1") == "0.3 ± 0.01"
+    assert value_text(0.03, 0.01, "") == "3 ± 1 %"
 
 
 def test_what_the_data_could_not_show_is_said(models, capsys):
@@ -116,7 +116,7 @@ def test_an_effect_that_is_a_fitted_parameter_by_another_name_is_not_listed():
         effect = Parameter("damping.b", 0.0, "N s/m")
         one = Score(effect, np.nan, np.inf, np.array(slopes), 0.0, 1.0)
         units = {"c": "N s/m", "k": "N/m"}
-        found = hidden([one], 1e-3, {"c": 0.1, "k": 1.0}, units, {"c": 2.0, "k": 50.0})
+        found = undetectable_biases([one], 1e-3, {"c": 0.1, "k": 1.0}, units, {"c": 2.0, "k": 50.0})
         return [each.parameter for each in found]
 
     assert listed(1.0, 1e-9) == []
@@ -207,9 +207,9 @@ def test_a_changed_recording_that_is_taken_for_one_is_explained(models):
         def with_recording(self, recording):
             return replace(self, recording=recording)
 
-    (change, *_) = changes(Wrong(models.lag(1).recording))
+    (change, *_) = possible_changes_of(Wrong(models.lag(1).recording))
     with pytest.raises(IdentificationError, match="^with_recording of Wrong .* is a function, "):
-        changed([Wrong(models.lag(1).recording)], change)
+        apply_column_change([Wrong(models.lag(1).recording)], change)
 
 
 def test_a_with_recording_that_fails_loses_no_estimate(models):
@@ -283,7 +283,7 @@ def test_swapped_columns_are_named():
 def test_swapped_markers_are_one_change_of_three_columns_each():
     names = [f"{one}.{axis}" for one in ("tip", "side") for axis in "xyz"] + ["load"]
     one = replace(two(swapped=False), channels=tuple(Channel(each, "mm", 1.0) for each in names))
-    (change,) = [each for each in changes(one) if each.name == "swap.tip.side"]
+    (change,) = [each for each in possible_changes_of(one) if each.name == "swap.tip.side"]
     assert change.text == "markers tip and side are swapped"
     row = np.arange(7.0)[None]
     assert change.table(row).tolist() == [[3.0, 4.0, 5.0, 0.0, 1.0, 2.0, 6.0]]

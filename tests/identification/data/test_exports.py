@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.recording import assemble
-from sofa_softctl.identification.data.sampling import regular
+from sofa_softctl.identification.data.sampling import place_regularly
 from sofa_softctl.identification.data.signal_checks import suspicious_channels
 from sofa_softctl.identification.data.table import read_csv
 from sofa_softctl.identification.data.units import factor
@@ -342,7 +342,7 @@ def stamps(seed, deviation, count=151, rate=50.0):
 @pytest.mark.parametrize("seed", range(8))
 def test_jitter_of_a_millisecond_is_no_other_rate(seed):
     time = stamps(seed, 1e-3)
-    grid, _, notes = regular(time, np.zeros((151, 1)), rate=50.0, where="data.csv")
+    grid, _, notes = place_regularly(time, np.zeros((151, 1)), rate=50.0, location="data.csv")
     np.testing.assert_allclose(np.diff(grid), 0.02)
     assert any("to the model's steps" in note for note in notes)
 
@@ -350,18 +350,22 @@ def test_jitter_of_a_millisecond_is_no_other_rate(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_jitter_of_three_milliseconds_is_called_uneven(seed):
     with pytest.raises(IdentificationError, match="samples are uneven"):
-        regular(stamps(seed, 3e-3), np.zeros((151, 1)), rate=50.0, where="data.csv")
+        place_regularly(stamps(seed, 3e-3), np.zeros((151, 1)), rate=50.0, location="data.csv")
 
 
 @pytest.mark.parametrize("rate", [49.5, 50.2, 60.0, 100.0])
 def test_another_rate_is_told_from_jitter(rate):
     with pytest.raises(IdentificationError, match=f"sampled at {rate:g}"[:14]):
-        regular(stamps(0, 1e-4, rate=rate), np.zeros((151, 1)), rate=50.0, where="data.csv")
+        place_regularly(
+            stamps(0, 1e-4, rate=rate), np.zeros((151, 1)), rate=50.0, location="data.csv"
+        )
 
 
 def test_gaps_and_jitter_together_keep_the_rate():
     kept = np.delete(np.arange(151), [20, 21, 22, 77])
-    grid, filled, _ = regular(stamps(1, 1e-3)[kept], np.ones((147, 1)), rate=50.0, where="x")
+    grid, filled, _ = place_regularly(
+        stamps(1, 1e-3)[kept], np.ones((147, 1)), rate=50.0, location="x"
+    )
     assert len(grid) == 151 and np.isnan(filled[[20, 21, 22, 77], 0]).all()
 
 

@@ -12,7 +12,7 @@ from sofa_softctl.identification.data.files import read_mcap, read_recording
 from sofa_softctl.identification.data.recording import Recording, assemble
 from sofa_softctl.identification.data.signal_checks import suspicious_channels
 from sofa_softctl.identification.data.table import read_csv, template
-from sofa_softctl.identification.data.units import SIZES, factor, nearest
+from sofa_softctl.identification.data.units import SIZES, factor, nearest_unit
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.record.writer import RecordWriter
 
@@ -227,7 +227,7 @@ def test_outputs_that_vary_a_thousand_times_too_much_are_suspicious():
     assert suspicious_channels(np.zeros((50, 1)), 1e-6 * model, channels) == []
     assert suspicious_channels(1e-3 * model, 1e-9 * model, channels) == []
     assert suspicious_channels(np.full((50, 1), np.nan), model, channels) == []
-    assert nearest(15.0, "m") is None
+    assert nearest_unit(15.0, "m") is None
 
 
 def test_columns_that_are_not_used_need_no_unit_and_are_told(read):

@@ -15,7 +15,7 @@ NAMES = [f"{kind}.{name}" for name in ("tip", "drive") for kind in ("gain", "off
 def switched(one, *names):
     """An experiment with effects, in the order of the names."""
     for name in names:
-        one = next(each for each in effects_of(one) if each.name == name).of(one)
+        one = next(each for each in effects_of(one) if each.name == name).add_to(one)
     return one
 
 
@@ -134,11 +134,11 @@ def test_an_effect_that_an_experiment_cannot_have_is_refused(models):
         next(e for e in effects_of(one) if e.name == n) for n in ("offset.tip", NAMES[3])
     )
     with pytest.raises(IdentificationError, match="has a parameter 'offset.tip' already"):
-        offset.of(offset.of(one))
+        offset.add_to(offset.add_to(one))
     with pytest.raises(IdentificationError, match="no output 'tip'. Known: x"):
-        offset.of(models.swing())
+        offset.add_to(models.swing())
     with pytest.raises(IdentificationError, match="no input 'drive'"):
-        gain.of(models.swing())
+        gain.add_to(models.swing())
     time = one.time.copy()
     time[5] += 1e-3
     uneven = replace(one, recording=replace(one.recording, time=time))

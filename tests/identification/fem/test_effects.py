@@ -37,7 +37,7 @@ def run(problem):
 
 def switched(one, *names):
     for name in names:
-        one = next(each for each in effects_of(one) if each.name == name).of(one)
+        one = next(each for each in effects_of(one) if each.name == name).add_to(one)
     return one
 
 

@@ -186,7 +186,7 @@ def test_simulations_end_where_the_caller_says(models):
 def test_each_point_is_simulated_once(models):
     line = Line(lambda a: a**3, lambda a: 3 * a**2, Parameter("a", 2.0), 1.0)
     misfit = StackedResidual([line])
-    found = search(misfit, np.array([2.0]), np.array([True]), most=50)
+    found = search(misfit, np.array([2.0]), np.array([True]), evaluations_max=50)
     assert len(set(line.asked)) == len(line.asked) == found.evaluations
 
 

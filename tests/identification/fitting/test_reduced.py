@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from sofa_softctl.identification.fitting import reduced as module
-from sofa_softctl.identification.fitting.reduced import blocks, reduced
+from sofa_softctl.identification.fitting.reduced import reduce_by_qr, sample_blocks
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
 
 
 @pytest.fixture
 def stack(models):
-    """Two recordings, with samples missing, at the truth; blocks of 7 samples."""
+    """Two recordings, with samples missing, at the truth; sample_blocks of 7 samples."""
     pair = [models.swing(1, load=1.0), models.swing(2, place=0.01)]
     pair[0].measured[3:20] = np.nan
     misfit = StackedResidual(pair)
@@ -23,10 +23,10 @@ def stack(models):
 def test_costs_gradients_and_information_are_those_of_all_rows(stack, monkeypatch):
     """To rounding of sums of some 300 rows."""
     misfit, fits, rho = stack
-    monkeypatch.setattr(module, "BLOCK", 21)  # 3 parameters: 7 samples
-    assert len(list(blocks(fits[0]))) == -(-len(fits[0].time) // 7)
-    r, J = misfit.stacked(fits, rho)
-    r2, J2 = reduced(fits, misfit.stacked((), rho))
+    monkeypatch.setattr(module, "BLOCK_SIZE", 21)  # 3 parameters: 7 samples
+    assert len(list(sample_blocks(fits[0]))) == -(-len(fits[0].time) // 7)
+    r, J = misfit.stack_residuals(fits, rho)
+    r2, J2 = reduce_by_qr(fits, misfit.stack_residuals((), rho))
     assert r2.shape == (4,) and J2.shape == (4, 3)
     assert r2 @ r2 == pytest.approx(r @ r, rel=1e-12)
     np.testing.assert_allclose(J2.T @ r2, J.T @ r, rtol=1e-10)
@@ -41,7 +41,7 @@ def test_small_singular_values_are_not_squared_away(stack):
     fit = replace(fit, sensitivities=J)
     size = np.linalg.norm(fit.rows[1], axis=0)
     exact = np.linalg.svd(fit.rows[1] / size, compute_uv=False)
-    found = np.linalg.svd(reduced([fit])[1] / size, compute_uv=False)
+    found = np.linalg.svd(reduce_by_qr([fit])[1] / size, compute_uv=False)
     assert exact[2] < 1e-9 * exact[0]
     assert found == pytest.approx(exact, rel=1e-3)  # rounding 1e-16 relative to 1e-10, times 100
 
@@ -59,7 +59,7 @@ def test_sixty_thousand_samples_take_little_memory(models):
         np.random.default_rng(0).standard_normal((60_000, 1, 3)),
     )
     tracemalloc.start()
-    reduced([fit])
+    reduce_by_qr([fit])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20e6
@@ -72,7 +72,7 @@ def test_fewer_samples_than_parameters_stay_as_they_are(stack):
         **{name: getattr(fit, name)[:2] for name in ("time", "measured", "outputs")},
         sensitivities=fit.sensitivities[:2],
     )
-    r, J = reduced([two])
+    r, J = reduce_by_qr([two])
     assert J.shape == (2, 3)
     np.testing.assert_allclose(J.T @ J, two.rows[1].T @ two.rows[1], rtol=1e-12)
     assert r @ r == pytest.approx(two.rows[0] @ two.rows[0])

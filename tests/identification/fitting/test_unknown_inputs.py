@@ -58,7 +58,7 @@ class Snapping(Experiment):
 
 def _both(exact, start):
     misfit = StackedResidual([exact])
-    first = search(misfit, np.array([start]), FREE, most=50)
+    first = search(misfit, np.array([start]), FREE, evaluations_max=50)
     return first, with_unknown_inputs(misfit, [first], FREE, 50)
 
 
@@ -66,7 +66,7 @@ def _both(exact, start):
 def test_searches_around_the_best_end_find_better_branches(start):
     """Of the branches one is best: x = 0. Costs of the others are x^2, three away 0.22."""
     _, found = _both(Snapping(TRUTH), start)
-    plain = search(found.misfit, np.array([start]), FREE, most=50)
+    plain = search(found.misfit, np.array([start]), FREE, evaluations_max=50)
     best = found.searches[0]
     assert best.cost < plain.cost - 0.02 and best.start == start
     assert best.cost == min(one.cost for one in found.branches) and len(found.branches) == 5
@@ -83,7 +83,7 @@ def test_a_search_begins_at_the_start_or_at_the_end_with_exact_inputs(start):
 
 def test_where_one_beginning_cannot_be_simulated_the_other_is_taken():
     misfit = StackedResidual([Snapping(TRUTH, none_from=2.5)])
-    end = search(misfit, np.array([2.4]), FREE, most=50)
+    end = search(misfit, np.array([2.4]), FREE, evaluations_max=50)
     far = np.array([3.0])
     found = with_unknown_inputs(misfit, [replace(end, start=far)], FREE, 50)
     assert not found.warnings and found.searches[0].cost <= end.cost

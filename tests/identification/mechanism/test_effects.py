@@ -188,7 +188,7 @@ def recording(made):
 
 def switched(one, *names):
     for name in names:
-        one = next(each for each in effects_of(one) if each.name == name).of(one)
+        one = next(each for each in effects_of(one) if each.name == name).add_to(one)
     return one
 
 

@@ -8,7 +8,13 @@ import pytest
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Joint, Pin, Spring
-from sofa_softctl.identification.mechanism.start import Start, project, projected, settle, violation
+from sofa_softctl.identification.mechanism.start import (
+    Start,
+    project,
+    project_start,
+    settle,
+    violation,
+)
 from sofa_softctl.identification.model.parameter import Parameter
 
 G = 9.81
@@ -73,7 +79,7 @@ def test_a_start_that_is_moved_onto_constraints_takes_its_derivatives_along(tree
 
     def moved(change):
         given = Start(q + q_rho @ change, np.zeros(n), q_rho, np.zeros((n, 6)))
-        return projected(tree, rho + change, given)
+        return project_start(tree, rho + change, given)
 
     found, distance = moved(np.zeros(6))
     assert distance > 0.1

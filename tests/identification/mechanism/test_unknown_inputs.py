@@ -79,7 +79,7 @@ def test_the_likeliest_inputs_are_those_of_a_search_over_all_of_them(every):
 
     def residuals(given):
         errors = (given - begin)[:, None]
-        motion = unknown.smoother._simulated(rho, np.zeros(0), errors, UNSTEERED)
+        motion = unknown.smoother._simulate(rho, np.zeros(0), errors, UNSTEERED)
         left = (unknown.smoother.sample @ motion.y - experiment.measured) / NOISE
         return np.concatenate([left.ravel(), (given - begin) / sigma])
 
@@ -110,13 +110,15 @@ def test_a_like_experiment_goes_on_from_the_likeliest_inputs():
     found = estimate([experiment])
     (fitted,), rho = found.experiments, found.rho
     gain = next(one for one in effects_of(experiment) if one.name == "gain.torque")
-    least = fitted.cost(fitted.kept)
-    for other, place in ((experiment, rho), (gain.of(experiment), np.append(rho, 0.0))):
+    least = fitted.cost(fitted.current_state)
+    for other, place in ((experiment, rho), (gain.add_to(experiment), np.append(rho, 0.0))):
         unknown = other.with_unknown_inputs()
-        state = unknown.resumed(fitted.kept, place)
+        state = unknown.with_parameters(fitted.current_state, place)
         assert unknown.cost(state) == pytest.approx(least, rel=1e-9)
         assert unknown.cost(unknown.state(place)) > 1.1 * least
-        np.testing.assert_allclose(state.motion.errors, fitted.kept.motion.errors, atol=1e-9)
+        np.testing.assert_allclose(
+            state.motion.errors, fitted.current_state.motion.errors, atol=1e-9
+        )
 
 
 @pytest.mark.soak

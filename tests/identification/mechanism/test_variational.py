@@ -12,7 +12,12 @@ from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Pin, Spring
 from sofa_softctl.identification.mechanism.start import Start, project, rest, violation
-from sofa_softctl.identification.mechanism.variational import energy, free, simulate, why_singular
+from sofa_softctl.identification.mechanism.variational import (
+    energy,
+    free,
+    reason_for_singularity,
+    simulate,
+)
 
 NONE = np.zeros(0)
 G = 9.81
@@ -196,7 +201,7 @@ def test_a_loop_that_is_closed_twice_names_both():
     pins = [*twice.constraints, Pin("y3", (0, 0, -0.5), at_other=(0.9, 0.3, -0.4))]
     double = Mechanism(twice.joints, twice.bodies, constraints=pins)
     q, _ = project(double, NONE, np.array([0.1, -0.3, 0.2, -0.8, 0.1, -1.0, 0.2, -0.8]))
-    told = why_singular(double, NONE, q)
+    told = reason_for_singularity(double, NONE, q)
     assert "3 of the 6 equations of the Pin of 'y3', the Pin of 'y3' follow" in told
 
 

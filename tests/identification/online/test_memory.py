@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.online.arrival_cost import ArrivalCost, Linearised
+from sofa_softctl.identification.online.arrival_cost import ArrivalCost, LinearisedWindow
 from sofa_softctl.identification.online.window import SlidingWindow
 
 
@@ -16,7 +16,7 @@ def rows_at(times):
     """Samples of y = 3 x + 2 at x = t, with noise 1: each has the information of (t, 1)."""
     J = np.stack([times, np.ones_like(times)], axis=1)
     F = np.einsum("ti,tj->tij", J, J)
-    return Linearised(times, F, F @ [3.0, 2.0], np.ones(2))
+    return LinearisedWindow(times, F, F @ [3.0, 2.0], np.ones(2))
 
 
 def test_the_weight_of_a_sample_halves_with_each_half_life_after_it_left():
@@ -38,7 +38,7 @@ def test_the_weight_of_a_sample_halves_with_each_half_life_after_it_left():
 
 
 def test_what_is_remembered_is_one_sample_with_the_same_best_fit_and_curvature():
-    memory = rows_at(np.linspace(0.0, 1.0, 7)).until(2.0)
+    memory = rows_at(np.linspace(0.0, 1.0, 7)).cost_before(2.0)
     one = memory.experiment(())
     at = np.array([1.0, -4.0])
     outputs, slopes = one.sensitivities(at)

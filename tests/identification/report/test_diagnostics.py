@@ -12,7 +12,7 @@ from sofa_softctl.identification.fitting.outliers import outliers
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.experiment_design import rank
 from sofa_softctl.identification.uncertainty.identifiability import Direction, identifiability
-from sofa_softctl.identification.uncertainty.residual_analysis import analyse
+from sofa_softctl.identification.uncertainty.residual_analysis import analyse_residuals
 from sofa_softctl.view.pages.identification import CHANNELS, most_telling, page
 from sofa_softctl.view.terminal.identification import candidates_table, show
 from sofa_softctl.view.words import number
@@ -146,7 +146,7 @@ def test_times_of_a_clock_are_counted_from_the_start(models):
     (fit,) = estimate([models.lag(1)]).fits
     wrong = fit.measured.copy()
     wrong[120:140] -= 0.1
-    (told,) = analyse(replace(fit, time=fit.time + 1.7e9, measured=wrong))
+    (told,) = analyse_residuals(replace(fit, time=fit.time + 1.7e9, measured=wrong))
     assert "most from 2.4 to 2.8 s after the start" in told.sentence
 
 

@@ -8,7 +8,10 @@ import pytest
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
-from sofa_softctl.identification.uncertainty.validation import branches, spread
+from sofa_softctl.identification.uncertainty.validation import (
+    covariance_between_minima,
+    weighted_minima,
+)
 
 
 @pytest.fixture
@@ -24,10 +27,10 @@ def branched(models):
 
 def test_each_branch_has_its_share_of_the_probability(branched):
     found, away = branched
-    (one, first), (other, second) = branches(found)
+    (one, first), (other, second) = weighted_minima(found)
     assert one is found.searches[0] and other.cost == one.cost + 2.0
     assert second / first == pytest.approx(np.exp(-1.0)) and first + second == pytest.approx(1.0)
-    np.testing.assert_allclose(spread(found), second * np.outer(away, away))
+    np.testing.assert_allclose(covariance_between_minima(found), second * np.outer(away, away))
     wide, narrow = identifiability(found), identifiability(replace(found, branches=()))
     assert wide.deviations[0] > narrow.deviations[0]
     np.testing.assert_allclose(
@@ -38,10 +41,10 @@ def test_each_branch_has_its_share_of_the_probability(branched):
 def test_a_branch_that_fits_much_worse_does_not_count(branched):
     found, _ = branched
     end, other = found.branches[:2]
-    assert branches(replace(found, branches=(end, replace(other, cost=end.cost + 30.0)))) == [
-        (end, pytest.approx(1.0))
-    ]
-    assert not spread(replace(found, branches=(end, end))).any()
+    assert weighted_minima(
+        replace(found, branches=(end, replace(other, cost=end.cost + 30.0)))
+    ) == [(end, pytest.approx(1.0))]
+    assert not covariance_between_minima(replace(found, branches=(end, end))).any()
 
 
 def test_a_report_names_the_branches(models, branched):

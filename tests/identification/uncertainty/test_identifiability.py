@@ -15,7 +15,7 @@ from sofa_softctl.identification.uncertainty.identifiability import (
     information,
 )
 from sofa_softctl.identification.uncertainty.residual_analysis import (
-    analyse,
+    analyse_residuals,
     correlations,
     ljung_box,
 )
@@ -165,7 +165,7 @@ def test_noise_alone_is_explained_by_noise(models):
     """Each test fails once in a thousand times; none of these twenty does."""
     for seed in range(20):
         (fit,) = estimate([models.lag(seed)], start_near(models)).fits
-        (one,) = analyse(fit)
+        (one,) = analyse_residuals(fit)
         assert one.right and "noise explains the residuals" in one.sentence
         assert one.rms_unit == pytest.approx(0.02 * one.rms)
 
@@ -176,7 +176,7 @@ def test_a_wrong_model_is_found_out_with_channel_and_time(models):
     y = one.recording.outputs.copy()
     y[120:140] -= 0.1
     (fit,) = estimate([replace(one, recording=replace(one.recording, outputs=y))]).fits
-    (told,) = analyse(fit)
+    (told,) = analyse_residuals(fit)
     assert not told.right and told.autocorrelation > 0.5
     assert np.nanargmax(told.windows) == 6
     assert "tip is wrong" in told.sentence and "most from 2.4 to 2.8 s" in told.sentence
@@ -197,7 +197,7 @@ def test_a_model_is_wrong_also_where_residuals_are_small_but_hang_together(model
     (fit,) = estimate([models.lag()]).fits
     noise = 0.002 * np.random.default_rng(0).standard_normal(201)
     wave = 0.01 * np.sin(2.0 * fit.time) + noise
-    (told,) = analyse(replace(fit, measured=fit.outputs + wave[:, None]))
+    (told,) = analyse_residuals(replace(fit, measured=fit.outputs + wave[:, None]))
     assert told.rms < 0.5 and not told.right
     assert "is correlated, though as small as noise" in told.sentence
 
@@ -219,7 +219,7 @@ def test_correlations_leave_missing_pairs_out():
 def test_a_channel_that_was_not_measured_is_said_to_be_so(models):
     pair = models.swing(1, load=1.0)
     (fit,) = estimate([pair]).fits
-    (told,) = analyse(replace(fit, measured=np.full_like(fit.measured, np.nan)))
+    (told,) = analyse_residuals(replace(fit, measured=np.full_like(fit.measured, np.nan)))
     assert told.count == 0 and told.sentence == "x was not measured."
 
 

@@ -12,7 +12,11 @@ from sofa_softctl.identification.report.interval_diagnostics import on_bands
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.coverage import coverage
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
-from sofa_softctl.identification.uncertainty.prediction import PICKS, _reach, picks, predictions
+from sofa_softctl.identification.uncertainty.prediction import (
+    _half_width_ratio,
+    kept_samples,
+    predictions,
+)
 from sofa_softctl.identification.uncertainty.validation import validate
 
 
@@ -65,7 +69,9 @@ def test_where_noisy_inputs_are_unknowns_the_noise_of_outputs_is_in_the_draws(mo
     (fit,) = [each.fit for each in validate(found, [other])]
     trust = identifiability(found, [one])
     drawn = np.where(np.arange(2000) % 2, 1.0, -1.0)[:, None, None]
-    effects = [loud * drawn * np.ones((1, len(picks(len(f.time))), 1)) for f in (*found.fits, fit)]
+    effects = [
+        loud * drawn * np.ones((1, len(kept_samples(len(f.time))), 1)) for f in (*found.fits, fit)
+    ]
 
     def band(unknowns):
         made = replace(fit, unknowns=unknowns)
@@ -136,7 +142,7 @@ def test_the_expansion_of_students_t_is_that_of_scipy():
 
     for freedom in (8.0, 24.0, 1e6):
         exact = stats.t.ppf(0.975, freedom)
-        assert _reach(np.array(1.0 / freedom)) == pytest.approx(exact, rel=3e-3)
+        assert _half_width_ratio(np.array(1.0 / freedom)) == pytest.approx(exact, rel=3e-3)
 
 
 def test_a_band_takes_no_memory_that_grows_with_the_recording(models):
@@ -160,5 +166,5 @@ def test_a_band_takes_no_memory_that_grows_with_the_recording(models):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6
-    assert made.held_out[0].half_width.shape == (PICKS, 1) == (len(picks(n)), 1)
+    assert made.held_out[0].half_width.shape == (1000, 1) == (len(kept_samples(n)), 1)
     assert made.held_out[0].samples.tolist() == [n]

@@ -14,12 +14,12 @@ from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.simulated_residuals import (
-    band,
     empirical_p_value,
     energies,
-    expected_residuals,
-    total,
+    largest_part_p_value,
+    simulate_residuals,
     total_energy,
+    total_p_value,
 )
 from tests.support.chains import NOISE, chain
 
@@ -74,8 +74,8 @@ def test_energies_below_a_millionth_count_as_that():
     draws = np.abs(np.random.default_rng(0).standard_normal((24, 3))) + 10.0
     draws[:, 0] = 1e-30
     here = np.array([1e-19, 10.5, 10.5])
-    assert band(here, draws) > 0.5
-    assert band(here + [1e-3, 0.0, 0.0], draws) < 1e-6
+    assert largest_part_p_value(here, draws) > 0.5
+    assert largest_part_p_value(here + [1e-3, 0.0, 0.0], draws) < 1e-6
 
 
 @pytest.mark.soak
@@ -98,7 +98,7 @@ def test_draws_leave_what_repeated_estimates_leave(models):
         errors = 0.05 * np.random.default_rng(1000 + seed).standard_normal(one.measured.shape)
         left.append(estimate([one.with_input_errors(errors)]).fits[0].residuals.ravel())
     one = models.lag(0, inputs=noisy)
-    drawn = total_energy(expected_residuals(estimate([one]), [one]).fitted[0])
+    drawn = total_energy(simulate_residuals(estimate([one]), [one]).fitted[0])
     rms = np.sqrt(np.mean(np.square(left)))
     assert rms > 1.15  # of outputs alone: 1
     assert np.sqrt(drawn.mean() / one.measured.size) == pytest.approx(rms, abs=0.05)
@@ -106,7 +106,7 @@ def test_draws_leave_what_repeated_estimates_leave(models):
 
 def test_exact_inputs_need_no_draws(models):
     one = models.lag(1)
-    assert expected_residuals(estimate([one]), [one]) is None
+    assert simulate_residuals(estimate([one]), [one]) is None
 
 
 def test_without_draws_a_model_is_not_called_wrong(models):
@@ -155,8 +155,11 @@ def test_a_wave_beside_the_resonance_shows_in_its_band_only():
     wave[50:60] = np.nan
     noise[:, 50:60] = np.nan
     here, right, *drawn = (energies(r) for r in (wave, *noise))
-    assert total(here, np.array(drawn)) > 0.01 and band(here, np.array(drawn)) < 1e-4
-    assert band(right, np.array(drawn)) > 0.01
+    assert (
+        total_p_value(here, np.array(drawn)) > 0.01
+        and largest_part_p_value(here, np.array(drawn)) < 1e-4
+    )
+    assert largest_part_p_value(right, np.array(drawn)) > 0.01
 
 
 def test_energies_of_bands_and_of_windows_have_the_whole_energy():
@@ -177,7 +180,7 @@ def test_what_is_computed_from_inputs_alone_has_no_noise_of_its_own(models):
     one = models.lag(1, inputs=(replace(models.VOLTAGE, deviation=0.05),))
     found = estimate([one])
     with_own, without = (
-        total_energy(expected_residuals(found, [each]).fitted[0]).mean() / one.measured.size
+        total_energy(simulate_residuals(found, [each]).fitted[0]).mean() / one.measured.size
         for each in (one, Computed(one.recording, inputs=one.inputs))
     )
     assert with_own - without == pytest.approx(1.0, abs=0.06)  # 4 deviations of 4,824 squares

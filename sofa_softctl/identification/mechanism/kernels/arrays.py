@@ -51,7 +51,7 @@ class Tree(NamedTuple):
     axis: np.ndarray
     """Unit vector in the joint's axes, shape (N, 3)."""
     turned: np.ndarray
-    """Axes of the joint in those of its parent, shape (N, 3, 3)."""
+    """Axes of the joint in the parent's axes, shape (N, 3, 3)."""
     moved: np.ndarray
     """Origin of the joint in the axes of its parent [m], shape (N, 3)."""
     rigid: Values
@@ -151,7 +151,7 @@ class Lagrangian(NamedTuple):
     vv: np.ndarray
     """L_vv, the mass matrix, shape (N, N)."""
     q_rho: np.ndarray
-    """L_q by parameters, except those of `rigid`, shape (N, n_rho)."""
+    """L_q by parameters, except parameters of `rigid`, shape (N, n_rho)."""
     v_rho: np.ndarray
     """L_v by the same parameters, shape (N, n_rho)."""
 

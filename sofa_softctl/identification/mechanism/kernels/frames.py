@@ -1,4 +1,4 @@
-"""Where the joints of a tree are, and the inertia of what they carry.
+"""Frames of the joints of a tree, and the inertia of their bodies.
 
 Motions (omega, v) and momenta (angular, linear) in world axes about the world's origin.
 """
@@ -23,24 +23,24 @@ def frames(tree: Tree, rho: np.ndarray, q: np.ndarray) -> Frames:
     """Forward kinematics."""
     count = tree.parent.shape[0]
     R, x, S = np.empty((count, 3, 3)), np.empty((count, 3)), np.zeros((count, 6))
-    turn, here, axis = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    turn, local_rotation, axis = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for j in range(count):
         c, parent = tree.coordinate[j], tree.parent[j]
         at = q[c] if c >= 0 else value(tree.rigid, j, rho)
         for i in range(3):
             x[j, i] = tree.moved[j, i]
             for k in range(3):
-                here[i, k] = tree.turned[j, i, k]
+                local_rotation[i, k] = tree.turned[j, i, k]
         if parent >= 0:
             for i in range(3):
                 x[j, i] = x[parent, i] + dot(R[parent, i], tree.moved[j])
                 for k in range(3):
-                    here[i, k] = dot(R[parent, i], tree.turned[j, :, k])
+                    local_rotation[i, k] = dot(R[parent, i], tree.turned[j, :, k])
         for i in range(3):
-            axis[i] = dot(here[i], tree.axis[j])
+            axis[i] = dot(local_rotation[i], tree.axis[j])
         if tree.sliding[j]:
             S[j, 3:] = axis
-            R[j] = here
+            R[j] = local_rotation
             for i in range(3):
                 x[j, i] += at * axis[i]
             continue
@@ -49,7 +49,7 @@ def frames(tree: Tree, rho: np.ndarray, q: np.ndarray) -> Frames:
         rotation(tree.axis[j], at, turn)
         for i in range(3):
             for k in range(3):
-                R[j, i, k] = dot(here[i], turn[:, k])
+                R[j, i, k] = dot(local_rotation[i], turn[:, k])
     return Frames(R, x, S)
 
 

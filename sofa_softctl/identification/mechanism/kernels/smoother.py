@@ -28,11 +28,11 @@ class Steps(NamedTuple):
     """Linearised steps."""
 
     A: np.ndarray
-    """By the state, shape (K, 2 n, 2 n)."""
+    """Derivative of the next state by the state, shape (K, 2 n, 2 n)."""
     B: np.ndarray
-    """By the problems, shape (K, 2 n, columns)."""
+    """Derivative of the next state by the problems, shape (K, 2 n, columns)."""
     C: np.ndarray
-    """By the noisy inputs, shape (K, 2 n, m)."""
+    """Derivative of the next state by the noisy inputs, shape (K, 2 n, m)."""
 
 
 class Samples(NamedTuple):
@@ -113,7 +113,7 @@ def backward(
         steps: Linearised steps.
         samples: Linearised residuals.
         errors: Errors e of the inputs, shape (K, m, columns).
-        sigma: Their standard deviations, shape (m,).
+        sigma: Standard deviations of the errors, shape (m,).
         gain: Written, shape (K, m, 2 n).
         feed: Written, shape (K, m, columns).
 
@@ -130,13 +130,13 @@ def backward(
         i -= 1
     for k in range(count - 1, -1, -1):
         A, B, C = steps.A[k], steps.B[k], steps.C[k]
-        ahead = g + P @ B
+        gradient_ahead = g + P @ B
         PC = P @ C
         Quu = C.T @ PC
         Qux = PC.T @ A
-        Qu = C.T @ ahead
+        Qu = C.T @ gradient_ahead
         Qxx = A.T @ (P @ A)
-        Qx = A.T @ ahead
+        Qx = A.T @ gradient_ahead
         for j in range(m):
             Quu[j, j] += 1.0 / sigma[j] ** 2
             Qu[j] += errors[k, j] / sigma[j] ** 2

@@ -90,7 +90,7 @@ def simulate(
     multipliers: np.ndarray,
     steering: Steering,
     tolerance: float,
-    most: int,
+    iterations_max: int,
 ) -> int:
     """Simulate into q and p, shape (K + 1, n), and multipliers, (K, n_h); return completed steps.
 
@@ -106,23 +106,23 @@ def simulate(
     guess = np.zeros(n_h)
     h, Dh0, Dh1 = np.empty(n_h), np.empty((n_h, count)), np.empty((n_h, count))
     kkt, rest = np.zeros((n + n_h, n + n_h)), np.empty(n + n_h)
-    end, least = drive.share, np.full(n, tolerance)
+    end, tolerances = drive.share, np.full(n, tolerance)
     for f in range(tree.rubbing.shape[0]):
         if value(tree.friction, f, rho) > 0.0:
             c = tree.rubbing[f]
-            least[c] = min(least[c], OF_CREEP * tree.creep[f] * dt)
+            tolerances[c] = min(tolerances[c], OF_CREEP * tree.creep[f] * dt)
     measure(tree, tree.closed, rho, frames(tree, rho, q0), h, Dh0)
     for k in range(steps):
         if steering.gain.shape[0]:
             steer(drive.u[k], steering.gain[k], q[k], p[k], steering.path[k])
-        here, lam = q[k], guess.copy()
-        there = here + dt * rates
+        q_begin, lam = q[k], guess.copy()
+        q_end = q_begin + dt * rates
         converged = False
-        for _ in range(most):
-            v = (there - here) / dt
-            L = lagrangian(tree, rho, 0.5 * (here + there), v, False)
-            measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh1)
-            F = force(tree, rho, drive, k, 0.5 * (here + there), v)
+        for _ in range(iterations_max):
+            v = (q_end - q_begin) / dt
+            L = lagrangian(tree, rho, 0.5 * (q_begin + q_end), v, False)
+            measure(tree, tree.closed, rho, frames(tree, rho, q_end), h, Dh1)
+            F = force(tree, rho, drive, k, 0.5 * (q_begin + q_end), v)
             for i in range(n):
                 a = joint[i]
                 total = p[k, i] + 0.5 * dt * L.q[a] - L.v[a] + (1.0 - end) * dt * F[i]
@@ -141,28 +141,28 @@ def simulate(
             if not np.all(np.isfinite(rest)):
                 return k
             change = np.linalg.solve(kkt, rest)
-            there = there - change[:n]
+            q_end = q_end - change[:n]
             lam = lam - change[n:]
-            hold_reversed(tree, rho, v, here, there)
-            if np.all(np.abs(change[:n]) < least):
+            hold_reversed(tree, rho, v, q_begin, q_end)
+            if np.all(np.abs(change[:n]) < tolerances):
                 converged = True
                 break
         if not converged:
             return k
-        v = (there - here) / dt
-        L = lagrangian(tree, rho, 0.5 * (here + there), v, False)
-        F = force(tree, rho, drive, k, 0.5 * (here + there), v)
+        v = (q_end - q_begin) / dt
+        L = lagrangian(tree, rho, 0.5 * (q_begin + q_end), v, False)
+        F = force(tree, rho, drive, k, 0.5 * (q_begin + q_end), v)
         for i in range(n):
             p[k + 1, i] = 0.5 * dt * L.q[joint[i]] + L.v[joint[i]] + end * dt * F[i]
         rates, guess = v, lam
-        q[k + 1], multipliers[k] = there, lam
-        measure(tree, tree.closed, rho, frames(tree, rho, there), h, Dh0)
+        q[k + 1], multipliers[k] = q_end, lam
+        measure(tree, tree.closed, rho, frames(tree, rho, q_end), h, Dh0)
     return steps
 
 
 @njit
 def hold_reversed(
-    tree: Tree, rho: np.ndarray, v: np.ndarray, here: np.ndarray, there: np.ndarray
+    tree: Tree, rho: np.ndarray, v: np.ndarray, q_begin: np.ndarray, q_end: np.ndarray
 ) -> None:
     """Leave rubbing coordinates at rest whose speed was v, and which an iteration reverses.
 
@@ -171,8 +171,8 @@ def hold_reversed(
     """
     for f in range(tree.rubbing.shape[0]):
         c = tree.rubbing[f]
-        if value(tree.friction, f, rho) > 0.0 and v[c] * (there[c] - here[c]) < 0.0:
-            there[c] = here[c]
+        if value(tree.friction, f, rho) > 0.0 and v[c] * (q_end[c] - q_begin[c]) < 0.0:
+            q_end[c] = q_begin[c]
 
 
 @njit
