@@ -77,7 +77,7 @@ def test_the_nearest_are_those_of_all_distances(carts):
             min(np.linalg.norm((sign * p - entry.p) * carts.scale) for sign in (1.0, -1.0))
             for entry in carts.entries
         ]
-        found = carts.nearest(p, 2)
+        found = carts.find_nearest(p, 2)
         assert [each.number for each in found] == np.argsort(far)[:2].tolist()
         assert [each.distance for each in found] == pytest.approx(np.sort(far)[:2])
 
@@ -137,7 +137,7 @@ def test_a_motion_that_costs_too_much_is_rejected(carts):
 
 def test_a_task_is_outside_where_none_passed_before(carts):
     """A trial 0.1 m from the second motion passed: up to there, on both sides and mirrored."""
-    carts.learn(Trials.of([Trial(np.array([0.3, 0.0]), 1, 0.0, 1, True)], 2))
+    carts.learn(Trials.from_rows([Trial(np.array([0.3, 0.0]), 1, 0.0, 1, True)], 2))
     for distance in (0.4, 0.31, -0.49):
         assert not carts.query([distance, 0.0]).outside
     for distance in (0.29, -0.52, 0.6):
