@@ -32,7 +32,7 @@ def solve(program: Program, p: np.ndarray) -> SolvedTask:
     """Solve for the optimum at parameters p, and make it an entry."""
     optimum = program.solve(p)
     v = optimum.v if optimum.status.ok else program.guess(p)
-    undefined = program.model.undefined(v, p)
+    undefined = program.model.undefined_formulas(v, p)
     if undefined and optimum.status is not Status.INFEASIBLE:
         point = "optimum" if optimum.status.ok else "initial guess"
         reason = f"{' and '.join(undefined)} not finite at the {point}"

@@ -66,7 +66,7 @@ def correct_trajectory(
         S[0, :, N * m :] = initial.slopes(np.concatenate((motion.z, p)), 0, n_z)
     inputs = (motion.u, motion.z, np.ascontiguousarray(p, float))
     interval, steps = model.horizon / model.intervals, model.steps  # fewer may be unstable
-    linearise(model.fast("dynamics"), motion.x, *inputs, interval, steps, S)
+    linearise(model.fast_code("dynamics"), motion.x, *inputs, interval, steps, S)
     scale, low, high = _bounds(model, motion, free)
     ends = np.concatenate((motion.x[-1], motion.z, p))
     T = model.tapes["terminal"].slopes(ends, 0, n + n_z)
@@ -113,7 +113,7 @@ def _slope(
     final = model.tapes["final_cost"]
     N, m, n, n_z = len(inputs[0]), len(model.inputs), len(model.states), len(model.design)
     values, slopes = np.zeros((N, 1)), np.zeros((N, 1, n + m + n_z))
-    rows_along(model.fast("cost"), simulation.motion.x, *inputs, values, slopes)
+    rows_along(model.fast_code("cost"), simulation.motion.x, *inputs, values, slopes)
     rate = slopes[:, 0] / N
     slope = np.einsum("ka,kac->c", rate[:, :n], S[:-1])
     slope[: N * m] += rate[:, n : n + m].ravel()
@@ -184,7 +184,7 @@ def _path(
     scale: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the constraint rows of nearby inequalities `path`, as `_states` does."""
-    motion, path = simulation.motion, model.fast("path")
+    motion, path = simulation.motion, model.fast_code("path")
     if not path.outputs:
         return np.empty((0, len(scale))), np.empty(0)
     N, m, n, count = len(motion.u), len(model.inputs), len(model.states), path.outputs

@@ -106,7 +106,7 @@ class TrajectoryLibrary:
     def prepare(self) -> None:
         """Compile the formulas and set up the QPs, so that the first query is not slower."""
         for name in ("dynamics", "path", "cost"):
-            self.model.fast(name)
+            self.model.fast_code(name)
         for entry in self.entries:
             entry.qp.prepare()
 

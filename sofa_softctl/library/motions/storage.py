@@ -142,8 +142,8 @@ class LibraryFile:
         if saved_model.digest != model.digest:
             raise LibraryError(
                 f"{self.path}: the library is for another problem, '{saved_model.name}' with "
-                f"digest {saved_model.digest[:12]}. Got: '{model.name}', {model.digest[:12]}. Build one "
-                "for this problem, or take the problem that it was built for."
+                f"digest {saved_model.digest[:12]}. Got: '{model.name}', {model.digest[:12]}. "
+                "Build one for this problem, or take the problem that it was built for."
             )
         differences = [
             f"{name} {saved}, not {expected}"
