@@ -64,7 +64,7 @@ def test_distances_count_by_how_much_inputs_change(carts, program):
     u_at = program.u_at.ravel()
     slopes = [np.linalg.norm(e.v_p[u_at, : len(e.p)], axis=0) for e in carts.entries]
     np.testing.assert_allclose(carts.scale, np.mean(slopes, axis=0))
-    ((number, mirrored, distance),) = carts.nearest(np.array([0.3, 0.1]))
+    ((number, mirrored, distance),) = carts.find_nearest(np.array([0.3, 0.1]))
     apart = np.linalg.norm((carts.entries[number].p - [0.3, 0.1]) * carts.scale)
     assert not mirrored and distance == pytest.approx(apart)
     others = [np.linalg.norm((e.p - [0.3, 0.1]) * carts.scale) for e in carts.entries]
@@ -251,7 +251,7 @@ def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, progr
     narrow = replace(narrow, mu_p=narrow.mu_p, v_p=1e3 + narrow.v_p)  # so that the QP is asked
     library = TrajectoryLibrary(carts.model, [carts.entries[0], narrow, carts.entries[2]])
     answer = library.query([0.42, 0.0], steps=0)
-    assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
+    assert library.find_nearest(np.array([0.42, 0.0]))[0].number == 1
     assert answer.status.ok and answer.nearest != 1
     assert (answer.trial.nearest, answer.trial.entry) == (1, answer.nearest)
     assert answer.trial.passed and answer.trial.error > answer.error

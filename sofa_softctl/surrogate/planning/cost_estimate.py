@@ -85,7 +85,9 @@ def estimate_cells(grid: Interpolant, a: np.ndarray, rounds: int, workers: int =
     first = 0 if isinstance(grid, AdaptiveGrid) else grid.level
     keys, corners = corners_near(grid, a, rounds, first), grid.corners
     if corners.store is not None:
-        corners.want([key for key in keys if corners.store.get(corners.place(key)) is not None])
+        corners.evaluate_missing(
+            [key for key in keys if corners.store.get(corners.place(key)) is not None]
+        )
     missing = [key for key in keys if corners.number(key) is None]
     levels = [level for level, count in grid.counts.exact.items() for _ in range(count)]
     levels += [key[0] for key in missing]
@@ -112,7 +114,7 @@ def _seconds_of(grid: Interpolant, missing: list[Key]) -> float:
     each = 0.0
     for key in missing[: 1 if grid.counts.evaluations else 2]:
         start = perf_counter()
-        grid.corners.want([key])
+        grid.corners.evaluate_missing([key])
         each = perf_counter() - start
     return each
 

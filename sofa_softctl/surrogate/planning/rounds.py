@@ -19,13 +19,14 @@ from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.program.settings import Settings
 from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem, evaluate
 from sofa_softctl.surrogate.sparse.polynomials import (
-    RADIUS,
+    SETTINGS as FIT,
     Frame,
     axis_weights,
     fits,
     ordered_terms,
 )
-from sofa_softctl.surrogate.sparse.sparse import CAUTION, FINEST, MOST, SparseGrid
+from sofa_softctl.surrogate.sparse.sparse import SETTINGS as SPARSE
+from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 from sofa_softctl.surrogate.sparse.tube import Tube
 
 ACCURACY = 2e-6
@@ -59,7 +60,7 @@ def plan_in_rounds(
     a: np.ndarray,
     *,
     tolerance: float | None = None,
-    most: int = MOST,
+    most: int = SPARSE.samples_max,
     settings: Settings | None = None,
     progress: Callable[[Iteration], None] | None = None,
     evaluations: Callable[[], int] | None = None,
@@ -162,9 +163,9 @@ def _ended(found: Plan, end: RoundsEnd, grid: SparseGrid) -> Plan:
         )
     if found.status.ok and not reasons:
         return found
-    if grid.refused:
+    if grid.failure_count:
         reasons.append(
-            f"At {grid.refused} points near the plans so far the robot buckles, folds, or snaps to "
+            f"At {grid.failure_count} points near the plans so far the robot buckles, folds, or snaps to "
             "another shape: move the goals, or lower u_max."
         )
     status = Status.NOT_CONVERGED if found.status.ok else found.status
@@ -189,7 +190,7 @@ def estimate_sparse(
     counts = grid.counts
     seconds = (perf_counter() - start) * max(workers, 1)
     return CostEstimate(
-        corners={FINEST: max(expected - counts.from_store, counts.evaluations)},
+        corners={SPARSE.level: max(expected - counts.from_store, counts.evaluations)},
         known=counts.from_store,
         each=seconds / max(counts.evaluations - solved, 1),
         size=8 * (1 + grid.dimension) * grid.size,
@@ -219,17 +220,17 @@ def expected_samples(grid: SparseGrid, a: np.ndarray, tolerance: float | None) -
         tried = list(fits(points, data))
     errors = np.log([max(error, 1e-300) for _, error in tried])
     frame = tried[0][0].basis.frame
-    r = RADIUS * float(frame.half.max())
+    r = FIT.analytic_radius * float(frame.half.max())
     weights = axis_weights(frame.half, r)
     last = np.array([fit.basis.terms[-1] @ weights for fit, _ in tried])
     upto = int(np.argmin(errors)) + 1
-    asked = np.log((tolerance or ACCURACY * displacement(grid)) / CAUTION**2)
+    asked = np.log((tolerance or ACCURACY * displacement(grid)) / SPARSE.error_safety_factor**2)
     if upto < 2 or errors[upto - 1] <= asked:
         return len(near)
     slope, start = np.polyfit(last[:upto], errors[:upto], 1)
     if slope >= 0.0:
         return len(near)
-    narrow = Frame.around(Tube(a, WIDTH_MIN).draw(400, np.random.default_rng(0))).half
+    narrow = Frame.from_points(Tube(a, WIDTH_MIN).draw(400, np.random.default_rng(0))).half
     terms = ordered_terms(narrow, TERMS)
     needed = int((terms @ axis_weights(narrow, r) <= (asked - start) / slope).sum())
     return max(len(near), round(needed / (EQUATIONS * (1 + grid.dimension))))

@@ -76,12 +76,12 @@ class ScenePlan:
     @property
     def spot(self) -> np.ndarray:
         """Planned position of the task's probe at each instant [length], shape (K, 3)."""
-        return self._located(self.outputs)
+        return self._locate_all(self.outputs)
 
     @property
     def replayed_spot(self) -> np.ndarray | None:
         """Position of the task's probe in the replay [length], shape (K, 3); None: no replay."""
-        return None if self.judgement is None else self._located(self.judgement.outputs)
+        return None if self.judgement is None else self._locate_all(self.judgement.outputs)
 
     @property
     def report(self) -> AcceptanceReport | None:
@@ -103,7 +103,7 @@ class ScenePlan:
         """Largest share of a limit that its replay used [-]; infinite without one."""
         return math.inf if self.report is None else self.report.worst
 
-    def _located(self, outputs: np.ndarray) -> np.ndarray:
+    def _locate_all(self, outputs: np.ndarray) -> np.ndarray:
         probe = self.task.probe
         return probe.locate(outputs[:, list(probe.rows)])[0]
 
