@@ -107,19 +107,24 @@ class LineDynamics:
         """Residuals of m steps with their derivatives."""
         s, dt, x, L = self.force, self.dt, self.layout.position, self.layout.length
         weights, ahead = self._weights(steps), steps.ahead
-        bend = self.embedding.curvature(steps.a_next, weights)  # x_aa and L_aa contracted
+        curvature = self.embedding.curvature(steps.a_next, weights)  # x_aa and L_aa contracted
         along = self._times_mass(ahead.gradient[:, x]).transpose(0, 2, 1)  # (m, d, 3N)
         C = along @ ahead.gradient[:, x]
         L_a_T = ahead.gradient[:, L].transpose(0, 2, 1)
-        now, before = steps.now.gradient, steps.before.gradient
+        jacobian_now, jacobian_before = steps.now.gradient, steps.before.gradient
         inertia, damping = 1.0 / dt**2, self.mass_damping / dt
-        share = self.stiffness_damping / dt
-        undamped, by_next, by_now = self._undamped(steps)
+        stiffness_rate = self.stiffness_damping / dt
+        stress_damping, by_next, by_now = self._undamped(steps)
         return LinearisedDynamics(
-            residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0] - undamped,
-            by_next=(inertia + damping) * C + bend - (1.0 + share) * s * L_a_T - by_next,
-            by_now=-(2.0 * inertia + damping) * (along @ now[:, x]) + share * s * L_a_T - by_now,
-            by_before=inertia * (along @ before[:, x]),
+            residual=np.matmul(weights[:, None, :], ahead.gradient)[:, 0] - stress_damping,
+            by_next=(inertia + damping) * C
+            + curvature
+            - (1.0 + stiffness_rate) * s * L_a_T
+            - by_next,
+            by_now=-(2.0 * inertia + damping) * (along @ jacobian_now[:, x])
+            + stiffness_rate * s * L_a_T
+            - by_now,
+            by_before=inertia * (along @ jacobian_before[:, x]),
             by_input=s * L_a_T,
             mass=C,
         )
@@ -157,8 +162,8 @@ class LineDynamics:
         x, dt = self.layout.position, self.dt
         ahead, now, before = steps.ahead, steps.now, steps.before
         step = ahead.value[:, x] - now.value[:, x]
-        last = now.value[:, x] - before.value[:, x]
-        accelerate = (step - last) / dt**2 + self.mass_damping * step / dt
+        last_step = now.value[:, x] - before.value[:, x]
+        accelerate = (step - last_step) / dt**2 + self.mass_damping * step / dt
         weights = np.zeros_like(ahead.value)
         weights[:, x] = self._times_mass(accelerate[:, :, None])[:, :, 0]
         weights[:, self.layout.length] = self.force * (
@@ -174,9 +179,9 @@ class LineDynamics:
         """
         S = self._stress * self.stiffness_damping / self.dt
         step = steps.a_next - steps.a_now
-        here = S[0] + np.einsum("mk,kij->mij", steps.a_next, S[1:])
-        turning = np.einsum("kij,mj->mik", S[1:], step)
-        return np.einsum("mij,mj->mi", here, step), here + turning, -here
+        stiffness = S[0] + np.einsum("mk,kij->mij", steps.a_next, S[1:])
+        stiffness_change = np.einsum("kij,mj->mik", S[1:], step)
+        return np.einsum("mij,mj->mi", stiffness, step), stiffness + stiffness_change, -stiffness
 
     @cached_property
     def _stress(self) -> np.ndarray:

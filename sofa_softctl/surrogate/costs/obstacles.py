@@ -53,8 +53,8 @@ class Obstacle:
     def violation(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """margin - distance [length], shape (K,), positive where too near; derivatives, (K, m)."""
         p, p_y = self.probe.locate(y)
-        far, normal = self.shape.distance(p)
-        return self.margin - far, -np.einsum("ki,kim->km", normal, p_y)
+        distance, normal = self.shape.distance(p)
+        return self.margin - distance, -np.einsum("ki,kim->km", normal, p_y)
 
     def violation_between(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Depth of the straight ways between instants in the solid itself.
@@ -64,14 +64,14 @@ class Obstacle:
             start of each way, (K - 1, m), and at its end, (K - 1, m).
         """
         p, p_y = self.probe.locate(y)
-        way = swept(self.shape, p[:-1], p[1:])
-        by_start = -np.einsum("ki,kim->km", way.by_start, p_y[:-1])
-        return -way.distance, by_start, -np.einsum("ki,kim->km", way.by_end, p_y[1:])
+        segments = swept(self.shape, p[:-1], p[1:])
+        by_start = -np.einsum("ki,kim->km", segments.by_start, p_y[:-1])
+        return -segments.distance, by_start, -np.einsum("ki,kim->km", segments.by_end, p_y[1:])
 
     def depth(self, y: np.ndarray) -> np.ndarray:
         """Depths in the margin at instants 2 to K, then those of ways if they cost, shape (h,)."""
-        at = self.violation(y[1:])[0]
-        return np.concatenate((at, self.violation_between(y)[0])) if self.between else at
+        depths = self.violation(y[1:])[0]
+        return np.concatenate((depths, self.violation_between(y)[0])) if self.between else depths
 
 
 class Solid(Protocol):
@@ -100,10 +100,10 @@ class Sphere:
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Solid`. At the centre the direction is +x."""
-        out = p - np.asarray(self.center)
-        far = np.linalg.norm(out, axis=1)
-        normal = np.where(far[:, None] > 0.0, out, [1.0, 0.0, 0.0])
-        return far - self.radius, normal / np.linalg.norm(normal, axis=1, keepdims=True)
+        from_centre = p - np.asarray(self.center)
+        centre_distance = np.linalg.norm(from_centre, axis=1)
+        normal = np.where(centre_distance[:, None] > 0.0, from_centre, [1.0, 0.0, 0.0])
+        return centre_distance - self.radius, normal / np.linalg.norm(normal, axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -144,17 +144,21 @@ class Box:
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `Solid`. Outside, to the nearest point; inside, to the nearest face."""
         lower, upper = np.asarray(self.lower), np.asarray(self.upper)
-        out = p - np.clip(p, lower, upper)
-        far = np.linalg.norm(out, axis=1)
+        from_box = p - np.clip(p, lower, upper)
+        box_distance = np.linalg.norm(from_box, axis=1)
         faces = np.concatenate((lower - p, p - upper), axis=1)  # (K, 6), negative inside
         face = faces.argmax(axis=1)
-        inside = np.concatenate((-np.eye(3), np.eye(3)))[face]
-        outside = far > 0.0
-        normal = np.where(outside[:, None], out / np.where(outside, far, 1.0)[:, None], inside)
-        return np.where(outside, far, faces.max(axis=1)), normal
+        inner_normal = np.concatenate((-np.eye(3), np.eye(3)))[face]
+        is_outside = box_distance > 0.0
+        normal = np.where(
+            is_outside[:, None],
+            from_box / np.where(is_outside, box_distance, 1.0)[:, None],
+            inner_normal,
+        )
+        return np.where(is_outside, box_distance, faces.max(axis=1)), normal
 
 
-_HALVINGS = 40  # of a way, to its nearest point: to 1e-12 of its length
+HALVINGS = 40  # of a way, to its nearest point: to 1e-12 of its length
 _FACES = np.concatenate((np.eye(3), -np.eye(3)))  # normals of a box
 _EDGES = np.eye(3)  # directions of its edges
 
@@ -188,17 +192,17 @@ def nearest(shape: Solid, start: np.ndarray, end: np.ndarray) -> Nearest:
     """
     way = end - start
     low, high = np.zeros(len(way)), np.ones(len(way))
-    for _ in range(_HALVINGS):
-        share = 0.5 * (low + high)
-        _, normal = shape.distance(start + share[:, None] * way)
+    for _ in range(HALVINGS):
+        fraction = 0.5 * (low + high)
+        _, normal = shape.distance(start + fraction[:, None] * way)
         approaches = np.einsum("mi,mi->m", normal, way) < 0.0
-        low, high = np.where(approaches, share, low), np.where(approaches, high, share)
-    shares = np.stack((np.zeros(len(way)), np.ones(len(way)), 0.5 * (low + high)))
-    found = [shape.distance(start + share[:, None] * way) for share in shares]
-    distance = np.stack([far for far, _ in found])  # (3, m)
-    best, every = distance.argmin(axis=0), np.arange(len(way))
-    normal = np.stack([normal for _, normal in found])[best, every]
-    return Nearest(shares[best, every], distance[best, every], normal)
+        low, high = np.where(approaches, fraction, low), np.where(approaches, high, fraction)
+    fractions = np.stack((np.zeros(len(way)), np.ones(len(way)), 0.5 * (low + high)))
+    samples = [shape.distance(start + fraction[:, None] * way) for fraction in fractions]
+    distance = np.stack([distance_k for distance_k, _ in samples])  # (3, m)
+    best, indices = distance.argmin(axis=0), np.arange(len(way))
+    normal = np.stack([normal for _, normal in samples])[best, indices]
+    return Nearest(fractions[best, indices], distance[best, indices], normal)
 
 
 def swept(shape: Solid, start: np.ndarray, end: np.ndarray) -> Swept:

@@ -128,25 +128,25 @@ def simulate(
     They start from a, shape (d,), at rest unless `a_before` is given. Failed steps do not end it;
     `message` lists them.
     """
-    now = np.array(a, float)
-    before = now if a_before is None else np.array(a_before, float)
+    current = np.array(a, float)
+    previous = current if a_before is None else np.array(a_before, float)
     steps: list[StepResult] = []
     for inputs in u:
-        steps.append(step(dynamics, now, before, inputs, tolerance=tolerance))
-        now, before = steps[-1].a, now
-    messages = [f"Step {k}: {each.message}" for k, each in enumerate(steps) if each.message]
+        steps.append(step(dynamics, current, previous, inputs, tolerance=tolerance))
+        current, previous = steps[-1].a, current
+    messages = [f"Step {k}: {result.message}" for k, result in enumerate(steps) if result.message]
     return Simulation(
-        a=np.array([np.array(a, float), *(each.a for each in steps)]),
-        status=Status.worst(each.status for each in steps),
-        defect=np.array([each.defect for each in steps]),
-        borders=sum(each.at_border for each in steps),
-        condition=max((each.condition for each in steps), default=0.0),
+        a=np.array([np.array(a, float), *(result.a for result in steps)]),
+        status=Status.worst(result.status for result in steps),
+        defect=np.array([result.defect for result in steps]),
+        borders=sum(result.at_border for result in steps),
+        condition=max((result.condition for result in steps), default=0.0),
         message="\n".join(messages),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _TrialPoint:
     """The residual at a trial point."""
 
     a: np.ndarray  # (d,)
@@ -158,38 +158,38 @@ class _Look:
 class _Newton:
     """The equation of one step."""
 
-    def __init__(self, dynamics: Dynamics, a: np.ndarray, u: np.ndarray, known: Jet):
+    def __init__(self, dynamics: Dynamics, a: np.ndarray, u: np.ndarray, jets: Jet):
         self.dynamics, self.a, self.u = dynamics, a[None], u[None]
-        self.now, self.before = known[0:1], known[1:2]
+        self.now, self.before = jets[0:1], jets[1:2]
 
-    def look(self, a: np.ndarray) -> _Look:
+    def look(self, a: np.ndarray) -> _TrialPoint:
         jet = self.dynamics.embedding.at(a[None])
         r = self.dynamics.residual(self._steps(a, jet))[0]
-        return _Look(a, jet, r, float(np.linalg.norm(r)))
+        return _TrialPoint(a, jet, r, float(np.linalg.norm(r)))
 
-    def linearise(self, here: _Look) -> LinearisedDynamics:
-        return self.dynamics.linearise(self._steps(here.a, here.jet))
+    def linearise(self, point: _TrialPoint) -> LinearisedDynamics:
+        return self.dynamics.linearise(self._steps(point.a, point.jet))
 
     def _steps(self, a: np.ndarray, jet: Jet) -> Steps:
         return Steps(a[None], self.a, self.u, jet, self.now, self.before)
 
-    def rounding(self, here: _Look) -> float:
-        return 8.0 * float(self.dynamics.rounding(here.jet, self.now, self.before)[0])
+    def rounding(self, point: _TrialPoint) -> float:
+        return 8.0 * float(self.dynamics.rounding(point.jet, self.now, self.before)[0])
 
-    def search(self, here: _Look) -> tuple[_Look | None, bool]:
+    def search(self, point: _TrialPoint) -> tuple[_TrialPoint | None, bool]:
         """Point of smaller residual along Newton's direction, or None; and whether a jump is near.
 
         Within a cell the residual decreases along that direction, so Newton's method approaches a
         border beyond which it is larger.
         """
-        direction = np.linalg.lstsq(self.linearise(here).by_next[0], -here.r)[0]
+        direction = np.linalg.lstsq(self.linearise(point).by_next[0], -point.r)[0]
         t, jumps = 1.0, False
         while t >= _SHORTEST:
-            there = self.look(here.a + t * direction)
-            if there.norm <= (1.0 - 1e-4 * t) * here.norm:
-                return there, jumps
+            trial = self.look(point.a + t * direction)
+            if trial.norm <= (1.0 - 1e-4 * t) * point.norm:
+                return trial, jumps
             if t * np.abs(direction).max() <= _JUMP_WITHIN:
-                jumps |= bool(np.linalg.norm(there.r - (1.0 - t) * here.r) > 0.5 * here.norm)
+                jumps |= bool(np.linalg.norm(trial.r - (1.0 - t) * point.r) > 0.5 * point.norm)
             t *= 0.5
         return None, jumps
 
@@ -229,22 +229,22 @@ def step_many(
     rows = np.flatnonzero(np.isfinite(ahead.value[:, 0]))
     allowed = tolerance * dynamics.unit
     for iteration in range(ITERATIONS + 1):
-        here, earlier, there = (_rows(jet, rows) for jet in (now, before, ahead))
-        steps = Steps(after[rows], a[rows], u[rows], there, here, earlier)
+        rows_now, rows_before, rows_ahead = (_rows(jet, rows) for jet in (now, before, ahead))
+        steps = Steps(after[rows], a[rows], u[rows], rows_ahead, rows_now, rows_before)
         size = np.linalg.norm(dynamics.residual(steps), axis=1)
-        done = size <= allowed + 8.0 * dynamics.rounding(there, here, earlier)
-        solved[rows[done]] = True
-        if done.all() or iteration == ITERATIONS:
+        is_solved = size <= allowed + 8.0 * dynamics.rounding(rows_ahead, rows_now, rows_before)
+        solved[rows[is_solved]] = True
+        if is_solved.all() or iteration == ITERATIONS:
             break
-        left = np.flatnonzero(~done)
-        rows = rows[left]
-        jets = (_rows(jet, left) for jet in (there, here, earlier))
-        found = dynamics.linearise(Steps(after[rows], a[rows], u[rows], *jets))
-        change = np.linalg.solve(found.by_next, -found.residual[..., None])[..., 0]
+        remaining = np.flatnonzero(~is_solved)
+        rows = rows[remaining]
+        jets = (_rows(jet, remaining) for jet in (rows_ahead, rows_now, rows_before))
+        linearised = dynamics.linearise(Steps(after[rows], a[rows], u[rows], *jets))
+        change = np.linalg.solve(linearised.by_next, -linearised.residual[..., None])[..., 0]
         after[rows] += change
-        moved = dynamics.embedding.at(after[rows])
-        ahead.value[rows], ahead.gradient[rows] = moved.value, moved.gradient
-        rows = rows[np.isfinite(moved.value[:, 0])]
+        new_jet = dynamics.embedding.at(after[rows])
+        ahead.value[rows], ahead.gradient[rows] = new_jet.value, new_jet.gradient
+        rows = rows[np.isfinite(new_jet.value[:, 0])]
     return after, ahead, solved
 
 

@@ -59,31 +59,31 @@ def approaches(problem: PlanningProblem, trial: Trial) -> list[Approach]:
     A motion with second differences dd differs from its straight ways by up to s (1 - s) / 2 |dd|:
     so far a way may cut into a solid, but by no more than 2 % of its length.
     """
-    found = []
+    nearest_approaches = []
     for number, obstacle in enumerate(problem.obstacles, 1):
         y = trial.y[:, list(obstacle.rows)]
         p = obstacle.probe.locate(y)[0]
-        way = np.linalg.norm(np.diff(p, axis=0), axis=1)
-        share = nearest(obstacle.shape, p[:-1], p[1:]).share
-        bend = np.zeros(len(p))
-        bend[1:-1] = np.linalg.norm(np.diff(p, 2, axis=0), axis=1)
-        cut = 0.5 * share * (1.0 - share) * np.maximum(bend[:-1], bend[1:])
-        cut = np.minimum(cut, _CUT * way)
+        segment_lengths = np.linalg.norm(np.diff(p, axis=0), axis=1)
+        fraction = nearest(obstacle.shape, p[:-1], p[1:]).share
+        bends = np.zeros(len(p))
+        bends[1:-1] = np.linalg.norm(np.diff(p, 2, axis=0), axis=1)
+        cut_depth = 0.5 * fraction * (1.0 - fraction) * np.maximum(bends[:-1], bends[1:])
+        cut_depth = np.minimum(cut_depth, _CUT * segment_lengths)
         inside_by = -swept(obstacle.shape, p[:-1], p[1:]).distance
-        k = int((inside_by - cut).argmax())
+        k = int((inside_by - cut_depth).argmax())
         depth = obstacle.violation(y[1:])[0]
-        found.append(
+        nearest_approaches.append(
             Approach(
                 number,
                 obstacle,
                 inside_by=float(inside_by[k]),
-                instant=1 + k + float(share[k]),
-                tolerance=_SURFACE * float(way.sum()) + float(cut[k]),
+                instant=1 + k + float(fraction[k]),
+                tolerance=_SURFACE * float(segment_lengths.sum()) + float(cut_depth[k]),
                 depth=float(depth.max()),
                 deepest=int(depth.argmax()) + 2,
             )
         )
-    return found
+    return nearest_approaches
 
 
 def between(problem: PlanningProblem, trial: Trial) -> list[tuple[str, float]]:
@@ -95,32 +95,32 @@ def between(problem: PlanningProblem, trial: Trial) -> list[tuple[str, float]]:
     Returns:
         The obstacles' names, with the length of the way.
     """
-    found = []
+    blocking = []
     for term in problem.outputs:
         if not isinstance(term, Following):
             continue
         last = int(np.flatnonzero(np.broadcast_to(term.weight, len(term.goal)) > 0.0)[-1:].sum())
         p = term.probe.locate(trial.y[:, list(term.rows)])[0]
-        here, goal = p[last : last + 1], term.goal[last : last + 1]
-        way = float(np.linalg.norm(goal - here))
+        end, goal = p[last : last + 1], term.goal[last : last + 1]
+        distance = float(np.linalg.norm(goal - end))
         travelled = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
-        reached = term.tolerance if np.isfinite(term.tolerance) else _REACHED * travelled
-        if way <= reached:
+        reach_tolerance = term.tolerance if np.isfinite(term.tolerance) else _REACHED * travelled
+        if distance <= reach_tolerance:
             continue
         for number, obstacle in enumerate(problem.obstacles, 1):
             if obstacle.probe == term.probe:
-                far = swept(obstacle.shape, here, goal).distance[0]
-                if far < obstacle.margin - _SURFACE * (travelled + way):
-                    found.append((obstacle_name(number, obstacle.shape), way))
-    return found
+                clearance = swept(obstacle.shape, end, goal).distance[0]
+                if clearance < obstacle.margin - _SURFACE * (travelled + distance):
+                    blocking.append((obstacle_name(number, obstacle.shape), distance))
+    return blocking
 
 
 def obstructed(problem: PlanningProblem, trial: Trial) -> bool:
     """Whether a motion enters an obstacle's margin, or ends behind an obstacle."""
     if not problem.obstacles:
         return False
-    near = any(each.inside or each.too_near for each in approaches(problem, trial))
-    return near or bool(between(problem, trial))
+    is_inside = any(approach.inside or approach.too_near for approach in approaches(problem, trial))
+    return is_inside or bool(between(problem, trial))
 
 
 def obstacle_name(number: int, shape: Solid) -> str:

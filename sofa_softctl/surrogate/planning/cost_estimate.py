@@ -54,12 +54,12 @@ class CostEstimate:
         """Estimate as text."""
         if not self.equilibria:
             return f"no equilibria: the store has all {self.known}"
-        where = "on disk" if self.stored else "in memory"
-        known = f"; {self.known} more are in the store" if self.known else ""
-        bound = "at most " if self.at_most else ""
+        location = "on disk" if self.stored else "in memory"
+        stored_text = f"; {self.known} more are in the store" if self.known else ""
+        bound_text = "at most " if self.at_most else ""
         return (
-            f"{bound}about {self.equilibria} equilibria, {_time(self.seconds)}, "
-            f"{self.bytes / 1e6:.2g} MB {where}{known}"
+            f"{bound_text}about {self.equilibria} equilibria, {_time(self.seconds)}, "
+            f"{self.bytes / 1e6:.2g} MB {location}{stored_text}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,17 +106,17 @@ def corners_near(grid: Interpolant, a: np.ndarray, rounds: int, first: int = 0) 
     """Corners of cells with points a (K, d) on levels `first` to `rounds`, in lowest terms."""
     cells = [key for level in range(first, rounds + 1) for key in grid.cell_keys(a, level)]
     corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
-    return list(dict.fromkeys(lowest(key) for each in corners for key in each))
+    return list(dict.fromkeys(lowest(key) for cell_corners in corners for key in cell_corners))
 
 
 def _seconds_of(grid: Interpolant, missing: list[Key]) -> float:
     """Time of one equilibrium; not the first one of this process, which loads the kernels."""
-    each = 0.0
+    duration = 0.0
     for key in missing[: 1 if grid.counts.evaluations else 2]:
         start = perf_counter()
         grid.corners.evaluate_missing([key])
-        each = perf_counter() - start
-    return each
+        duration = perf_counter() - start
+    return duration
 
 
 def _time(seconds: float) -> str:

@@ -30,34 +30,34 @@ def detours(problem: PlanningProblem, trial: Trial) -> list[PlanningProblem]:
     term = _guided(problem)
     if term is None:
         return []
-    way = _way(term, trial)
+    path = _way(term, trial)
     # No solid fits between two samples then, however thin it is.
-    between = float(np.linalg.norm(np.diff(way, axis=0), axis=1).max(initial=0.0))
+    spacing = float(np.linalg.norm(np.diff(path, axis=0), axis=1).max(initial=0.0))
     obstacles = [
-        replace(each, margin=each.margin + between)
-        for each in problem.obstacles
-        if each.probe == term.probe
+        replace(obstacle, margin=obstacle.margin + spacing)
+        for obstacle in problem.obstacles
+        if obstacle.probe == term.probe
     ]
-    found = []
-    for sides in _choices(obstacles, way, _reachable(term.probe, trial)):
-        moved = _moved(obstacles, way, sides)
-        if moved is not None:
-            found.append((float(np.linalg.norm(moved - way, axis=1).sum()), moved))
-    found.sort(key=lambda each: each[0])
+    candidates = []
+    for sides in _choices(obstacles, path, _reachable(term.probe, trial)):
+        shifted = _moved(obstacles, path, sides)
+        if shifted is not None:
+            candidates.append((float(np.linalg.norm(shifted - path, axis=1).sum()), shifted))
+    candidates.sort(key=lambda obstacle: obstacle[0])
     weight = float(np.max(term.weight))
     return [
         replace(
             problem,
             obstacles=(),
-            outputs=(Following(term.probe, _timed(moved, problem.instants), weight),),
+            outputs=(Following(term.probe, _timed(shifted, problem.instants), weight),),
         )
-        for _, moved in found
+        for _, shifted in candidates
     ]
 
 
 def _guided(problem: PlanningProblem) -> Following | None:
     """The heaviest `Following` of a point that has obstacles."""
-    probes = [each.probe for each in problem.obstacles]
+    probes = [obstacle.probe for obstacle in problem.obstacles]
     terms = [
         term
         for term in problem.outputs
@@ -75,17 +75,17 @@ def _way(term: Following, trial: Trial) -> np.ndarray:
     return _even(np.concatenate((start, term.goal[1:][counts[1:]])), np.linspace(0, 1, _SAMPLES))
 
 
-def _even(points: np.ndarray, share: np.ndarray) -> np.ndarray:
+def _even(points: np.ndarray, fractions: np.ndarray) -> np.ndarray:
     """Points at shares of the length of a polygon, shape (k, 3) -> (m, 3)."""
     length = np.linalg.norm(np.diff(points, axis=0, prepend=points[:1]), axis=1).cumsum()
-    at = share * length[-1]
-    return np.stack([np.interp(at, length, column) for column in points.T], axis=1)
+    positions = fractions * length[-1]
+    return np.stack([np.interp(positions, length, column) for column in points.T], axis=1)
 
 
-def _timed(way: np.ndarray, instants: int) -> np.ndarray:
+def _timed(path: np.ndarray, instants: int) -> np.ndarray:
     """Goals along a way for each instant, from rest to rest, shape (K, 3)."""
     s = np.clip(np.linspace(0.0, 1.0 / _ARRIVED, instants), 0.0, 1.0)
-    return _even(way, s * s * s * (10.0 + s * (6.0 * s - 15.0)))
+    return _even(path, s * s * s * (10.0 + s * (6.0 * s - 15.0)))
 
 
 def _reachable(probe: Probe, trial: Trial) -> np.ndarray:
@@ -98,30 +98,30 @@ def _reachable(probe: Probe, trial: Trial) -> np.ndarray:
     return direction.T[: min(count, int((size > 1e-6 * size[0]).sum()))]
 
 
-def _runs(obstacles: list[Obstacle], way: np.ndarray) -> list[np.ndarray]:
+def _runs(obstacles: list[Obstacle], path: np.ndarray) -> list[np.ndarray]:
     """Indices of the parts of a way that are inside margins, one after the other."""
-    inside = np.flatnonzero(_missing(obstacles, way) > 0.0)
-    inside = inside[(inside > 0) & (inside < len(way) - 1)]
+    inside = np.flatnonzero(_missing(obstacles, path) > 0.0)
+    inside = inside[(inside > 0) & (inside < len(path) - 1)]
     return [run for run in np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1) if len(run)]
 
 
 def _missing(obstacles: list[Obstacle], points: np.ndarray) -> np.ndarray:
     """What points, shape (k, 3), lack of the margins, negative where they are free, (k,)."""
-    lack = [each.margin - each.shape.distance(points)[0] for each in obstacles]
-    return np.asarray(np.max(lack, axis=0))
+    depths = [obstacle.margin - obstacle.shape.distance(points)[0] for obstacle in obstacles]
+    return np.asarray(np.max(depths, axis=0))
 
 
 def _choices(
-    obstacles: list[Obstacle], way: np.ndarray, reachable: np.ndarray
+    obstacles: list[Obstacle], path: np.ndarray, reachable: np.ndarray
 ) -> Iterator[list[np.ndarray]]:
     """Choices of a direction aside for each obstructed part, those of the last ones the same."""
-    runs = _runs(obstacles, way)
+    runs = _runs(obstacles, path)
     aside = []
     for run in runs:
-        chord = way[min(run[-1] + 1, len(way) - 1)] - way[max(run[0] - 1, 0)]
-        flat = reachable @ chord
-        flat = flat / max(float(np.linalg.norm(flat)), 1e-300)
-        across = np.linalg.svd(flat[None])[2][1:] @ reachable  # (r - 1, 3)
+        chord = path[min(run[-1] + 1, len(path) - 1)] - path[max(run[0] - 1, 0)]
+        component = reachable @ chord
+        component = component / max(float(np.linalg.norm(component)), 1e-300)
+        across = np.linalg.svd(component[None])[2][1:] @ reachable  # (r - 1, 3)
         aside.append(np.concatenate((across, -across)))
     free = min(len(runs), _RUNS)
     count = len(aside[0]) if runs else 0
@@ -130,21 +130,21 @@ def _choices(
 
 
 def _moved(
-    obstacles: list[Obstacle], way: np.ndarray, sides: list[np.ndarray]
+    obstacles: list[Obstacle], path: np.ndarray, sides: list[np.ndarray]
 ) -> np.ndarray | None:
     """The way with its obstructed parts moved aside until they are free; None if they never are."""
-    moved = way.copy()
-    most = _WIDTH * float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
-    for run, side in zip(_runs(obstacles, way), sides, strict=True):
+    shifted = path.copy()
+    shift_max = _WIDTH * float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+    for run, side in zip(_runs(obstacles, path), sides, strict=True):
         shift = np.zeros(len(run))
         for _ in range(_STEPS):
-            lack = _missing(obstacles, way[run] + shift[:, None] * side)
-            shift += np.where(lack > 0.0, lack + 1e-3 * most, 0.0)
-            if not (lack > 0.0).any():
+            depths = _missing(obstacles, path[run] + shift[:, None] * side)
+            shift += np.where(depths > 0.0, depths + 1e-3 * shift_max, 0.0)
+            if not (depths > 0.0).any():
                 break
         else:
             return None
-        if shift.max() > most:
+        if shift.max() > shift_max:
             return None
-        moved[run] += shift[:, None] * side
-    return moved
+        shifted[run] += shift[:, None] * side
+    return shifted

@@ -137,12 +137,12 @@ def plan(
     a[0], a[1:] = first, np.clip(a[1:], *problem.state_bounds)
     settings = settings or Settings()
     history: list[Iteration] = []
-    tried = 0
+    tried_starts = 0
     for number in range(rounds + 1):
         if number and refine is not None:
-            finer = refine()
-            if finer is not None:
-                problem = replace(problem, dynamics=problem.dynamics.on(finer))
+            finer_map = refine()
+            if finer_map is not None:
+                problem = replace(problem, dynamics=problem.dynamics.on(finer_map))
 
         def report(stage: TrustRegionIteration, number: int = number) -> None:
             spent = 0 if evaluations is None else evaluations()
@@ -159,11 +159,13 @@ def plan(
         with one_blas_thread():
             if number == 0:
                 check_places(problem, start)
-            others = 0 if number else _OTHER_STARTS
-            problem, ended, more = _best_of_starts(problem, start, settings, report, others)
-            tried += more
+            other_starts_max = 0 if number else _OTHER_STARTS
+            problem, ended, start_count = _best_of_starts(
+                problem, start, settings, report, other_starts_max
+            )
+            tried_starts += start_count
         a, u = ended.trial.a, ended.trial.u
-    found = outcome(problem, ended, tried)
+    judged = outcome(problem, ended, tried_starts)
     return Plan(
         u=u,
         a=a,
@@ -171,11 +173,11 @@ def plan(
         reward=-ended.trial.cost,
         defect=ended.trial.defect,
         stationarity=ended.stationarity,
-        miss=found.miss,
-        violation=found.violation,
-        inside=found.inside,
-        status=found.status,
-        message=found.message,
+        miss=judged.miss,
+        violation=judged.violation,
+        inside=judged.inside,
+        status=judged.status,
+        message=judged.message,
         iterations=len(history),
         history=tuple(history),
     )
@@ -186,7 +188,7 @@ def _best_of_starts(
     start: Trial,
     settings: Settings,
     report: Callable[[TrustRegionIteration], None],
-    others: int,
+    other_starts_max: int,
 ) -> tuple[PlanningProblem, Ended, int]:
     """Optimum from a start; where obstacles obstruct it, the best of those from other starts too.
 
@@ -196,24 +198,24 @@ def _best_of_starts(
     """
 
     def rank(ended: Ended) -> tuple[bool, bool, bool, float]:
-        inside = any(each.inside for each in approaches(problem, ended.trial))
+        inside = any(approach.inside for approach in approaches(problem, ended.trial))
         blocked = bool(between(problem, ended.trial))
         return inside, not ended.balanced, blocked, ended.trial.cost
 
     best, tried = optimise(problem, start, settings, report), 0
     if not obstructed(problem, best.trial):
         return problem, best, 0
-    guides = detours(problem, best.trial)[:others] if others else []
-    solid = tuple(replace(obstacle, between=True) for obstacle in problem.obstacles)
-    again = not all(obstacle.between for obstacle in problem.obstacles)
-    problem = replace(problem, obstacles=solid)
-    for guide in (*guides, *([None] if again else [])):
+    guides = detours(problem, best.trial)[:other_starts_max] if other_starts_max else []
+    swept_obstacles = tuple(replace(obstacle, between=True) for obstacle in problem.obstacles)
+    needs_between = not all(obstacle.between for obstacle in problem.obstacles)
+    problem = replace(problem, obstacles=swept_obstacles)
+    for guide in (*guides, *([None] if needs_between else [])):
         if guide is not None:
-            other = _guided(guide, start, settings)
+            other_start = _guided(guide, start, settings)
         else:
-            other = _at_rest(problem) if others else start
-        other = evaluate(problem, other.a, other.u)
-        best = min(best, optimise(problem, other, settings, report), key=rank)
+            other_start = _at_rest(problem) if other_starts_max else start
+        other_start = evaluate(problem, other_start.a, other_start.u)
+        best = min(best, optimise(problem, other_start, settings, report), key=rank)
         tried += guide is not None
         if not obstructed(problem, best.trial):
             break
@@ -233,8 +235,8 @@ def _holding(problem: PlanningProblem) -> np.ndarray:
 
 def _guided(guide: PlanningProblem, start: Trial, settings: Settings) -> Trial:
     """A motion along the goals of a detour."""
-    few = replace(settings, iterations=_GUIDE)
-    return optimise(guide, evaluate(guide, start.a, start.u), few, lambda _: None).trial
+    few_iterations = replace(settings, iterations=_GUIDE)
+    return optimise(guide, evaluate(guide, start.a, start.u), few_iterations, lambda _: None).trial
 
 
 _ROUNDING = 1e-9  # of coordinates and tensions of the order of 1
@@ -248,10 +250,10 @@ def check_limits(problem: PlanningProblem) -> None:
     """
     limits, steps = problem.limits, problem.instants - 1
     for name in ("u_max", "u_min", "rate", "a_min", "a_max"):
-        given = np.asarray(getattr(limits, name), float)
-        d, what = (problem.d, "coordinates") if name[0] == "a" else (problem.m, "inputs")
-        if given.shape not in ((), (d,), (steps, d)) or np.isnan(given).any():
-            raise ValueError(f"limits: {name} must be a number, or one for each of {d} {what}, "
+        limit = np.asarray(getattr(limits, name), float)
+        d, quantity = (problem.d, "coordinates") if name[0] == "a" else (problem.m, "inputs")
+        if limit.shape not in ((), (d,), (steps, d)) or np.isnan(limit).any():
+            raise ValueError(f"limits: {name} must be a number, or one for each of {d} {quantity}, "
                              "in each step if they change. "
                              f"Got: {getattr(limits, name)}")  # fmt: skip
     if not np.all(np.asarray(limits.rate) > 0.0):
@@ -259,9 +261,9 @@ def check_limits(problem: PlanningProblem) -> None:
     if np.any(np.asarray(limits.a_min) > np.asarray(limits.a_max)):
         raise ValueError(f"limits: a_min is above a_max. Got: {limits.a_min} and {limits.a_max}")
     low, high = problem.state_bounds
-    first, whole = problem.a_first, np.shape(limits.a_min) != (steps, problem.d)
-    outside = np.any(first < low[0] - _ROUNDING) or np.any(first > high[0] + _ROUNDING)
-    if whole and outside:
+    first, is_constant = problem.a_first, np.shape(limits.a_min) != (steps, problem.d)
+    is_outside = np.any(first < low[0] - _ROUNDING) or np.any(first > high[0] + _ROUNDING)
+    if is_constant and is_outside:
         raise ValueError(
             f"the start a_first = {_row(first)} is outside the limits of coordinates, from "
             f"{_row(low[0])} to {_row(high[0])}. Widen them (`reach`), or start inside."
@@ -269,12 +271,12 @@ def check_limits(problem: PlanningProblem) -> None:
     if problem.u_before is not None:
         low, high = problem.input_bounds
         change = np.abs(np.clip(problem.u_before, low[0], high[0]) - problem.u_before)
-        most = np.asarray(limits.rate) * problem.dynamics.dt
-        if np.any(change > most + _ROUNDING):
+        change_max = np.asarray(limits.rate) * problem.dynamics.dt
+        if np.any(change > change_max + _ROUNDING):
             raise ValueError(
                 f"limits: inputs u_before = {_row(problem.u_before)} are outside their limits, "
                 f"from {_row(low[0])} to {_row(high[0])}, by up to {change.max():.3g}, and the "
-                f"rate allows a change of {np.min(most):.3g} in a step. Widen the limits, raise "
+                f"rate allows a change of {np.min(change_max):.3g} in a step. Widen the limits, raise "
                 "the rate, or start from other inputs."
             )
 

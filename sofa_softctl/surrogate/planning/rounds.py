@@ -84,50 +84,56 @@ def plan_in_rounds(
     """
     history: list[Iteration] = []
     width, stage = first_width(a), 0
-    found, end = None, RoundsEnd(np.inf, 0.0, True)
+    result, end = None, RoundsEnd(np.inf, 0.0, True)
     rest = np.tile(problem.a_first, (problem.instants, 1))
     for number in range(ROUNDS):
-        known = (a,) if problem.a_before is None else (problem.a_before, a)
-        asked = tolerance or ACCURACY * displacement(grid)
-        error = grid.cover(np.vstack(known), width, COARSE[stage] * asked, most=most)
-        asked = tolerance or ACCURACY * displacement(grid)
+        trajectories = (a,) if problem.a_before is None else (problem.a_before, a)
+        error_max = tolerance or ACCURACY * displacement(grid)
+        error = grid.cover(np.vstack(trajectories), width, COARSE[stage] * error_max, most=most)
+        error_max = tolerance or ACCURACY * displacement(grid)
 
         def report(step: Iteration, number: int = number) -> None:
             history.append(step._replace(round=number))
             if progress is not None:
                 progress(history[-1])
 
-        near = replace(problem, limits=_near(problem, a, width))
-        if not np.isfinite(evaluate(near, a, u).cost):  # it leads to where the map has no answers
-            if found is not None:
-                end = RoundsEnd(error, asked, True)
+        nearby_problem = replace(problem, limits=_near(problem, a, width))
+        if not np.isfinite(
+            evaluate(nearby_problem, a, u).cost
+        ):  # it leads to where the map has no answers
+            if result is not None:
+                end = RoundsEnd(error, error_max, True)
                 break
             if np.array_equal(a, rest):
                 raise MapError(_without_answers(grid, a[0]))
             u, a, width = problem.within_limits(rest[1:]), rest, 2.0 * WIDTH_MIN
             continue
-        given = settings or Settings()
-        if stage < len(COARSE) - 1 and error > asked:
-            given = replace(given, iterations=min(given.iterations, ITERATIONS))
-        found = plan(near, u, a, settings=given, progress=report, evaluations=evaluations)
-        moved = float(np.linalg.norm(found.a - a, axis=1).max())
-        end = RoundsEnd(error, asked, bool(np.isnan(grid.error_estimate(found.a)).any()))
-        if not end.moving and (stage == len(COARSE) - 1 or error <= asked):
+        round_settings = settings or Settings()
+        if stage < len(COARSE) - 1 and error > error_max:
+            round_settings = replace(
+                round_settings, iterations=min(round_settings.iterations, ITERATIONS)
+            )
+        result = plan(
+            nearby_problem, u, a, settings=round_settings, progress=report, evaluations=evaluations
+        )
+        distance = float(np.linalg.norm(result.a - a, axis=1).max())
+        end = RoundsEnd(error, error_max, bool(np.isnan(grid.error_estimate(result.a)).any()))
+        if not end.moving and (stage == len(COARSE) - 1 or error <= error_max):
             break
-        u, a = found.u, found.a
+        u, a = result.u, result.a
         if end.moving:
             width = min(2.0 * width, WIDTH_MAX)
         else:
-            width, stage = max(min(2.0 * moved, width), WIDTH_MIN), stage + 1
-    assert found is not None
-    found = replace(found, iterations=len(history), history=tuple(history))
-    return _ended(found, end, grid)
+            width, stage = max(min(2.0 * distance, width), WIDTH_MIN), stage + 1
+    assert result is not None
+    result = replace(result, iterations=len(history), history=tuple(history))
+    return _ended(result, end, grid)
 
 
 def first_width(a: np.ndarray) -> float:
     """Width of the tube around a first guess of the motion a, shape (K, d) [-]."""
-    wanted = WIDTH * float(np.ptp(a, axis=0).max(initial=0.0))
-    return float(np.clip(wanted, 2.0 * WIDTH_MIN, WIDTH_MAX))
+    width = WIDTH * float(np.ptp(a, axis=0).max(initial=0.0))
+    return float(np.clip(width, 2.0 * WIDTH_MIN, WIDTH_MAX))
 
 
 def displacement(grid: SparseGrid) -> float:
@@ -144,14 +150,14 @@ def _near(problem: PlanningProblem, a: np.ndarray, width: float) -> Limits:
 
 
 def _without_answers(grid: SparseGrid, a: np.ndarray) -> str:
-    reason = "".join(f" {why}" for _, why in grid.failures[-1:])
+    reason = "".join(f" {message}" for _, message in grid.failures[-1:])
     return (
         f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot buckles, folds, "
         f"or snaps to another shape. Give another start, or lower tensions.{reason}"
     )
 
 
-def _ended(found: Plan, end: RoundsEnd, grid: SparseGrid) -> Plan:
+def _ended(result: Plan, end: RoundsEnd, grid: SparseGrid) -> Plan:
     """The plan, not solved where the map is not known well enough along it."""
     reasons = []
     if end.moving:
@@ -161,15 +167,17 @@ def _ended(found: Plan, end: RoundsEnd, grid: SparseGrid) -> Plan:
             f"The map's error along the plan is estimated at {end.error:.2g}, above the tolerance "
             f"of {end.tolerance:.2g}: give a larger one, or narrower limits."
         )
-    if found.status.ok and not reasons:
-        return found
+    if result.status.ok and not reasons:
+        return result
     if grid.failure_count:
         reasons.append(
             f"At {grid.failure_count} points near the plans so far the robot buckles, folds, or snaps to "
             "another shape: move the goals, or lower u_max."
         )
-    status = Status.NOT_CONVERGED if found.status.ok else found.status
-    return replace(found, status=status, message=" ".join(filter(None, (found.message, *reasons))))
+    status = Status.NOT_CONVERGED if result.status.ok else result.status
+    return replace(
+        result, status=status, message=" ".join(filter(None, (result.message, *reasons)))
+    )
 
 
 EQUATIONS = 0.6
@@ -214,23 +222,25 @@ def expected_samples(grid: SparseGrid, a: np.ndarray, tolerance: float | None) -
     """
     grid.cover(a, first_width(a), np.inf)
     assert grid.tube is not None
-    near = grid.rows_near(grid.tube)
-    points, data = grid.corners.points[near], grid.corners.data[near]
+    rows = grid.rows_near(grid.tube)
+    points, data = grid.corners.points[rows], grid.corners.data[rows]
     with one_blas_thread():
-        tried = list(fits(points, data))
-    errors = np.log([max(error, 1e-300) for _, error in tried])
-    frame = tried[0][0].basis.frame
+        fits_with_errors = list(fits(points, data))
+    errors = np.log([max(error, 1e-300) for _, error in fits_with_errors])
+    frame = fits_with_errors[0][0].basis.frame
     r = FIT.analytic_radius * float(frame.half.max())
     weights = axis_weights(frame.half, r)
-    last = np.array([fit.basis.terms[-1] @ weights for fit, _ in tried])
-    upto = int(np.argmin(errors)) + 1
-    asked = np.log((tolerance or ACCURACY * displacement(grid)) / SPARSE.error_safety_factor**2)
-    if upto < 2 or errors[upto - 1] <= asked:
-        return len(near)
-    slope, start = np.polyfit(last[:upto], errors[:upto], 1)
+    last = np.array([fit.basis.terms[-1] @ weights for fit, _ in fits_with_errors])
+    fit_count = int(np.argmin(errors)) + 1
+    log_error_max = np.log(
+        (tolerance or ACCURACY * displacement(grid)) / SPARSE.error_safety_factor**2
+    )
+    if fit_count < 2 or errors[fit_count - 1] <= log_error_max:
+        return len(rows)
+    slope, start = np.polyfit(last[:fit_count], errors[:fit_count], 1)
     if slope >= 0.0:
-        return len(near)
+        return len(rows)
     narrow = Frame.from_points(Tube(a, WIDTH_MIN).draw(400, np.random.default_rng(0))).half
     terms = ordered_terms(narrow, TERMS)
-    needed = int((terms @ axis_weights(narrow, r) <= (asked - start) / slope).sum())
-    return max(len(near), round(needed / (EQUATIONS * (1 + grid.dimension))))
+    needed = int((terms @ axis_weights(narrow, r) <= (log_error_max - start) / slope).sum())
+    return max(len(rows), round(needed / (EQUATIONS * (1 + grid.dimension))))

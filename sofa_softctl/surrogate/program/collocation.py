@@ -50,28 +50,34 @@ def subproblem(
     """
     n, m = len(model.gradient), len(trial.lack)
     reach = abs(model.depth_slope).sum(axis=1) * radius
-    near = np.flatnonzero(model.depth + reach > 0.0)
-    t = len(near)
-    rate, least, most = _rates(problem, trial)
-    I, T, none = eye_array(m), eye_array(t), csr_array((rate.shape[0], t))
+    near_rows = np.flatnonzero(model.depth + reach > 0.0)
+    t = len(near_rows)
+    rate, rate_lower, rate_upper = _rates(problem, trial)
+    I, T, no_slack = eye_array(m), eye_array(t), csr_array((rate.shape[0], t))
     A: list[list[Any]] = [
         [model.balance, -I, I, None],
-        [rate, None, None, none],
-        [model.depth_slope[near], None, None, -T],
+        [rate, None, None, no_slack],
+        [model.depth_slope[near_rows], None, None, -T],
     ]
     H = scale * model.hessians[hessian] + _PROXIMAL * eye_array(n)
     slack = np.zeros(2 * m + t)
-    g = (scale * model.gradient, np.full(2 * m, penalty), scale * model.depth_weight[near])
+    g = (scale * model.gradient, np.full(2 * m, penalty), scale * model.depth_weight[near_rows])
     low, high = _room(problem, trial)
     qp = SparseQP(
         H=csc_array(block_diag((H, csc_array((2 * m + t, 2 * m + t))))),
         g=np.concatenate(g),
         A=csc_array(block_array(A)),
         lower=np.concatenate(
-            (np.maximum(low, -radius), slack, -trial.lack, least, np.full(t, -np.inf))
+            (np.maximum(low, -radius), slack, -trial.lack, rate_lower, np.full(t, -np.inf))
         ),
         upper=np.concatenate(
-            (np.minimum(high, radius), slack + np.inf, -trial.lack, most, -model.depth[near])
+            (
+                np.minimum(high, radius),
+                slack + np.inf,
+                -trial.lack,
+                rate_upper,
+                -model.depth[near_rows],
+            )
         ),
     )
     return qp, np.array([low < -radius, high > radius])
@@ -80,9 +86,9 @@ def subproblem(
 def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray]:
     """Largest decrease, at most 0, and increase, at least 0, of each variable within the limits."""
     (u_low, u_high), (a_low, a_high) = problem.input_bounds, problem.state_bounds
-    here = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
-    low = np.concatenate((u_low, a_low), axis=1).ravel() - here
-    high = np.concatenate((u_high, a_high), axis=1).ravel() - here
+    current = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
+    low = np.concatenate((u_low, a_low), axis=1).ravel() - current
+    high = np.concatenate((u_high, a_high), axis=1).ravel() - current
     return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
@@ -91,18 +97,18 @@ def _rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarra
     K, m = problem.instants, problem.m
     u_at, a_at = problem.columns
     rows = np.arange(m * (K - 1)).reshape(K - 1, m)
-    one = np.broadcast_to(np.eye(m), (K - 1, m, m))
+    identity = np.broadcast_to(np.eye(m), (K - 1, m, m))
     shape = (rows.size, u_at.size + a_at.size)
-    slope = scatter(one, rows, u_at, shape) - scatter(one[1:], rows[1:], u_at[:-1], shape)
+    slope = scatter(identity, rows, u_at, shape) - scatter(identity[1:], rows[1:], u_at[:-1], shape)
     previous = trial.u[0] if problem.u_before is None else problem.u_before
     change = np.diff(trial.u, axis=0, prepend=np.reshape(previous, (1, m))).ravel()
-    most = np.array(np.broadcast_to(problem.limits.rate, (K - 1, m))) * problem.dynamics.dt
+    change_max = np.array(np.broadcast_to(problem.limits.rate, (K - 1, m))) * problem.dynamics.dt
     if problem.u_before is None:
-        most[0] = np.inf
-    most = most.ravel()
-    limited = np.flatnonzero(np.isfinite(most))
-    lower, upper = np.minimum(-most - change, 0.0), np.maximum(most - change, 0.0)
-    return csr_array(slope)[limited], lower[limited], upper[limited]
+        change_max[0] = np.inf
+    change_max = change_max.ravel()
+    limited_rows = np.flatnonzero(np.isfinite(change_max))
+    lower, upper = np.minimum(-change_max - change, 0.0), np.maximum(change_max - change, 0.0)
+    return csr_array(slope)[limited_rows], lower[limited_rows], upper[limited_rows]
 
 
 _CORRECTIONS = 3  # of a step that lost its balance
@@ -184,20 +190,20 @@ class Collocation:
         predictions = self.model.decrease(self.trial, x, self.scale, self.penalty)
         predicted, merit = float(predictions[self.hessian]), self.merit
         noise = rounding(merit)
-        there = _moved(self.problem, self.trial, x)
+        trial = _moved(self.problem, self.trial, x)
         for _ in range(_CORRECTIONS):
-            if merit - there.merit(self.scale, self.penalty) >= 0.75 * predicted:
+            if merit - trial.merit(self.scale, self.penalty) >= 0.75 * predicted:
                 break
-            there = _corrected(self.problem, there, self.scale, self.penalty)
-        if merit - there.merit(self.scale, self.penalty) < 0.75 * predicted:
-            there = self._second_order_correction(there)
-        actual, far = merit - there.merit(self.scale, self.penalty), float(np.abs(x).max())
-        wrong = np.abs(predictions - actual) + noise
-        if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
+            trial = _corrected(self.problem, trial, self.scale, self.penalty)
+        if merit - trial.merit(self.scale, self.penalty) < 0.75 * predicted:
+            trial = self._second_order_correction(trial)
+        actual, step_size = merit - trial.merit(self.scale, self.penalty), float(np.abs(x).max())
+        prediction_error = np.abs(predictions - actual) + noise
+        if prediction_error[1 - self.hessian] < 0.5 * prediction_error[self.hessian]:
             self.hessian = 1 - self.hessian
         self.radius = next_radius(
             self.radius,
-            far,
+            step_size,
             actual=actual,
             predicted=predicted,
             noise=noise,
@@ -205,28 +211,28 @@ class Collocation:
         )
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if accepted:
-            self.trial = there
+            self.trial = trial
             if not self.converged:
-                self.model = approximate(self.problem, there)
+                self.model = approximate(self.problem, trial)
         if self.balanced:
             self.costs.append(self.trial.cost)
         else:
             self.costs.clear()
         return accepted, predicted
 
-    def _second_order_correction(self, there: Trial) -> Trial:
+    def _second_order_correction(self, stepped: Trial) -> Trial:
         """Trial of the second-order correction: the QP with the defects at `there`, if better.
 
         It keeps obstacles and rest at the end, which corrections towards balance lose.
         """
         if not (self.problem.obstacles or self.problem.rest):
-            return there
+            return stepped
         trial, model = self.trial, self.model
-        x = np.concatenate((there.u - trial.u, (there.a - trial.a)[1:]), axis=1).ravel()
+        x = np.concatenate((stepped.u - trial.u, (stepped.a - trial.a)[1:]), axis=1).ravel()
         qp, _ = subproblem(
             self.problem,
-            replace(trial, lack=there.lack - model.balance @ x),
-            replace(model, depth=there.depth - model.depth_slope @ x),
+            replace(trial, lack=stepped.lack - model.balance @ x),
+            replace(model, depth=stepped.depth - model.depth_slope @ x),
             scale=self.scale,
             hessian=self.hessian,
             penalty=self.penalty,
@@ -234,11 +240,13 @@ class Collocation:
         )
         answer = self.answers.of(qp)
         if answer is None:
-            return there
-        bent = _moved(self.problem, trial, answer.x[: len(x)])
-        bent = _corrected(self.problem, bent, self.scale, self.penalty)
-        better = bent.merit(self.scale, self.penalty) < there.merit(self.scale, self.penalty)
-        return bent if better else there
+            return stepped
+        corrected = _moved(self.problem, trial, answer.x[: len(x)])
+        corrected = _corrected(self.problem, corrected, self.scale, self.penalty)
+        is_better = corrected.merit(self.scale, self.penalty) < stepped.merit(
+            self.scale, self.penalty
+        )
+        return corrected if is_better else stepped
 
     def _weigh(self, multiplier: float, predicted: float) -> None:
         """Keep the penalty above the multipliers; raise it where balance requires it."""
@@ -257,20 +265,20 @@ def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
     return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
 
 
-def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: float) -> Trial:
+def _corrected(problem: PlanningProblem, trial: Trial, scale: float, penalty: float) -> Trial:
     """The motion corrected towards balance at the same inputs, if that lowers the merit.
 
     A Newton step on all a at once: the slope by a is block lower triangular.
     """
     _, a_at = problem.columns
-    slope = balance_slope(problem, there)[: a_at.size][:, a_at.ravel()]
+    slope = balance_slope(problem, trial)[: a_at.size][:, a_at.ravel()]
     try:
-        change = scipy.sparse.linalg.splu(slope.tocsc()).solve(there.lack[: a_at.size])
+        change = scipy.sparse.linalg.splu(slope.tocsc()).solve(trial.lack[: a_at.size])
     except RuntimeError:  # singular: the robot buckles at one of the instants
-        return there
+        return trial
     if not np.isfinite(change).all():
-        return there
-    a = there.a.copy()
+        return trial
+    a = trial.a.copy()
     a[1:] = np.clip(a[1:] - change.reshape(a_at.shape), *problem.state_bounds)
-    moved = evaluate(problem, a, there.u)
-    return moved if moved.merit(scale, penalty) < there.merit(scale, penalty) else there
+    corrected = evaluate(problem, a, trial.u)
+    return corrected if corrected.merit(scale, penalty) < trial.merit(scale, penalty) else trial

@@ -49,25 +49,25 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
     n = u_at.size + a_at.size
     y, y_a = trial.y, trial.jet.gradient[2:]  # at a_1 … a_K, at a_2 … a_K
     gradient, blocks = np.zeros((K - 1, d)), np.zeros((K - 1, d, d))
-    pull = np.zeros_like(y[1:])  # slope by the outputs, (K - 1, n_outputs)
+    output_slope = np.zeros_like(y[1:])  # slope by the outputs, (K - 1, n_outputs)
     for cost in problem.outputs:
         rows = list(cost.rows)
         slope = y_a[:, rows]  # (K - 1, m, d)
         by_y = cost.gradient(y[:, rows])[1:]
-        pull[:, rows] += by_y
+        output_slope[:, rows] += by_y
         gradient += np.matmul(by_y[:, None], slope)[:, 0]
         blocks += slope.transpose(0, 2, 1) @ cost.hessian(y[:, rows])[1:] @ slope
-    bent = blocks + problem.dynamics.embedding.curvature(trial.a[1:], pull)
-    value, vector = np.linalg.eigh(bent)
-    full = (vector * np.maximum(value, 0.0)[:, None, :]) @ vector.transpose(0, 2, 1)
-    bend = scatter(full - blocks, a_at, a_at, (n, n))
+    curved = blocks + problem.dynamics.embedding.curvature(trial.a[1:], output_slope)
+    value, vector = np.linalg.eigh(curved)
+    convex = (vector * np.maximum(value, 0.0)[:, None, :]) @ vector.transpose(0, 2, 1)
+    curvature = scatter(convex - blocks, a_at, a_at, (n, n))
     hessian = scatter(blocks, a_at, a_at, (n, n))
     by_u = np.zeros((K - 1, m))
     for term in problem.inputs:
         by_u += term.gradient(trial.u)
         between = scipy.sparse.coo_array(term.hessian(K - 1))
-        each = np.eye(m) * between.data[:, None, None]  # (nnz, d, d)
-        hessian += scatter(each, u_at[between.row], u_at[between.col], (n, n))
+        blocks_u = np.eye(m) * between.data[:, None, None]  # (nnz, d, d)
+        hessian += scatter(blocks_u, u_at[between.row], u_at[between.col], (n, n))
     depths, slopes, weights = [np.zeros(0)], [scipy.sparse.csr_array((0, n))], [np.zeros(0)]
     for obstacle in problem.obstacles:
         rows = list(obstacle.rows)
@@ -82,8 +82,8 @@ def approximate(problem: PlanningProblem, trial: Trial) -> Model:
         weights.append(np.full(len(obstacle.depth(y[:, rows])), obstacle.weight))
     return Model(
         gradient=np.concatenate((by_u, gradient), axis=1).ravel(),
-        hessians=(scipy.sparse.csc_array(hessian), scipy.sparse.csc_array(hessian + bend)),
-        exact=scipy.sparse.csc_array(hessian + scatter(bent - blocks, a_at, a_at, (n, n))),
+        hessians=(scipy.sparse.csc_array(hessian), scipy.sparse.csc_array(hessian + curvature)),
+        exact=scipy.sparse.csc_array(hessian + scatter(curved - blocks, a_at, a_at, (n, n))),
         balance=balance_slope(problem, trial),
         depth=np.concatenate(depths),
         depth_slope=scipy.sparse.csr_array(scipy.sparse.vstack(slopes)),

@@ -63,9 +63,9 @@ class PlanningProblem:
 
     def __post_init__(self) -> None:
         for name, count in (("a_first", self.d), ("a_before", self.d), ("u_before", self.m)):
-            given = getattr(self, name)
-            if given is not None and np.shape(given) != (count,):
-                raise ValueError(f"{name} must have shape ({count},). Got: {np.shape(given)}")
+            value = getattr(self, name)
+            if value is not None and np.shape(value) != (count,):
+                raise ValueError(f"{name} must have shape ({count},). Got: {np.shape(value)}")
         expected = (self.instants, self.dynamics.embedding.size)
         if self.offset is not None and self.offset.shape != expected:
             raise ValueError(f"offset must have shape {expected}. Got: {self.offset.shape}")
@@ -160,10 +160,10 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
     y = jet.value[1:] if problem.offset is None else jet.value[1:] + problem.offset
     cost = sum(term.value(y[:, term.rows]) for term in problem.outputs)
     cost += sum(term.value(u) for term in problem.inputs)
-    depth = [term.depth(y[:, term.rows]) for term in problem.obstacles]
+    obstacle_depths = [term.depth(y[:, term.rows]) for term in problem.obstacles]
     cost += sum(
-        term.weight * np.maximum(each, 0.0).sum()
-        for term, each in zip(problem.obstacles, depth, strict=True)
+        term.weight * np.maximum(depths, 0.0).sum()
+        for term, depths in zip(problem.obstacles, obstacle_depths, strict=True)
     )
     lack = np.concatenate((r.ravel(), a[-1] - a[-2])) if problem.rest else r.ravel()
     return Trial(
@@ -174,5 +174,5 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
         cost=float(cost),
         lack=lack,
         defect=float(np.linalg.norm(r, axis=1).max()),
-        depth=np.concatenate([np.zeros(0), *depth]),
+        depth=np.concatenate([np.zeros(0), *obstacle_depths]),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.qp.problem import QPResult, SparseQP
 from sofa_softctl.qp.verified import solve_checked
 
-_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
+_KKT_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 
 
 class Answers:
@@ -27,19 +27,21 @@ class Answers:
 
     def of(self, qp: SparseQP) -> QPResult | None:
         """The answer; None: no solver's passed the check."""
-        found = solve_checked(qp, solvers=self.solvers, tolerance=_TOLERANCE, feasible=True)
-        self.notes.update(dict.fromkeys(found.notes))
-        if found.replaced:
-            self._replaced.append(found.notes)
-        return found.result
+        verified = solve_checked(qp, solvers=self.solvers, tolerance=_KKT_TOLERANCE, feasible=True)
+        self.notes.update(dict.fromkeys(verified.notes))
+        if verified.replaced:
+            self._replaced.append(verified.notes)
+        return verified.result
 
     @property
     def fallback(self) -> str:
         """See `Ended`."""
         if not self._replaced:
             return ""
-        why, count = " ".join(self._replaced[-1]), len(self._replaced)
-        return f"Another QP solver's answer was taken for {count} of the QPs. The last time: {why}"
+        reason, count = " ".join(self._replaced[-1]), len(self._replaced)
+        return (
+            f"Another QP solver's answer was taken for {count} of the QPs. The last time: {reason}"
+        )
 
 
 def rounding(merit: float) -> float:
@@ -81,9 +83,9 @@ def violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, trusted: np.ndarray, m
         m: Number of the first rows that are equations.
     """
     n = len(x)
-    beyond = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
-    beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
-    slope = qp.H[:n, :n] @ x + beyond
-    limits = np.minimum(np.abs(y[:n] - beyond), np.abs(x))
+    radius_multipliers = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
+    radius_multipliers += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
+    slope = qp.H[:n, :n] @ x + radius_multipliers
+    limits = np.minimum(np.abs(y[:n] - radius_multipliers), np.abs(x))
     rows = np.minimum(np.abs(y[len(qp.g) :]), np.abs(qp.A[:, :n] @ x))[m:]
     return float(max(np.abs(slope).max(), limits.max(), rows.max(initial=0.0)))

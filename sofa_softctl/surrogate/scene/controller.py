@@ -97,15 +97,15 @@ class SurrogateController(SceneController):
 
         if self.in_replay:
             return []
-        found = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
-        found += self._other_simulator()
+        warnings = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
+        warnings += self._other_simulator()
         if self.found.flutter > 1.0 and not has_line_stiffness(self.root):
-            found.append(
+            warnings.append(
                 f"{self.file}: the forces of the lines may flutter along this plan: their number "
                 f"is {self.found.flutter:.2g}, and SOFA's steps are stable up to 1. Add the "
                 "stiffness of the lines, by add_line_stiffness for each."
             )
-        return found
+        return warnings
 
     def _other_simulator(self) -> list[str]:
         """What is to be said where the replay was on another backend than this run."""
@@ -142,10 +142,10 @@ class SurrogateController(SceneController):
             return
         from sofa_softctl.surrogate.scene.plan_file import differences, robot_identity
 
-        found = differences(self.found.robot, robot_identity(self.root, self.lines))
-        if found:
+        differing = differences(self.found.robot, robot_identity(self.root, self.lines))
+        if differing:
             raise SceneError(
-                f"{self.file}: the plan is for another robot: {'; '.join(sorted(found))}. Plan "
+                f"{self.file}: the plan is for another robot: {'; '.join(sorted(differing))}. Plan "
                 "for this one, with the same --set for softctl plan and softctl run."
             )
 
@@ -165,8 +165,8 @@ class SurrogateController(SceneController):
         first, last = float(self.times[0]), float(self.times[-1])
         if now > last - 0.5 * dt:
             return ""
-        done = f"{max(now - first + dt, 0.0):.3g} of its {last - first + dt:.3g}"
-        return f"the run ended after {done} of time. It takes a run until {last:.4g}."
+        played = f"{max(now - first + dt, 0.0):.3g} of its {last - first + dt:.3g}"
+        return f"the run ended after {played} of time. It takes a run until {last:.4g}."
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ Report = Callable[[str], None]
 
 
 def accepted(
-    found: ScenePlan,
+    scene_plan: ScenePlan,
     *,
     corrections: int = CORRECTIONS,
     exact_corrections: int = EXACT_CORRECTIONS,
@@ -56,7 +56,7 @@ def accepted(
     best one is returned, with its report.
 
     Args:
-        found: A plan without a replay.
+        scene_plan: A plan without a replay.
         corrections: Most plans after this one; 0: no corrections of either kind.
         exact_corrections: Most Gauss-Newton steps after them.
         progress: Called with a line of text before each replay and plan.
@@ -64,131 +64,137 @@ def accepted(
     Raises:
         SceneError: the task looks at what a replay does not watch, or the scene takes no tensions.
     """
-    if not found.plan.status.executable:
-        return found
-    check_watched(found.task, found.robot.dynamics.layout)
+    if not scene_plan.plan.status.executable:
+        return scene_plan
+    check_watched(scene_plan.task, scene_plan.robot.dynamics.layout)
     report = progress or (lambda text: None)
-    start = perf_counter()
+    begin = perf_counter()
     report("waiting for the full robot to rest at the start")
-    flutter = found.robot.flutter(found.plan.a)
-    first = replace(found, delay=_delay(found), flutter=flutter)
+    flutter = scene_plan.robot.flutter(scene_plan.plan.a)
+    first = replace(scene_plan, delay=_delay(scene_plan), flutter=flutter)
     report("replaying the plan on the full robot")
     best = _replayed(first)
     if corrections and not (best.passed or best.failed):
         best = _corrected(best, corrections, exact_corrections, report)
-    return replace(best, seconds=found.seconds + perf_counter() - start)
+    return replace(best, seconds=scene_plan.seconds + perf_counter() - begin)
 
 
-def _corrected(first: ScenePlan, most: int, most_exact: int, report: Report) -> ScenePlan:
+def _corrected(first: ScenePlan, corrections_max: int, exact_max: int, report: Report) -> ScenePlan:
     """The best plan after corrections, of both kinds where derivatives are known.
 
     Where Gauss-Newton steps do not suffice either, plans for other paths still may: corrections by
     offsets go on.
     """
-    best, exact, slow = first, _exact(first) if most_exact else None, 0
+    best, exact, slow = first, _exact(first) if exact_max else None, 0
     if isinstance(exact, str):
         best, exact = replace(first, no_derivative=exact), None
-    for current in _by_offsets(best, most, report):
+    for current in _by_offsets(best, corrections_max, report):
         slow += current.error > SLOW * best.error
         best = min(best, current, key=_error)
         if exact is not None and slow == STALLED and not best.passed:
-            best, exact = _by_steps(best, exact, most_exact, report), None
+            best, exact = _by_steps(best, exact, exact_max, report), None
         if best.passed:
             return best
     if exact is not None:
-        best = _by_steps(best, exact, most_exact, report)
+        best = _by_steps(best, exact, exact_max, report)
     return best
 
 
-def _error(found: ScenePlan) -> float:
-    return found.error
+def _error(scene_plan: ScenePlan) -> float:
+    return scene_plan.error
 
 
-def _exact(found: ScenePlan) -> StepCorrection | str:
+def _exact(scene_plan: ScenePlan) -> StepCorrection | str:
     """Gauss-Newton steps for a plan, or why there are none."""
     try:
-        return StepCorrection(found)
+        return StepCorrection(scene_plan)
     except NoDerivative as reason:
         return str(reason)
 
 
-def _by_offsets(first: ScenePlan, most: int, report: Report) -> Iterator[ScenePlan]:
+def _by_offsets(first: ScenePlan, corrections_max: int, report: Report) -> Iterator[ScenePlan]:
     """Plans for what the one before missed, each with its replay, until they diverge."""
-    current, least = first, first.error
-    for number in range(1, most + 1):
-        report(f"correcting the plan, {number} of at most {most}")
+    current, error_min = first, first.error
+    for number in range(1, corrections_max + 1):
+        report(f"correcting the plan, {number} of at most {corrections_max}")
         following = _planned_again(current, number)
         if following is None:
             return
         current = _replayed(following)
         yield current
-        if current.failed or current.error > DIVERGING * least:
+        if current.failed or current.error > DIVERGING * error_min:
             return
-        least = min(least, current.error)
+        error_min = min(error_min, current.error)
 
 
-def _by_steps(best: ScenePlan, exact: StepCorrection, most: int, report: Report) -> ScenePlan:
+def _by_steps(best: ScenePlan, exact: StepCorrection, steps_max: int, report: Report) -> ScenePlan:
     """The best plan after Gauss-Newton steps; a step that gains nothing is halved."""
-    start, share, count, step = perf_counter(), 1.0, 0, None
+    start, fraction, count, step = perf_counter(), 1.0, 0, None
     try:
-        while not best.passed and count < most and share >= SHORTEST:
+        while not best.passed and count < steps_max and fraction >= SHORTEST:
             count += 1
-            report(f"correcting the tensions on the full robot, {count} of at most {most}")
+            report(f"correcting the tensions on the full robot, {count} of at most {steps_max}")
             if step is None:
                 step = exact.step(best)
-            current = _replayed(with_step(best, share * step))
+            current = _replayed(with_step(best, fraction * step))
             if current.error < best.error:
-                best, share, step = current, 1.0, None
+                best, fraction, step = current, 1.0, None
             else:
-                share *= 0.5
+                fraction *= 0.5
     except NoDerivative as reason:
         best = replace(best, no_derivative=str(reason))
     return replace(best, exact_corrections=count, exact_seconds=perf_counter() - start)
 
 
-def _planned_again(found: ScenePlan, number: int) -> ScenePlan | None:
+def _planned_again(scene_plan: ScenePlan, number: int) -> ScenePlan | None:
     """The next plan, from this one and its replay; None where there is none to execute."""
-    assert found.judgement is not None
-    offset = np.nan_to_num(found.judgement.outputs - _map_outputs(found), nan=0.0)
-    problem = found.robot.problem(found.task, len(found.plan.a), offset=offset)
-    plan = found.robot.plan(problem, guess=found.plan)
+    assert scene_plan.judgement is not None
+    offset = np.nan_to_num(scene_plan.judgement.outputs - _map_outputs(scene_plan), nan=0.0)
+    problem = scene_plan.robot.problem(scene_plan.task, len(scene_plan.plan.a), offset=offset)
+    plan = scene_plan.robot.plan(problem, guess=scene_plan.plan)
     if not plan.status.executable:
         return None
-    history = (*found.plan.history, *plan.history)
+    history = (*scene_plan.plan.history, *plan.history)
     plan = replace(plan, history=history, iterations=len(history))
-    return replace(found, plan=plan, offset=offset, corrections=number, judgement=None)
+    return replace(scene_plan, plan=plan, offset=offset, corrections=number, judgement=None)
 
 
-def _replayed(found: ScenePlan) -> ScenePlan:
+def _replayed(scene_plan: ScenePlan) -> ScenePlan:
     """The plan with a replay, and its report."""
-    robot, tolerance = found.robot, found.robot.replay_tolerance
-    given = (found.scene, found.file(), robot.map.points, robot.map.parameters)
-    seen: Replay = call_on_backend(found.backend, replay, *given)
-    outputs = np.full((len(found.plan.a), robot.dynamics.layout.size), np.nan)
-    outputs[:, outputs.shape[1] - seen.points.shape[1] :] = seen.points
-    criteria = criteria_of(found.task, found.outputs, outputs, tolerance)
-    failure = seen.failure
-    if found.delay >= LONGEST:
+    robot, tolerance = scene_plan.robot, scene_plan.robot.replay_tolerance
+    arguments = (scene_plan.scene, scene_plan.file(), robot.map.points, robot.map.parameters)
+    replayed: Replay = call_on_backend(scene_plan.backend, replay, *arguments)
+    outputs = np.full((len(scene_plan.plan.a), robot.dynamics.layout.size), np.nan)
+    outputs[:, outputs.shape[1] - replayed.points.shape[1] :] = replayed.points
+    criteria = criteria_of(scene_plan.task, scene_plan.outputs, outputs, tolerance)
+    failure = replayed.failure
+    if scene_plan.delay >= LONGEST:
         failure = (
             f"the scene does not come to rest where the plan begins within {LONGEST} steps. Does "
             "it start with slack lines, and at rest?"
         )
-    report = AcceptanceReport(seen.simulator, criteria, failure, seen.seconds)
-    return replace(found, judgement=Judgement(seen, outputs, report))
+    report = AcceptanceReport(replayed.simulator, criteria, failure, replayed.seconds)
+    return replace(scene_plan, judgement=Judgement(replayed, outputs, report))
 
 
-def _delay(found: ScenePlan) -> int:
+def _delay(scene_plan: ScenePlan) -> int:
     """Steps until the full robot rests where the plan begins."""
-    robot, probe = found.robot, found.task.probe
+    robot, probe = scene_plan.robot, scene_plan.task.probe
     first = robot.dynamics.layout.length.stop
-    near = _Near(probe, first, found.spot[0], NEAR * robot.replay_tolerance)
-    given = (found.scene, found.file(), robot.map.points, near, robot.map.parameters)
-    steps: int = call_on_backend(found.backend, steps_to_rest, *given)
+    is_near = _IsNear(probe, first, scene_plan.spot[0], NEAR * robot.replay_tolerance)
+    arguments = (
+        scene_plan.scene,
+        scene_plan.file(),
+        robot.map.points,
+        is_near,
+        robot.map.parameters,
+    )
+    steps: int = call_on_backend(scene_plan.backend, steps_to_rest, *arguments)
     return steps
 
 
 @dataclass(frozen=True)
-class _Near:
+class _IsNear:
     """Whether a probe is near a place; picklable, for another process."""
 
     probe: Probe
@@ -201,6 +207,8 @@ class _Near:
         return bool(np.linalg.norm(self.probe.locate(outputs)[0][0] - self.place) <= self.distance)
 
 
-def _map_outputs(found: ScenePlan) -> np.ndarray:
+def _map_outputs(scene_plan: ScenePlan) -> np.ndarray:
     """Outputs of the map alone, shape (K, n)."""
-    return found.outputs if found.offset is None else found.outputs - found.offset
+    return (
+        scene_plan.outputs if scene_plan.offset is None else scene_plan.outputs - scene_plan.offset
+    )

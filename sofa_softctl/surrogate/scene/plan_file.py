@@ -76,7 +76,8 @@ class PlanFile:
         with RecordWriter(path, metadata) as file:
             units = self.metadata.get("units")
             force, length = (
-                symbol(Units.parse(units) if units else None, each) for each in ("force", "length")
+                symbol(Units.parse(units) if units else None, quantity)
+                for quantity in ("force", "length")
             )
             tensions = "Tension of each line."
             file.add_channel("plan.tension", unit=force, shape=(d,), description=tensions)
@@ -102,8 +103,8 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     d = record.channels["plan.tension"].shape[1:]
     shapes = {"plan.tension": d, "plan.spot": (3,), "plan.coordinates": d}
     channels = record.channels
-    whole = all(n in channels and channels[n].shape[1:] == s for n, s in shapes.items())
-    if not (record.complete and whole and len(record.time) > 1 and len(d) == 1):
+    has_all_channels = all(n in channels and channels[n].shape[1:] == s for n, s in shapes.items())
+    if not (record.complete and has_all_channels and len(record.time) > 1 and len(d) == 1):
         raise RecordError(
             f"{path}: the plan is damaged or cut short ({record.status}). Make it again with "
             "softctl plan."
@@ -117,10 +118,10 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
         )
     try:
         robot = json.loads(metadata.pop("plan.robot", "null"))
-        stiff = bool(json.loads(metadata.pop("plan.line_stiffness", "false")))
+        line_stiffness = bool(json.loads(metadata.pop("plan.line_stiffness", "false")))
         flutter = float(json.loads(metadata.pop("plan.flutter", "0.0")))
         report = metadata.pop("plan.replay", None)
-        judged = None if report is None else AcceptanceReport.from_json(report)
+        replay_report = None if report is None else AcceptanceReport.from_json(report)
     except ValueError as error:
         raise RecordError(
             f"{path}: what it says of its replay cannot be read ({error}). Make it again with "
@@ -129,7 +130,9 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     times, tension, spot, coordinates = arrays
     if not np.isfinite(tension).all():
         raise RecordError(f"{path}: its tensions are not finite. Make it again with softctl plan.")
-    return PlanFile(times, tension, spot, coordinates, metadata, stiff, flutter, robot, judged)
+    return PlanFile(
+        times, tension, spot, coordinates, metadata, line_stiffness, flutter, robot, replay_report
+    )
 
 
 def _digest(metadata: dict[str, str], arrays: Sequence[np.ndarray]) -> str:
@@ -168,7 +171,7 @@ def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
     from sofa_softctl.scene.body import body_of
     from sofa_softctl.scene.channels import nodes_of
 
-    found = {
+    numbers = {
         "dt": [float(root.dt.value)],
         "gravity": np.asarray(root.gravity.value, float).tolist(),
         "lengths of the lines": [float(line.cableInitialLength.value) for line in lines],
@@ -176,17 +179,17 @@ def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
     bodies = [body_of(line.getContext()) for line in lines[:1]]
     for body in bodies:
         for node in nodes_of(body):
-            for entry in node.objects:
-                path = f"{node.getPathName()}/{entry.getName()}"
+            for component in node.objects:
+                path = f"{node.getPathName()}/{component.getName()}"
                 for name in _PHYSICAL:
-                    data = entry.findData(name)
+                    data = component.findData(name)
                     if data is not None:
-                        found[f"{path}.{name}"] = _numbers(data.value)
-                if entry.getClassName() == "MechanicalObject":
-                    found[f"{path}.position"] = _shape(entry.position.value)
-                if "ProjectiveConstraint" in entry.getClassName():
-                    found[f"{path}.indices"] = _numbers(entry.indices.value)
-    return found
+                        numbers[f"{path}.{name}"] = _numbers(data.value)
+                if component.getClassName() == "MechanicalObject":
+                    numbers[f"{path}.position"] = _shape(component.position.value)
+                if "ProjectiveConstraint" in component.getClassName():
+                    numbers[f"{path}.indices"] = _numbers(component.indices.value)
+    return numbers
 
 
 _PHYSICAL = (
@@ -194,7 +197,7 @@ _PHYSICAL = (
     "stiffness"
 ).split()
 """Data of materials, masses and damping, by SOFA's names."""
-_KEPT = 16
+COMPARED_NUMBERS_MAX = 16
 """Numbers of a Data that are compared one by one."""
 
 
@@ -209,21 +212,21 @@ def _shape(positions: Any) -> list[float]:
 
 def _numbers(value: Any) -> list[float]:
     numbers = np.atleast_1d(np.asarray(value, float)).ravel()
-    if len(numbers) <= _KEPT:
+    if len(numbers) <= COMPARED_NUMBERS_MAX:
         return numbers.tolist()
     return [float(len(numbers)), float(numbers.min()), float(numbers.mean()), float(numbers.max())]
 
 
-def differences(planned: dict[str, list[float]], here: dict[str, list[float]]) -> list[str]:
+def differences(planned: dict[str, list[float]], current: dict[str, list[float]]) -> list[str]:
     """In what two robots differ, in words such as 'dt: 0.01 planned, 0.02 here'.
 
     What only one of them has is not compared: backends may differ in it.
     """
     return [
-        f"{name}: {_text(planned[name])} planned, {_text(here[name])} here"
-        for name in planned.keys() & here.keys()
-        if len(planned[name]) != len(here[name])
-        or not np.allclose(planned[name], here[name], rtol=1e-6, atol=_rounding(planned[name]))
+        f"{name}: {_text(planned[name])} planned, {_text(current[name])} here"
+        for name in planned.keys() & current.keys()
+        if len(planned[name]) != len(current[name])
+        or not np.allclose(planned[name], current[name], rtol=1e-6, atol=_rounding(planned[name]))
     ]
 
 

@@ -26,7 +26,7 @@ from sofa_softctl.units import Units
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedPlan:
     """A task of a scene, planned on the affine map, before the full plan."""
 
     scene: str
@@ -55,14 +55,14 @@ class Prepared:
         robot, task = self.robot, self.task
         with at_fault(f"'{self.scene}': task '{self.name}'"):
             problem = robot.problem(task, self.instants)
-            found = robot.plan(problem, guess=self.rehearsal, progress=progress)
+            result = robot.plan(problem, guess=self.rehearsal, progress=progress)
         seconds = perf_counter() - self.started
         return ScenePlan(
             self.scene,
             self.name,
             task,
             robot,
-            found,
+            result,
             self.estimate,
             seconds,
             self.units,
@@ -124,7 +124,7 @@ def prepare_scene(
     parameters: dict[str, Any] | None = None,
     task_parameters: dict[str, Any] | None = None,
     backend: str = "embedded",
-) -> Iterator[Prepared]:
+) -> Iterator[PreparedPlan]:
     """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
 
     This solves the 2^d corners of the cell of the start and two or three more, which the plan
@@ -162,8 +162,8 @@ def prepare_scene(
     start = perf_counter()
     with files_sent(cluster, str(scene)) as files:
         surrogate, make = read_task(scene, task)
-        chosen = {"grid": grid, "tolerance": tolerance, "replay_tolerance": replay_tolerance}
-        surrogate |= {name: value for name, value in chosen.items() if value is not None}
+        overrides = {"grid": grid, "tolerance": tolerance, "replay_tolerance": replay_tolerance}
+        surrogate |= {name: value for name, value in overrides.items() if value is not None}
         with at_fault(f"'{scene}': SURROGATE"):
             robot = PlannedRobot(
                 scene, **surrogate, parameters=parameters, store=store, exact=exact
@@ -171,19 +171,28 @@ def prepare_scene(
     with workers_of(workers, cluster, files) as executor:
         if robot.grid is not None:
             robot.grid.corners.executor = executor
-        expected = None
+        estimate = None
         with at_fault(f"'{scene}': task '{task}'"):
             layout = robot.dynamics.layout
-            wanted = make_task(
+            planned_task = make_task(
                 make, layout, instants, task_parameters, lambda: start_outputs(robot)
             )
-            rehearsal = robot.model.prepare(robot.problem(wanted, instants))
+            rehearsal = robot.model.prepare(robot.problem(planned_task, instants))
         if rehearsal is not None:
             count = 0 if executor is None else executor.count
-            expected = robot.model.estimate(rehearsal.a, count)
+            estimate = robot.model.estimate(rehearsal.a, count)
         units = load_scene(scene).units
-        yield Prepared(
-            str(scene), task, wanted, instants, robot, rehearsal, expected, start, units, backend
+        yield PreparedPlan(
+            str(scene),
+            task,
+            planned_task,
+            instants,
+            robot,
+            rehearsal,
+            estimate,
+            start,
+            units,
+            backend,
         )
 
 

@@ -73,10 +73,10 @@ def replay(
         plan.write(path)
         with in_replay(path), _session(scene, path, dict(parameters or {})) as session:
             robot = robot_identity(session.root, lines_of(session.root))
-            found, failure = _run(session, plan, points)
+            points_at_instants, failure = _run(session, plan, points)
             name = session.backend.describe()
             simulator = f"{name}, steps of {session.dt:g}"
-    return Replay(found, robot, simulator, failure, perf_counter() - start)
+    return Replay(points_at_instants, robot, simulator, failure, perf_counter() - start)
 
 
 def lines_of(root: Any) -> list[Any]:
@@ -85,19 +85,19 @@ def lines_of(root: Any) -> list[Any]:
     Raises:
         SceneError: a cable does not take a tension.
     """
-    found = [
-        entry
+    cables = [
+        component
         for node in nodes_of(root)
-        for entry in node.objects
-        if entry.getClassName() == "CableConstraint"
+        for component in node.objects
+        if component.getClassName() == "CableConstraint"
     ]
-    for line in found:
-        if line.valueType.value not in ("force", 1):
+    for cable in cables:
+        if cable.valueType.value not in ("force", 1):
             raise SceneError(
-                f"{line.getPathName()} has valueType='{line.valueType.value}': a plan pulls with "
+                f"{cable.getPathName()} has valueType='{cable.valueType.value}': a plan pulls with "
                 "tensions. Give it valueType='force'."
             )
-    return found
+    return cables
 
 
 def _session(scene: str | Path, plan: str, parameters: dict[str, Any]) -> Session:
@@ -115,22 +115,22 @@ def _session(scene: str | Path, plan: str, parameters: dict[str, Any]) -> Sessio
 def _run(session: Session, plan: PlanFile, points: Sequence[str]) -> tuple[np.ndarray, str]:
     """The watched points at the instants of the plan, and why it ended early."""
     watch = _watch(session, points)
-    found = np.full((len(plan.times) + 1, len(watch())), np.nan)
+    points_at_instants = np.full((len(plan.times) + 1, len(watch())), np.nan)
     dt = float(plan.times[1] - plan.times[0])
     if not np.isclose(dt, session.dt, rtol=1e-6):
-        return found, (
+        return points_at_instants, (
             f"the plan has steps of {dt:g}, and the scene of {session.dt:g}. Leave out SURROGATE's "
             "'dt'."
         )
     try:
         session.step(round(plan.times[0] / session.dt) - 1)
-        found[0] = watch()
-        for row in found[1:]:
+        points_at_instants[0] = watch()
+        for row in points_at_instants[1:]:
             session.step()
             row[:] = watch()
     except DivergedError as error:
-        return found, str(error)
-    return found, ""
+        return points_at_instants, str(error)
+    return points_at_instants, ""
 
 
 def _watch(session: Session, points: Sequence[str]) -> Callable[[], np.ndarray]:
@@ -148,7 +148,7 @@ def steps_to_rest(
     scene: str | Path,
     plan: PlanFile,
     points: Sequence[str],
-    near: Callable[[np.ndarray], bool],
+    is_near: Callable[[np.ndarray], bool],
     parameters: dict[str, Any] | None = None,
 ) -> int:
     """Steps after which a scene stays near the start of a plan, with slack lines.
@@ -159,7 +159,7 @@ def steps_to_rest(
         scene: Scene file.
         plan: The plan, which is not executed.
         points: Paths of the nodes that are watched.
-        near: Whether the watched points, shape (3 P,), are near the plan's start.
+        is_near: Whether the watched points, shape (3 P,), are near the plan's start.
         parameters: Of createScene.
 
     Returns:
@@ -171,17 +171,17 @@ def steps_to_rest(
         delayed.write(path)
         with in_replay(path), _session(scene, path, dict(parameters or {})) as session:
             watch = _watch(session, points)
-            far = -1
+            last_far_step = -1
             for step in range(LONGEST + QUIET):
-                if not near(watch()):
-                    far = step
-                if step - far >= QUIET:
+                if not is_near(watch()):
+                    last_far_step = step
+                if step - last_far_step >= QUIET:
                     break
                 try:
                     session.step()
                 except DivergedError:
                     return LONGEST
-    return min(far + 1, LONGEST)
+    return min(last_far_step + 1, LONGEST)
 
 
 TOUCHING = 0.01
@@ -215,8 +215,8 @@ def criteria_of(
         replayed: Those of the replay, NaN where they were not watched or it failed, shape (K, n).
         tolerance: Largest distance from the planned path [length].
     """
-    apart = _apart(task.probe, planned, replayed)
-    path = Criterion("distance from the planned path", apart, tolerance)
+    distance = _apart(task.probe, planned, replayed)
+    path = Criterion("distance from the planned path", distance, tolerance)
     return (path, *_goals(task, planned, replayed), *_obstacles(task, planned, replayed, tolerance))
 
 
@@ -243,21 +243,21 @@ def _apart(probe: Probe, planned: np.ndarray, replayed: np.ndarray) -> float:
 
 
 def _goals(task: Task, planned: np.ndarray, replayed: np.ndarray) -> list[Criterion]:
-    found = []
+    criteria = []
     for number, term in enumerate(task.outputs, 1):
         if not isinstance(term, Following) or not np.isfinite(term.tolerance):
             continue
         rows = list(term.rows)
         if term.distance(planned[:, rows]) <= term.tolerance:
-            reached = term.distance(replayed[:, rows])
-            found.append(Criterion(f"distance from goal {number}", reached, term.tolerance))
-    return found
+            distance = term.distance(replayed[:, rows])
+            criteria.append(Criterion(f"distance from goal {number}", distance, term.tolerance))
+    return criteria
 
 
 def _obstacles(
     task: Task, planned: np.ndarray, replayed: np.ndarray, tolerance: float
 ) -> list[Criterion]:
-    found = []
+    criteria = []
     for number, obstacle in enumerate(task.obstacles, 1):
         if isinstance(obstacle, Obstacle):
             rows = list(obstacle.rows)
@@ -265,5 +265,5 @@ def _obstacles(
                 float(obstacle.violation_between(y[:, rows])[0].max()) for y in (planned, replayed)
             )
             allowed = max(TOUCHING * tolerance, cut)
-            found.append(Criterion(f"depth in obstacle {number}", inside, allowed))
-    return found
+            criteria.append(Criterion(f"depth in obstacle {number}", inside, allowed))
+    return criteria

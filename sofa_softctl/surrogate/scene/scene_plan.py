@@ -127,11 +127,11 @@ class ScenePlan:
     def _coarse(self) -> str:
         """That the full robot is off by much of a small motion; empty if it is not."""
         assert self.report is not None
-        off, motion = self.report.criteria[0].value, float(np.ptp(self.spot, axis=0).max())
-        if off <= COARSE * motion or not motion:
+        distance, motion = self.report.criteria[0].value, float(np.ptp(self.spot, axis=0).max())
+        if distance <= COARSE * motion or not motion:
             return ""
         return (
-            f"The full robot is off its path by {off:.2g}. That is {off / motion:.0%} of the "
+            f"The full robot is off its path by {distance:.2g}. That is {distance / motion:.0%} of the "
             "motion: give a smaller replay_tolerance."
         )
 

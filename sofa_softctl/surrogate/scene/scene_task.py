@@ -82,11 +82,11 @@ def make_task(
         ParameterError: the function takes no such parameter, or not that value.
         ValueError: the function returned no `Task`.
     """
-    made = partial(make, layout)
+    function = partial(make, layout)
     if start is not None and _asks_for_start(make):
-        made = _given_start(make, layout, start())
-    values = arguments_of(made, parameters or {}, who="The task", option="--task-set")
-    task = made(np.arange(instants) / (instants - 1), **values)
+        function = _given_start(make, layout, start())
+    values = arguments_of(function, parameters or {}, who="The task", option="--task-set")
+    task = function(np.arange(instants) / (instants - 1), **values)
     if not isinstance(task, Task):
         raise ValueError(f"the function must return a Task. Got: {type(task).__name__}")
     return task
@@ -100,15 +100,15 @@ def _asks_for_start(make: MakeTask) -> bool:
 def _given_start(make: MakeTask, layout: Layout, start: np.ndarray) -> partial[Task]:
     """The function with its `start`, which is no parameter that users give."""
     signature = inspect.signature(make)
-    _, *others = signature.parameters.values()
-    made = partial(make, layout, start=start)
-    own = [each for each in others if each.name != "start"]
-    made.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-    return made
+    _, *parameters = signature.parameters.values()
+    function = partial(make, layout, start=start)
+    own_parameters = [parameter for parameter in parameters if parameter.name != "start"]
+    function.__signature__ = signature.replace(parameters=own_parameters)  # type: ignore[attr-defined]
+    return function
 
 
 @contextmanager
-def at_fault(what: str) -> Iterator[None]:
+def at_fault(location: str) -> Iterator[None]:
     """Raise a `ValueError` as a SceneError with the part of the scene file and its line.
 
     Errors of this package, as of a store, say themselves what is wrong where.
@@ -121,7 +121,7 @@ def at_fault(what: str) -> Iterator[None]:
     except SoftctlError:
         raise
     except ValueError as error:
-        raise SceneError(f"{what}: {error}").with_traceback(error.__traceback__) from error
+        raise SceneError(f"{location}: {error}").with_traceback(error.__traceback__) from error
 
 
 def _names() -> tuple[str, ...]:
