@@ -1,9 +1,4 @@
-"""Obstacles of points, with a hinge cost.
-
-Convex solids by their signed distance.
-
-Distance of a solid from the straight way of a point between two instants.
-"""
+"""Obstacles of points with a hinge cost, convex solids, and their distance from segments."""
 
 from __future__ import annotations
 
@@ -19,24 +14,25 @@ from sofa_softctl.surrogate.costs.costs import Probe
 class Obstacle:
     """Cost weight * max(0, margin - distance) at every instant.
 
-    The hinge is an exact penalty: a weight above the other terms' gain by entering keeps the point
-    out. With `between` straight ways between instants cost weight times their depth in the solid
-    too, so that no point jumps through a wall.
+    The hinge is an exact penalty: a weight above the gain of the other terms by entering keeps the
+    point out. With `between`, straight segments between instants also cost weight times their depth
+    in the solid, so that no point jumps through a wall.
 
     Source: Schulman et al. 2014, "Motion planning with sequential convex optimization and convex
-        collision checking", eq. (4), and section V for the way between instants.
+        collision checking", eq. (4), and section V for the segments between instants.
     """
 
     probe: Probe
-    """The point."""
+    """Point to keep away."""
     shape: Solid
-    """The solid."""
+    """Solid that is the obstacle."""
     weight: float
     """Cost of depth inside the margin [cost / length]."""
     margin: float = 0.0
     """Distance to keep [length]."""
     between: bool = False
-    """Whether ways between instants cost too. Planning sets it where a plan would go through."""
+    """Whether segments between instants also cost; planning sets it if a plan would pass
+    through."""
 
     def __post_init__(self) -> None:
         if not (0.0 < self.weight < np.inf and 0.0 <= self.margin < np.inf):
@@ -47,21 +43,22 @@ class Obstacle:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Rows of its outputs."""
+        """Rows of the outputs."""
         return self.probe.rows
 
     def violation(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """margin - distance [length], shape (K,), positive where too near; derivatives, (K, m)."""
+        """Return margin - distance [length], shape (K,), positive if too near, and derivatives (K,
+        m)."""
         p, p_y = self.probe.locate(y)
         distance, normal = self.shape.distance(p)
         return self.margin - distance, -np.einsum("ki,kim->km", normal, p_y)
 
     def violation_between(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Depth of the straight ways between instants in the solid itself.
+        """Return the depth of the straight segments between instants in the solid.
 
         Returns:
             -distance [length], shape (K - 1,), positive inside; derivatives by the outputs at the
-            start of each way, (K - 1, m), and at its end, (K - 1, m).
+            start of each segment, (K - 1, m), and at its end, (K - 1, m).
         """
         p, p_y = self.probe.locate(y)
         segments = swept(self.shape, p[:-1], p[1:])
@@ -69,16 +66,17 @@ class Obstacle:
         return -segments.distance, by_start, -np.einsum("ki,kim->km", segments.by_end, p_y[1:])
 
     def depth(self, y: np.ndarray) -> np.ndarray:
-        """Depths in the margin at instants 2 to K, then those of ways if they cost, shape (h,)."""
+        """Return the depths in the margin at instants 2 to K, then of segments if they cost,
+        (h,)."""
         depths = self.violation(y[1:])[0]
         return np.concatenate((depths, self.violation_between(y)[0])) if self.between else depths
 
 
 class Solid(Protocol):
-    """A convex solid; give one that is not as several obstacles, its convex parts."""
+    """Convex solid; split other solids into several obstacles with convex parts."""
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Signed distance of points, shape (K, 3), and its gradient: (K,), (K, 3).
+        """Return the signed distance of points (K, 3) and its gradient: (K,), (K, 3).
 
         Positive outside, negative inside.
         """
@@ -87,7 +85,7 @@ class Solid(Protocol):
 
 @dataclass(frozen=True)
 class Sphere:
-    """A ball."""
+    """Ball."""
 
     center: tuple[float, float, float]
     """Centre [length]."""
@@ -99,7 +97,7 @@ class Sphere:
             raise ValueError(f"a Sphere needs a finite centre and a positive radius. Got: {self}")
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Solid`. At the centre the direction is +x."""
+        """Return the signed distance and its gradient, which is +x at the centre."""
         from_centre = p - np.asarray(self.center)
         centre_distance = np.linalg.norm(from_centre, axis=1)
         normal = np.where(centre_distance[:, None] > 0.0, from_centre, [1.0, 0.0, 0.0])
@@ -108,7 +106,7 @@ class Sphere:
 
 @dataclass(frozen=True)
 class HalfSpace:
-    """All points with normal . x <= offset |normal|: a floor or a wall."""
+    """All points with normal . x <= offset |normal|, such as a floor or a wall."""
 
     normal: tuple[float, float, float]
     """Outward direction, of any length but 0."""
@@ -122,7 +120,7 @@ class HalfSpace:
             )
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Signed distance of points, shape (K, 3), and its gradient: (K,), (K, 3)."""
+        """Return the signed distance of points (K, 3) and its gradient: (K,), (K, 3)."""
         n = np.asarray(self.normal, float)
         n = n / np.linalg.norm(n)
         return p @ n - self.offset, np.broadcast_to(n, p.shape)
@@ -130,7 +128,7 @@ class HalfSpace:
 
 @dataclass(frozen=True)
 class Box:
-    """A box along the axes."""
+    """Box along the axes."""
 
     lower: tuple[float, float, float]
     """Corner of the smallest coordinates [length]."""
@@ -142,7 +140,7 @@ class Box:
             raise ValueError(f"lower must not be above upper. Got: {self}")
 
     def distance(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Solid`. Outside, to the nearest point; inside, to the nearest face."""
+        """Return the signed distance to the nearest point outside, or nearest face inside."""
         lower, upper = np.asarray(self.lower), np.asarray(self.upper)
         from_box = p - np.clip(p, lower, upper)
         box_distance = np.linalg.norm(from_box, axis=1)
@@ -164,31 +162,31 @@ _EDGES = np.eye(3)  # directions of its edges
 
 
 class Nearest(NamedTuple):
-    """The points of m ways that are nearest to a solid, or deepest in it."""
+    """Points of m segments that are nearest to a solid, or deepest in it."""
 
     share: np.ndarray
-    """How far on its way each is: 0 at the start, 1 at the end [-], shape (m,)."""
+    """Position on the segment, 0 at the start, 1 at the end [-], shape (m,)."""
     distance: np.ndarray
-    """Its signed distance [length], shape (m,)."""
+    """Signed distance of each point [length], shape (m,)."""
     normal: np.ndarray
-    """Gradient of the distance there [-], shape (m, 3)."""
+    """Gradient of the distance at each point [-], shape (m, 3)."""
 
 
 class Swept(NamedTuple):
-    """Signed distance of m ways: negative by the shortest displacement that frees a way."""
+    """Signed distance of m segments; inside, minus the shortest displacement that frees one."""
 
     distance: np.ndarray
     """Distance [length], shape (m,)."""
     by_start: np.ndarray
-    """Its gradient by the starts [-], shape (m, 3)."""
+    """Gradient of the distance by the starts [-], shape (m, 3)."""
     by_end: np.ndarray
-    """Its gradient by the ends [-], shape (m, 3)."""
+    """Gradient of the distance by the ends [-], shape (m, 3)."""
 
 
 def nearest(shape: Solid, start: np.ndarray, end: np.ndarray) -> Nearest:
-    """Nearest points of straight ways from `start` to `end`, shape (m, 3) each, to a solid.
+    """Find the points nearest to a solid on segments from `start` to `end`, shape (m, 3) each.
 
-    Bisection of the distance's slope along the way, which rises where the solid is convex.
+    The slope of the distance along a segment increases for convex solids, and is bisected.
     """
     way = end - start
     low, high = np.zeros(len(way)), np.ones(len(way))

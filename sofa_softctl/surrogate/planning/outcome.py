@@ -13,9 +13,9 @@ from sofa_softctl.surrogate.costs.costs import Following
 from sofa_softctl.surrogate.planning.collisions import (
     Approach,
     approaches,
-    between,
+    blocking_obstacles,
+    is_obstructed,
     obstacle_name,
-    obstructed,
 )
 from sofa_softctl.surrogate.program.settings import Ended
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
@@ -24,36 +24,36 @@ _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at 
 
 
 class Finding(NamedTuple):
-    """Something to say about a plan."""
+    """Finding about a plan."""
 
     status: Status
-    """Status that it gives the plan; SOLVED for a mere note."""
+    """Status that the finding gives the plan; SOLVED for a note."""
     text: str
     """Sentence for the message."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Status and message of a plan, with what they rest on."""
+    """Status and message of a plan, with the numbers behind them."""
 
     status: Status
-    """The worst of the findings."""
+    """Worst status of the findings."""
     message: str
-    """All findings; empty if all went well."""
+    """All findings, or "" if all went well."""
     miss: float
     """Largest distance from a goal of `Following` [length]."""
     violation: float
     """Largest depth of a point inside an obstacle's margin at an instant [length]."""
     inside: float
-    """How far a way inside an obstacle itself would have to be moved to leave it [length]."""
+    """Largest displacement by which a segment would leave an obstacle [length]."""
 
 
 def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
-    """Judge the motion that the optimiser ended with, after `tried` other initial motions."""
+    """Judge the result of the optimiser, after `tried` other initial trajectories."""
     miss, instant, missed = _largest_miss(problem, ended.trial)
     nearest_approaches = approaches(problem, ended.trial)
     findings = [
-        *_balance(ended, obstructed(problem, ended.trial)),
+        *_balance(ended, is_obstructed(problem, ended.trial)),
         *_goals(problem, ended, miss, instant, missed),
         *_obstacles(problem, ended.trial, nearest_approaches, tried),
         *_unreachable_goals(problem, missed),
@@ -70,7 +70,7 @@ def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
 
 
 def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
-    """Whether the motion is in balance, and an optimum."""
+    """Yield findings on defects and optimality."""
     defect_text = f"Steps lack balance by up to {ended.trial.defect:.1e} of the force."
     if ended.stuck and not ended.balanced:
         yield Finding(
@@ -112,9 +112,9 @@ def _goals(
 def _obstacles(
     problem: PlanningProblem, trial: Trial, nearest_approaches: list[Approach], tried: int
 ) -> Iterator[Finding]:
-    """Points inside obstacles, or inside margins, and obstacles between the end and the goal."""
+    """Yield findings on points in obstacles or margins, and on obstacles before the goal."""
     others_text = f" {tried} other initial motions led to nothing better." if tried else ""
-    inside = [approach for approach in nearest_approaches if approach.inside]
+    inside = [approach for approach in nearest_approaches if approach.is_inside]
     for approach in inside:
         yield Finding(
             Status.INFEASIBLE,
@@ -123,7 +123,7 @@ def _obstacles(
             f"round, give goals along it, or a larger weight than {approach.obstacle.weight:g}; else "
             "move the obstacle or the goals.",
         )
-    for name, way in between(problem, trial):
+    for name, way in blocking_obstacles(problem, trial):
         yield Finding(
             Status.CLOSEST_FEASIBLE,
             f"The way is blocked: {name} or its margin is between the end of the plan and its "
@@ -131,7 +131,9 @@ def _obstacles(
             "else make the margin smaller, or move the obstacle or the goals.",
         )
     close = [
-        approach for approach in nearest_approaches if approach.too_near and not approach.inside
+        approach
+        for approach in nearest_approaches
+        if approach.is_inside_margin and not approach.is_inside
     ]
     for approach in close:
         yield Finding(
@@ -148,7 +150,7 @@ def _obstacles(
 
 
 def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Finding]:
-    """Goals inside obstacles, as a reason for what is missed."""
+    """Yield findings on goals inside obstacles, if goals are missed."""
     for term in problem.outputs if missed else ():
         if not isinstance(term, Following) or not np.isfinite(term.tolerance):
             continue
@@ -163,10 +165,10 @@ def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Findi
 
 
 def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> str:
-    """Sentence on the limits that a motion is at, in how many steps.
+    """Return a sentence on the active limits of a trajectory, with the number of steps.
 
     Args:
-        problem: The problem.
+        problem: Planning problem.
         a: Coordinates at all instants, shape (K, d).
         u: Inputs, shape (K - 1, m).
     """
@@ -199,7 +201,7 @@ def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> st
 
 
 def _largest_miss(problem: PlanningProblem, trial: Trial) -> tuple[float, int, bool]:
-    """Largest distance from a goal, its instant, and whether one exceeds its tolerance."""
+    """Return the largest distance from a goal, its instant, and whether a tolerance is exceeded."""
     miss, instant, missed = 0.0, 1, False
     for term in problem.outputs:
         if isinstance(term, Following):

@@ -1,12 +1,9 @@
-"""Quadratic program of a trust region.
-
-Sequential convex optimisation of inputs and coordinates, with an exact l1 penalty.
-"""
+"""Sequential convex optimisation of inputs and coordinates, with an exact l1 penalty."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +21,6 @@ from sofa_softctl.surrogate.program.trust_region import (
     violation,
 )
 
-_PROXIMAL = 1e-8  # makes the QP's answer unique where lines are redundant; nothing at an optimum
-
 
 def subproblem(
     problem: PlanningProblem,
@@ -39,12 +34,13 @@ def subproblem(
 ) -> tuple[SparseQP, np.ndarray]:
     """QP of a step: exact l1 penalty on the defects, changes of at most `radius`.
 
-    It is always feasible. Variables: the change x, shape (n,); the lack's parts p, q >= 0 with
-    lack + balance x = p - q, shape (m,) each; the depth t >= 0 in obstacles within reach.
+    It is always feasible. Variables: the change x, shape (n,); parts p, q >= 0 of the defects with
+    lack + balance x = p - q, shape (m,) each; the depth t >= 0 in obstacles within the trust
+    region.
 
     Returns:
-        The QP, its first m rows the balance, and which of the n bounds below and above are not
-        limits but the trust region's, shape (2, n).
+        QP, with the steps as the first m rows, and a mask of the n lower and upper bounds that come
+        from the trust region, shape (2, n).
 
     Source: Schulman et al. 2014, section III; Nocedal and Wright 2006, section 18.5.
     """
@@ -59,7 +55,8 @@ def subproblem(
         [rate, None, None, no_slack],
         [model.depth_slope[near_rows], None, None, -T],
     ]
-    H = scale * model.hessians[hessian] + _PROXIMAL * eye_array(n)
+    # The proximal term makes the solution unique if cables are redundant; it vanishes at optima.
+    H = scale * model.hessians[hessian] + 1e-8 * eye_array(n)
     slack = np.zeros(2 * m + t)
     g = (scale * model.gradient, np.full(2 * m, penalty), scale * model.depth_weight[near_rows])
     low, high = _room(problem, trial)
@@ -84,7 +81,7 @@ def subproblem(
 
 
 def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray]:
-    """Largest decrease, at most 0, and increase, at least 0, of each variable within the limits."""
+    """Return the largest decrease (<= 0) and increase (>= 0) of each variable within its limits."""
     (u_low, u_high), (a_low, a_high) = problem.input_bounds, problem.state_bounds
     current = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
     low = np.concatenate((u_low, a_low), axis=1).ravel() - current
@@ -93,7 +90,7 @@ def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarra
 
 
 def _rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarray, np.ndarray]:
-    """Rows and limits of u_k - u_k-1 where the rate is limited."""
+    """Return the rows and limits of u_k - u_k-1 for limited rates."""
     K, m = problem.instants, problem.m
     u_at, a_at = problem.columns
     rows = np.arange(m * (K - 1)).reshape(K - 1, m)
@@ -111,23 +108,35 @@ def _rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarra
     return csr_array(slope)[limited_rows], lower[limited_rows], upper[limited_rows]
 
 
-_CORRECTIONS = 3  # of a step that lost its balance
-_IDLE = 40  # iterations with hardly any gain before the end: a trust region may shrink in a dozen
-_HARDLY = 1e-6  # of the cost, in all of them: in front of an obstacle steps gain ever less
+@dataclass(frozen=True)
+class CollocationSettings:
+    """Numbers of the search that are not settings of the optimiser."""
+
+    corrections_max: int = 3
+    """Maximum number of corrections of a step that increases the defects."""
+    stalled_iterations_max: int = 40
+    """Number of iterations with little gain before the end; a trust region may shrink in twelve."""
+    progress_min: float = 1e-6
+    """Gain in all these iterations over the cost [-]; in front of obstacles steps gain ever
+    less."""
+
+
+SETTINGS = CollocationSettings()
 
 
 class Collocation:
-    """Inputs and coordinates of all instants are variables; steps are in balance at the end.
+    """Search with inputs and coordinates of all instants as variables.
 
-    Each iteration solves the QP of `subproblem`. Its step is accepted if the merit, scaled cost
-    plus penalty times the l1 norm of the defects, decreases by a tenth of the QP's prediction. A
-    step that fails due to curvature of the balance is tried again with the motion corrected at the
-    same inputs, or else the trust region shrinks. The penalty stays above twice the largest
-    multiplier, so that it is exact, and grows tenfold where the optimiser stops out of balance.
+    The equations of the steps hold only at the end. Each iteration solves the QP of `subproblem`.
+    Its step is accepted if the merit, scaled cost plus penalty times the l1 norm of the defects,
+    decreases by a tenth of the QP's prediction. A step that fails because of curvature of the
+    equations is repeated with coordinates corrected at the same inputs, or the trust region
+    shrinks. The penalty stays above twice the largest multiplier, so that it is exact, and grows
+    tenfold if the search stops with defects.
 
     Source: Schulman et al. 2014, Algorithm 1; Nocedal and Wright 2006, Algorithm 18.4 and (15.36)
-        for the correction. The QP's penalty is l1 from the start: it then has a solution in every
-        trust region, at a fifth more time than with hard equations.
+        for the correction. The QP has an l1 penalty from the start, so it has a solution in every
+        trust region, for a fifth more time than with hard equations.
     """
 
     def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
@@ -137,33 +146,34 @@ class Collocation:
         self.scale = 1.0 / largest if largest > 0.0 else 1.0
         self.radius, self.penalty = settings.radius, settings.penalty
         self.hessian = 0
-        self.costs: deque[float] = deque(maxlen=_IDLE + 1)  # of motions in balance, the last ones
+        # of motions in balance, the last ones
+        self.costs: deque[float] = deque(maxlen=SETTINGS.stalled_iterations_max + 1)
         self.stationarity, self.converged = np.inf, False
         self.answers = Answers(settings.solvers)
 
     @property
     def merit(self) -> float:
-        """Scaled cost, and the penalty times the lack of balance."""
+        """Scaled cost plus penalty times the l1 norm of the defects."""
         return self.trial.merit(self.scale, self.penalty)
 
     @property
     def balanced(self) -> bool:
-        """Whether the motion can be executed."""
+        """True if the trajectory can be executed."""
         return bool(np.abs(self.trial.lack).max() <= self.settings.defect)
 
     @property
     def stuck(self) -> bool:
-        """Whether further iterations would not help."""
+        """True if further iterations would not help."""
         s = self.settings
         ended = self.radius < s.radius_min or self.penalty > s.penalty_max
         # beside an unusable cell, or in front of an obstacle, steps become ever smaller
-        idle = len(self.costs) > _IDLE and (
-            self.costs[0] - self.costs[-1] <= _HARDLY * abs(self.costs[-1])
+        idle = len(self.costs) > SETTINGS.stalled_iterations_max and (
+            self.costs[0] - self.costs[-1] <= SETTINGS.progress_min * abs(self.costs[-1])
         )
         return ended or idle
 
     def iterate(self) -> bool:
-        """Solve a QP and accept its step if it is good enough; returns whether it was."""
+        """Solve a QP and try its step; return True if it was accepted."""
         qp, trusted = subproblem(
             self.problem,
             self.trial,
@@ -181,20 +191,20 @@ class Collocation:
         x, y = answer.x[:n], answer.y
         self.stationarity = violation(qp, x, y, trusted, m)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
-        accepted, predicted = self._take(x)
+        accepted, predicted = self._accept_or_reject(x)
         self._weigh(float(np.abs(y[len(qp.g) : len(qp.g) + m]).max()), predicted)
         return accepted
 
-    def _take(self, x: np.ndarray) -> tuple[bool, float]:
-        """Accept the step x if the merit decreases; then choose trust region and Hessian."""
+    def _accept_or_reject(self, x: np.ndarray) -> tuple[bool, float]:
+        """Accept the step x if the merit decreases, then choose trust region and Hessian."""
         predictions = self.model.decrease(self.trial, x, self.scale, self.penalty)
         predicted, merit = float(predictions[self.hessian]), self.merit
         noise = rounding(merit)
-        trial = _moved(self.problem, self.trial, x)
-        for _ in range(_CORRECTIONS):
+        trial = _apply_step(self.problem, self.trial, x)
+        for _ in range(SETTINGS.corrections_max):
             if merit - trial.merit(self.scale, self.penalty) >= 0.75 * predicted:
                 break
-            trial = _corrected(self.problem, trial, self.scale, self.penalty)
+            trial = _correct_defects(self.problem, trial, self.scale, self.penalty)
         if merit - trial.merit(self.scale, self.penalty) < 0.75 * predicted:
             trial = self._second_order_correction(trial)
         actual, step_size = merit - trial.merit(self.scale, self.penalty), float(np.abs(x).max())
@@ -221,9 +231,9 @@ class Collocation:
         return accepted, predicted
 
     def _second_order_correction(self, stepped: Trial) -> Trial:
-        """Trial of the second-order correction: the QP with the defects at `there`, if better.
+        """Return the second-order correction of a step: the QP with the step's defects, if better.
 
-        It keeps obstacles and rest at the end, which corrections towards balance lose.
+        It keeps obstacles and rest at the end, unlike corrections of the defects.
         """
         if not (self.problem.obstacles or self.problem.rest):
             return stepped
@@ -241,15 +251,15 @@ class Collocation:
         answer = self.answers.of(qp)
         if answer is None:
             return stepped
-        corrected = _moved(self.problem, trial, answer.x[: len(x)])
-        corrected = _corrected(self.problem, corrected, self.scale, self.penalty)
+        corrected = _apply_step(self.problem, trial, answer.x[: len(x)])
+        corrected = _correct_defects(self.problem, corrected, self.scale, self.penalty)
         is_better = corrected.merit(self.scale, self.penalty) < stepped.merit(
             self.scale, self.penalty
         )
         return corrected if is_better else stepped
 
     def _weigh(self, multiplier: float, predicted: float) -> None:
-        """Keep the penalty above the multipliers; raise it where balance requires it."""
+        """Keep the penalty above the multipliers; raise it if defects remain."""
         if multiplier < 0.99 * self.penalty:
             self.penalty = max(self.penalty, 2.0 * multiplier)
         elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
@@ -257,18 +267,18 @@ class Collocation:
             self.radius = max(self.radius, self.settings.radius)
 
 
-def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
-    """The trial changed by x, shape (n,)."""
+def _apply_step(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
+    """Return the trial changed by x, shape (n,)."""
     u_at, a_at = problem.columns
     a = trial.a.copy()
     a[1:] = np.clip(a[1:] + x[a_at], *problem.state_bounds)
     return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
 
 
-def _corrected(problem: PlanningProblem, trial: Trial, scale: float, penalty: float) -> Trial:
-    """The motion corrected towards balance at the same inputs, if that lowers the merit.
+def _correct_defects(problem: PlanningProblem, trial: Trial, scale: float, penalty: float) -> Trial:
+    """Correct the defects of a trial at the same inputs, if that lowers the merit.
 
-    A Newton step on all a at once: the slope by a is block lower triangular.
+    It is a Newton step on all a simultaneously: the slope by a is block lower triangular.
     """
     _, a_at = problem.columns
     slope = balance_slope(problem, trial)[: a_at.size][:, a_at.ravel()]

@@ -13,7 +13,7 @@ _KKT_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 
 
 class Answers:
-    """Verified answers of QPs that always have one, and what there is to say of their solvers.
+    """Solver of feasible QPs with verified solutions, and notes on the solvers.
 
     Args:
         solvers: Sparse QP solvers, in the order of their calls.
@@ -26,7 +26,7 @@ class Answers:
         self._replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
 
     def of(self, qp: SparseQP) -> QPResult | None:
-        """The answer; None: no solver's passed the check."""
+        """Solve a QP; return None if no solver's solution passes the check."""
         verified = solve_checked(qp, solvers=self.solvers, tolerance=_KKT_TOLERANCE, feasible=True)
         self.notes.update(dict.fromkeys(verified.notes))
         if verified.replaced:
@@ -35,7 +35,7 @@ class Answers:
 
     @property
     def fallback(self) -> str:
-        """See `Ended`."""
+        """Note on solutions by other solvers than the first, or ""."""
         if not self._replaced:
             return ""
         reason, count = " ".join(self._replaced[-1]), len(self._replaced)
@@ -45,21 +45,21 @@ class Answers:
 
 
 def rounding(merit: float) -> float:
-    """Change of a merit that may be rounding."""
+    """Return the rounding error of a merit."""
     return 1e-13 * max(1.0, abs(merit))
 
 
 def next_radius(
     radius: float, far: float, *, actual: float, predicted: float, noise: float, most: float
 ) -> float:
-    """Trust region after a step.
+    """Return the trust region after a step.
 
     Args:
         radius: Trust region of the step.
         far: Largest change in it.
         actual: Decrease of the merit.
-        predicted: That of the QP.
-        noise: What may be rounding.
+        predicted: Decrease predicted by the QP.
+        noise: Rounding error of the merit.
         most: Largest trust region.
     """
     if actual < 0.25 * predicted - noise:
@@ -70,16 +70,17 @@ def next_radius(
 
 
 def violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, trusted: np.ndarray, m: int = 0) -> float:
-    """Distance of a QP's multipliers from those of an optimum at x = 0.
+    """Return the violation of the problem's optimality conditions at x = 0 by a QP's multipliers.
 
-    They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
-    the trust region; and a limit that is reached only at x must not have a multiplier.
+    The multipliers satisfy the conditions of the QP at x. Those of the problem at 0 do not contain
+    H x and the multipliers of the trust region, and a limit reached only at x must have no
+    multiplier.
 
     Args:
         qp: The QP, whose first variables are changes of the problem's.
-        x: Those, shape (n,).
+        x: Changes of the problem's variables, shape (n,).
         y: Multipliers of all limits, then of all rows.
-        trusted: Which bounds of x below and above are the trust region's, shape (2, n).
+        trusted: Mask of lower and upper bounds of x that come from the trust region, shape (2, n).
         m: Number of the first rows that are equations.
     """
     n = len(x)

@@ -1,4 +1,9 @@
-"""Replays of a scene's plan on the full model, and corrections of what it misses there."""
+"""Replays of a scene's plan on the full model, and corrections of its errors there.
+
+The offset of the full model's outputs from the map is added to the map in the next plan, at the
+same instants. If that becomes slow, the tensions of the best plan are corrected by Gauss-Newton
+steps on the full model, with the derivatives of its steps.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from sofa_softctl.acceptance import AcceptanceReport
 from sofa_softctl.scene.backend_call import call_on_backend
 from sofa_softctl.surrogate.costs.costs import Probe
 from sofa_softctl.surrogate.scene.replay import (
-    LONGEST,
+    SETTLING_STEPS_MAX,
     Judgement,
     Replay,
     check_watched,
@@ -24,19 +29,28 @@ from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
 from sofa_softctl.surrogate.scene.step_correction import NoDerivative, StepCorrection, with_step
 
 CORRECTIONS = 8
-"""Most plans after the first one."""
+"""Default number of plans after the first one."""
 EXACT_CORRECTIONS = 4
-"""Most Gauss-Newton steps after them."""
-NEAR = 0.1
-"""Distance from its start at which a plan may begin, as a share of the replay's tolerance."""
-SLOW = 0.5
-"""Share of the smallest error so far above which a correction is slow [-]."""
-STALLED = 2
-"""Slow corrections after which Gauss-Newton steps take over: one may be the last small one."""
-DIVERGING = 4.0
-"""Growth of what a replay misses, over the best one, at which corrections are given up [-]."""
-SHORTEST = 0.25
-"""Smallest share of a Gauss-Newton step that is tried [-]."""
+"""Default number of Gauss-Newton steps after the corrections."""
+
+
+@dataclass(frozen=True)
+class CorrectionSettings:
+    """Numbers of the corrections of plans."""
+
+    start_distance_max: float = 0.1
+    """Distance from its start at which a plan may begin, over the replay's tolerance [-]."""
+    slow_error_ratio: float = 0.5
+    """Error over the smallest error so far above which a correction is slow [-]."""
+    slow_corrections_max: int = 2
+    """Number of slow corrections after which Gauss-Newton steps take over."""
+    diverging_error_ratio: float = 4.0
+    """Error over the smallest error so far at which corrections are given up [-]."""
+    step_fraction_min: float = 0.25
+    """Smallest fraction of a Gauss-Newton step that is tried [-]."""
+
+
+SETTINGS = CorrectionSettings()
 
 Report = Callable[[str], None]
 
@@ -48,21 +62,16 @@ def accepted(
     exact_corrections: int = EXACT_CORRECTIONS,
     progress: Report | None = None,
 ) -> ScenePlan:
-    """Replay a plan on the full model; plan again for what it misses there, until it passes.
-
-    What the full model's outputs have beyond the map's is added to the map's in the next plan, at
-    the same instants. Where that gets slow, the tensions of the best plan are corrected by
-    Gauss-Newton steps on the full model itself, with the derivatives of its steps. Of all plans the
-    best one is returned, with its report.
+    """Replay a plan on the full model, and correct it until it passes; return the best plan.
 
     Args:
-        scene_plan: A plan without a replay.
-        corrections: Most plans after this one; 0: no corrections of either kind.
-        exact_corrections: Most Gauss-Newton steps after them.
+        scene_plan: Plan without a replay.
+        corrections: Maximum number of further plans; 0 disables both kinds of corrections.
+        exact_corrections: Maximum number of Gauss-Newton steps.
         progress: Called with a line of text before each replay and plan.
 
     Raises:
-        SceneError: the task looks at what a replay does not watch, or the scene takes no tensions.
+        SceneError: A replay does not record the task's outputs, or the scene takes no tensions.
     """
     if not scene_plan.plan.status.executable:
         return scene_plan
@@ -73,25 +82,25 @@ def accepted(
     flutter = scene_plan.robot.flutter(scene_plan.plan.a)
     first = replace(scene_plan, delay=_delay(scene_plan), flutter=flutter)
     report("replaying the plan on the full robot")
-    best = _replayed(first)
+    best = _with_replay(first)
     if corrections and not (best.passed or best.failed):
-        best = _corrected(best, corrections, exact_corrections, report)
+        best = _correct(best, corrections, exact_corrections, report)
     return replace(best, seconds=scene_plan.seconds + perf_counter() - begin)
 
 
-def _corrected(first: ScenePlan, corrections_max: int, exact_max: int, report: Report) -> ScenePlan:
-    """The best plan after corrections, of both kinds where derivatives are known.
+def _correct(first: ScenePlan, corrections_max: int, exact_max: int, report: Report) -> ScenePlan:
+    """Return the best plan after corrections, of both kinds if derivatives are known.
 
-    Where Gauss-Newton steps do not suffice either, plans for other paths still may: corrections by
-    offsets go on.
+    If Gauss-Newton steps do not suffice, plans for other paths may, so corrections by offsets
+    continue.
     """
     best, exact, slow = first, _exact(first) if exact_max else None, 0
     if isinstance(exact, str):
         best, exact = replace(first, no_derivative=exact), None
     for current in _by_offsets(best, corrections_max, report):
-        slow += current.error > SLOW * best.error
+        slow += current.error > SETTINGS.slow_error_ratio * best.error
         best = min(best, current, key=_error)
-        if exact is not None and slow == STALLED and not best.passed:
+        if exact is not None and slow == SETTINGS.slow_corrections_max and not best.passed:
             best, exact = _by_steps(best, exact, exact_max, report), None
         if best.passed:
             return best
@@ -105,7 +114,7 @@ def _error(scene_plan: ScenePlan) -> float:
 
 
 def _exact(scene_plan: ScenePlan) -> StepCorrection | str:
-    """Gauss-Newton steps for a plan, or why there are none."""
+    """Return Gauss-Newton steps for a plan, or the reason if there are none."""
     try:
         return StepCorrection(scene_plan)
     except NoDerivative as reason:
@@ -113,30 +122,30 @@ def _exact(scene_plan: ScenePlan) -> StepCorrection | str:
 
 
 def _by_offsets(first: ScenePlan, corrections_max: int, report: Report) -> Iterator[ScenePlan]:
-    """Plans for what the one before missed, each with its replay, until they diverge."""
+    """Yield plans that correct the one before, each with its replay, until they diverge."""
     current, error_min = first, first.error
     for number in range(1, corrections_max + 1):
         report(f"correcting the plan, {number} of at most {corrections_max}")
-        following = _planned_again(current, number)
+        following = _plan_again(current, number)
         if following is None:
             return
-        current = _replayed(following)
+        current = _with_replay(following)
         yield current
-        if current.failed or current.error > DIVERGING * error_min:
+        if current.failed or current.error > SETTINGS.diverging_error_ratio * error_min:
             return
         error_min = min(error_min, current.error)
 
 
 def _by_steps(best: ScenePlan, exact: StepCorrection, steps_max: int, report: Report) -> ScenePlan:
-    """The best plan after Gauss-Newton steps; a step that gains nothing is halved."""
+    """Return the best plan after Gauss-Newton steps; a step without gain is halved."""
     start, fraction, count, step = perf_counter(), 1.0, 0, None
     try:
-        while not best.passed and count < steps_max and fraction >= SHORTEST:
+        while not best.passed and count < steps_max and fraction >= SETTINGS.step_fraction_min:
             count += 1
             report(f"correcting the tensions on the full robot, {count} of at most {steps_max}")
             if step is None:
                 step = exact.step(best)
-            current = _replayed(with_step(best, fraction * step))
+            current = _with_replay(with_step(best, fraction * step))
             if current.error < best.error:
                 best, fraction, step = current, 1.0, None
             else:
@@ -146,8 +155,8 @@ def _by_steps(best: ScenePlan, exact: StepCorrection, steps_max: int, report: Re
     return replace(best, exact_corrections=count, exact_seconds=perf_counter() - start)
 
 
-def _planned_again(scene_plan: ScenePlan, number: int) -> ScenePlan | None:
-    """The next plan, from this one and its replay; None where there is none to execute."""
+def _plan_again(scene_plan: ScenePlan, number: int) -> ScenePlan | None:
+    """Return the next plan, from a plan and its replay, or None if it is not executable."""
     assert scene_plan.judgement is not None
     offset = np.nan_to_num(scene_plan.judgement.outputs - _map_outputs(scene_plan), nan=0.0)
     problem = scene_plan.robot.problem(scene_plan.task, len(scene_plan.plan.a), offset=offset)
@@ -159,8 +168,8 @@ def _planned_again(scene_plan: ScenePlan, number: int) -> ScenePlan | None:
     return replace(scene_plan, plan=plan, offset=offset, corrections=number, judgement=None)
 
 
-def _replayed(scene_plan: ScenePlan) -> ScenePlan:
-    """The plan with a replay, and its report."""
+def _with_replay(scene_plan: ScenePlan) -> ScenePlan:
+    """Return the plan with a replay and its report."""
     robot, tolerance = scene_plan.robot, scene_plan.robot.replay_tolerance
     arguments = (scene_plan.scene, scene_plan.file(), robot.map.points, robot.map.parameters)
     replayed: Replay = call_on_backend(scene_plan.backend, replay, *arguments)
@@ -168,9 +177,9 @@ def _replayed(scene_plan: ScenePlan) -> ScenePlan:
     outputs[:, outputs.shape[1] - replayed.points.shape[1] :] = replayed.points
     criteria = criteria_of(scene_plan.task, scene_plan.outputs, outputs, tolerance)
     failure = replayed.failure
-    if scene_plan.delay >= LONGEST:
+    if scene_plan.delay >= SETTLING_STEPS_MAX:
         failure = (
-            f"the scene does not come to rest where the plan begins within {LONGEST} steps. Does "
+            f"the scene does not come to rest where the plan begins within {SETTLING_STEPS_MAX} steps. Does "
             "it start with slack lines, and at rest?"
         )
     report = AcceptanceReport(replayed.simulator, criteria, failure, replayed.seconds)
@@ -178,10 +187,12 @@ def _replayed(scene_plan: ScenePlan) -> ScenePlan:
 
 
 def _delay(scene_plan: ScenePlan) -> int:
-    """Steps until the full robot rests where the plan begins."""
+    """Return the number of steps until the full robot rests where the plan begins."""
     robot, probe = scene_plan.robot, scene_plan.task.probe
     first = robot.dynamics.layout.length.stop
-    is_near = _IsNear(probe, first, scene_plan.spot[0], NEAR * robot.replay_tolerance)
+    is_near = _IsNear(
+        probe, first, scene_plan.spot[0], SETTINGS.start_distance_max * robot.replay_tolerance
+    )
     arguments = (
         scene_plan.scene,
         scene_plan.file(),
@@ -195,7 +206,7 @@ def _delay(scene_plan: ScenePlan) -> int:
 
 @dataclass(frozen=True)
 class _IsNear:
-    """Whether a probe is near a place; picklable, for another process."""
+    """Picklable test whether a probe is near a position."""
 
     probe: Probe
     first: int
@@ -208,7 +219,7 @@ class _IsNear:
 
 
 def _map_outputs(scene_plan: ScenePlan) -> np.ndarray:
-    """Outputs of the map alone, shape (K, n)."""
+    """Return the outputs of the map without the offset, shape (K, n)."""
     return (
         scene_plan.outputs if scene_plan.offset is None else scene_plan.outputs - scene_plan.offset
     )

@@ -1,4 +1,4 @@
-"""Files of plans: recordings with the tensions of each step, and what the plan was judged by."""
+"""Files of plans: recordings with the tensions of each step, and the report of the replay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.units import Units, symbol
 
 _IN_REPLAY: ContextVar[str] = ContextVar("softctl_plan_in_replay", default="")
-"""Path of the plan that is being replayed: it has no report yet."""
+"""Path of the plan that is being replayed, which has no report yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,37 +32,37 @@ class PlanFile:
     times: np.ndarray
     """Time of each row [time], shape (K - 1,); the plan begins a step before the first one."""
     tension: np.ndarray
-    """Tension of each line in the step up to then [force], shape (K - 1, d)."""
+    """Tension of each cable in the step up to that time [force], shape (K - 1, d)."""
     spot: np.ndarray
     """Position of the task's point [length], shape (K - 1, 3)."""
     coordinates: np.ndarray
     """Coordinates a [-], shape (K - 1, d)."""
     metadata: dict[str, str]
-    """What the plan is of: scene, task, status, versions."""
+    """Scene, task, status, versions."""
     line_stiffness: bool = True
-    """Whether steps have the stiffness of the lines, see `LineStiffness`."""
+    """Whether steps have the stiffness of the cables, see `LineStiffness`."""
     flutter: float = 0.0
     """Flutter number of steps without that stiffness, see `flutter_number` [-]."""
     robot: dict[str, list[float]] | None = None
-    """The robot it was replayed on, see `robot_identity`; None: it was not."""
+    """Identity of the replayed robot, see `robot_identity`, or None without a replay."""
     report: AcceptanceReport | None = None
-    """Report of its replay; None: it was not replayed."""
+    """Report of the replay, or None without one."""
 
     @property
     def accepted(self) -> bool:
-        """Whether it passed its replay."""
+        """True if the plan passed its replay."""
         return self.report is not None and self.report.passed
 
     def delayed(self, steps: int) -> PlanFile:
-        """The same plan, which begins some steps after the start of the run."""
+        """Return the same plan, beginning some steps after the start of the run."""
         dt = self.times[1] - self.times[0]
         return replace(self, times=self.times - self.times[0] + (steps + 1) * dt)
 
     def write(self, path: str | Path | RecordFile) -> None:
-        """Write it; an existing file is replaced atomically.
+        """Write the plan; an existing file is replaced atomically.
 
         Raises:
-            RecordError: the file cannot be written.
+            RecordError: The file cannot be written.
         """
         d = self.tension.shape[1]
         metadata = self.metadata | {"plan.line_stiffness": json.dumps(self.line_stiffness)}
@@ -79,9 +79,9 @@ class PlanFile:
                 symbol(Units.parse(units) if units else None, quantity)
                 for quantity in ("force", "length")
             )
-            tensions = "Tension of each line."
+            tensions = "Tension of each cable."
             file.add_channel("plan.tension", unit=force, shape=(d,), description=tensions)
-            spot = "Where the task's point is."
+            spot = "Position of the task's point."
             file.add_channel("plan.spot", unit=length, shape=(3,), description=spot)
             file.add_channel("plan.coordinates", shape=(d,), description="Coordinates a.")
             for time, *row in zip(
@@ -95,7 +95,7 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     """Read a plan.
 
     Raises:
-        RecordError: the file cannot be read, is damaged, or is no plan.
+        RecordError: The file cannot be read, is damaged, or is not a plan.
     """
     record = read_record(path)
     if "plan.tension" not in record.channels:
@@ -136,7 +136,7 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
 
 
 def _digest(metadata: dict[str, str], arrays: Sequence[np.ndarray]) -> str:
-    """Digest of all that a file holds."""
+    """Return the digest of the content of a file."""
     digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array, "<f8").tobytes())
@@ -145,7 +145,7 @@ def _digest(metadata: dict[str, str], arrays: Sequence[np.ndarray]) -> str:
 
 @contextmanager
 def in_replay(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Within it, controllers execute this plan although it was not accepted yet."""
+    """Let controllers execute this plan in the block, although it is not accepted yet."""
     token = _IN_REPLAY.set(os.fspath(path))
     try:
         yield
@@ -154,19 +154,19 @@ def in_replay(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def is_in_replay(path: str | os.PathLike[str]) -> bool:
-    """Whether a plan is being replayed in this context."""
+    """Return True if a plan is being replayed in this context."""
     return _IN_REPLAY.get() == os.fspath(path)
 
 
 def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
-    """Numbers that tell one robot from another, the same on both backends.
+    """Return numbers that identify a robot, equal on both backends.
 
-    The time step, gravity, the lines' lengths at rest, and by the path of their component
-    materials, masses, damping, held nodes, and where the points of all states are.
+    They are the time step, gravity, the lengths of cables at rest, and by the path of their
+    component materials, masses, damping, fixed nodes, and the positions of all states.
 
     Args:
         root: Root of an initialised scene, before its first step.
-        lines: Its CableConstraints.
+        lines: CableConstraints of the scene.
     """
     from sofa_softctl.scene.body import body_of
     from sofa_softctl.scene.channels import nodes_of
@@ -198,11 +198,11 @@ _PHYSICAL = (
 ).split()
 """Data of materials, masses and damping, by SOFA's names."""
 COMPARED_NUMBERS_MAX = 16
-"""Numbers of a Data that are compared one by one."""
+"""Largest number of values of a Data that are compared one by one."""
 
 
 def _shape(positions: Any) -> list[float]:
-    """Number of points, and their least, mean, largest and root mean square on each axis."""
+    """Return the number of points, and their minimum, mean, maximum and rms on each axis."""
     x = np.asarray(positions, float)
     if not len(x):
         return [0.0]
@@ -218,9 +218,9 @@ def _numbers(value: Any) -> list[float]:
 
 
 def differences(planned: dict[str, list[float]], current: dict[str, list[float]]) -> list[str]:
-    """In what two robots differ, in words such as 'dt: 0.01 planned, 0.02 here'.
+    """Return the differences of two robots, such as 'dt: 0.01 planned, 0.02 here'.
 
-    What only one of them has is not compared: backends may differ in it.
+    Numbers of only one robot are not compared, since backends may differ in them.
     """
     return [
         f"{name}: {_text(planned[name])} planned, {_text(current[name])} here"
@@ -231,7 +231,7 @@ def differences(planned: dict[str, list[float]], current: dict[str, list[float]]
 
 
 def _rounding(values: list[float]) -> float:
-    """Largest difference of sums of such values in another order."""
+    """Return the largest rounding difference of sums of such values."""
     return 1e-12 * max(1.0, *map(abs, values)) if values else 0.0
 
 

@@ -1,7 +1,4 @@
-"""Correction of a plan's tensions by Gauss-Newton steps on the full model.
-
-Motion of the full model under tensions, with its exact derivatives by them.
-"""
+"""Correction of a plan's tensions by Gauss-Newton steps on the full model."""
 
 from __future__ import annotations
 
@@ -21,27 +18,27 @@ from sofa_softctl.surrogate.costs.costs import Following, Probe
 from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
 
 REPLAY_DISTANCE_RATIO_MAX = 0.1
-"""Largest distance between a replay and the steps that are differentiated, as a share of the
-replay's tolerance: derivatives need not be better, as errors are those of the replay."""
+"""Largest distance between a replay and the differentiated steps, over the replay's tolerance [-];
+derivatives need not be better, since errors come from the replay."""
 CHANGE_WEIGHT = 1e-4
-"""Weight of changes of tensions, over that of the strongest one's effect on the path [-]."""
+"""Weight of changes of tensions, over the largest weight of their effect on the path [-]."""
 SOLVERS = ("daqp", "proxqp")
 """Dense QP solvers, in the order of their calls."""
 _TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 
 
 class NoDerivative(SceneError):
-    """The steps of a scene, or of a plan's replay, cannot be differentiated; with the reason."""
+    """Reason why the steps of a scene, or of a plan's replay, cannot be differentiated."""
 
 
 class StepCorrection:
-    """Gauss-Newton steps towards a plan's path, by the derivatives of the scene's own steps.
+    """Gauss-Newton steps towards a plan's path, by the derivatives of the scene's steps.
 
     Args:
-        scene_plan: A plan with its replay.
+        scene_plan: Plan with its replay.
 
     Raises:
-        NoDerivative: those of the scene are not known, or its steps amplify every error.
+        NoDerivative: Derivatives of the scene are unknown, or its steps amplify every error.
     """
 
     def __init__(self, scene_plan: ScenePlan) -> None:
@@ -59,25 +56,25 @@ class StepCorrection:
             )
         except (SceneError, BackendError) as error:
             raise NoDerivative(str(error).rstrip(".")) from error
-        self._differentiated(scene_plan, derivatives=False)
+        self._differentiate(scene_plan, derivatives=False)
 
     def step(self, scene_plan: ScenePlan) -> np.ndarray:
-        """Change of the tensions over the force within their limits [-], shape (K - 1, d).
+        """Return the change of u within its limits [-], shape (K - 1, d).
 
-        Minimises the squared distances of all points that are judged from where they are planned,
-        linearised at the replay, and a small weight on the change.
+        It minimises the squared distances of all judged points from their planned positions,
+        linearised at the replay, with a small weight on the change.
 
         Raises:
-            NoDerivative: the replay is not that of the steps that are differentiated, or has no
-                point at some instant.
+            NoDerivative: The replay differs from the differentiated steps, or a point is undefined
+                at some instant.
         """
         assert scene_plan.judgement is not None
-        by_u = self._differentiated(scene_plan)
+        by_u = self._differentiate(scene_plan)
         missing, slope = _towards(scene_plan, scene_plan.judgement.replay.points, by_u)
         return _bounded_step(scene_plan, missing, slope)
 
-    def _differentiated(self, scene_plan: ScenePlan, *, derivatives: bool = True) -> np.ndarray:
-        """Derivatives of the watched outputs by u, shape (K, m, K - 1, d)."""
+    def _differentiate(self, scene_plan: ScenePlan, *, derivatives: bool = True) -> np.ndarray:
+        """Return the derivatives of the watched outputs by u, shape (K, m, K - 1, d)."""
         assert scene_plan.judgement is not None
         force = scene_plan.robot.dynamics.force
         try:
@@ -98,12 +95,12 @@ class StepCorrection:
 def _towards(
     scene_plan: ScenePlan, outputs: np.ndarray, by_u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What points lack of their planned places, (r,), and how they move with u, (r, n).
+    """Return the offset of points to their planned positions, (r,), and their derivatives, (r, n).
 
     Args:
-        scene_plan: The plan.
-        outputs: Watched outputs in its replay, shape (K, m).
-        by_u: Their derivatives, shape (K, m, K - 1, d).
+        scene_plan: Plan with its replay.
+        outputs: Watched outputs in the replay, shape (K, m).
+        by_u: Derivatives of the outputs by u, shape (K, m, K - 1, d).
     """
     planned, first = scene_plan.outputs, scene_plan.robot.dynamics.layout.size - outputs.shape[1]
     missing, slopes = [], []
@@ -121,13 +118,13 @@ def _towards(
 
 
 def _probes(scene_plan: ScenePlan) -> list[Probe]:
-    """Those whose points are judged, each once."""
+    """Return the probes whose points are judged, without duplicates."""
     followed = (term.probe for term in scene_plan.task.outputs if isinstance(term, Following))
     return list({probe: None for probe in (scene_plan.task.probe, *followed)})
 
 
 def _bounded_step(scene_plan: ScenePlan, missing: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """The least-squares step within the limits of tensions and rates, shape (K - 1, d)."""
+    """Solve for the least-squares step within the limits of tensions and rates, (K - 1, d)."""
     problem, u = scene_plan.problem, scene_plan.plan.u
     steps, d = u.shape
     lowest, highest = problem.input_bounds
@@ -153,28 +150,27 @@ def _bounded_step(scene_plan: ScenePlan, missing: np.ndarray, slope: np.ndarray)
 
 
 def with_step(scene_plan: ScenePlan, step: np.ndarray) -> ScenePlan:
-    """The plan with other tensions, its path as it was; without a replay."""
+    """Return the plan with changed tensions and the same path, without a replay."""
     return replace(
         scene_plan, plan=replace(scene_plan.plan, u=scene_plan.plan.u + step), judgement=None
     )
 
 
 class StepSensitivity:
-    """Watched points of a scene's robot at each step, and how they depend on all tensions before.
+    """Watched points of a scene's robot at each step, with derivatives by all earlier tensions.
 
-    The scene is taken without a plan; its steps are those of a replay: with the stiffness of the
-    lines if `stiff`.
+    The scene is used without a plan; its steps equal those of a replay.
 
     Args:
         scene: Scene file.
         lines: Paths of the cables.
         points: Paths of the nodes whose points are watched.
-        stiff: Whether steps have the stiffness of the lines, see `LineStiffness`.
-        parameters: Of createScene.
+        stiff: Add the stiffness of the cables to the steps, see `LineStiffness`.
+        parameters: Parameters of createScene.
 
     Raises:
-        SceneError: the scene has something whose derivative is not known.
-        BackendError: this process runs SOFA, which gives no derivatives.
+        SceneError: The scene has a component without known derivatives.
+        BackendError: This process runs SOFA, which has no derivatives.
     """
 
     def __init__(
@@ -199,19 +195,19 @@ class StepSensitivity:
     def run(
         self, tension: np.ndarray, *, delay: int = 0, derivatives: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The motion, by steps as a replay takes them.
+        """Simulate tensions by the steps of a replay.
 
         Args:
             tension: Tensions of each step [force], shape (K - 1, d).
-            delay: Steps with slack lines before.
-            derivatives: Whether derivatives are computed.
+            delay: Number of steps with slack cables before.
+            derivatives: Compute derivatives.
 
         Returns:
             Watched points at the K instants [length], shape (K, 3 P), and their derivatives by the
             tensions [length/force], shape (K, 3 P, K - 1, d), empty if not computed.
 
         Raises:
-            DivergedError: the state is no longer finite.
+            DivergedError: The state is not finite any more.
         """
         with one_blas_thread():
             return self._run(tension, delay, derivatives)
