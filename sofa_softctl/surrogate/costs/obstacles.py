@@ -47,8 +47,7 @@ class Obstacle:
         return self.probe.rows
 
     def violation(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return margin - distance [length], shape (K,), positive if too near, and derivatives (K,
-        m)."""
+        """Return margin - distance [length], shape (K,), positive if near, and derivatives."""
         p, p_y = self.probe.locate(y)
         distance, normal = self.shape.distance(p)
         return self.margin - distance, -np.einsum("ki,kim->km", normal, p_y)
@@ -61,13 +60,12 @@ class Obstacle:
             start of each segment, (K - 1, m), and at its end, (K - 1, m).
         """
         p, p_y = self.probe.locate(y)
-        segments = swept(self.shape, p[:-1], p[1:])
+        segments = measure_segments(self.shape, p[:-1], p[1:])
         by_start = -np.einsum("ki,kim->km", segments.by_start, p_y[:-1])
         return -segments.distance, by_start, -np.einsum("ki,kim->km", segments.by_end, p_y[1:])
 
     def depth(self, y: np.ndarray) -> np.ndarray:
-        """Return the depths in the margin at instants 2 to K, then of segments if they cost,
-        (h,)."""
+        """Return the depths in the margin at instants 2 to K, then of segments if these cost."""
         depths = self.violation(y[1:])[0]
         return np.concatenate((depths, self.violation_between(y)[0])) if self.between else depths
 
@@ -161,7 +159,7 @@ _FACES = np.concatenate((np.eye(3), -np.eye(3)))  # normals of a box
 _EDGES = np.eye(3)  # directions of its edges
 
 
-class Nearest(NamedTuple):
+class NearestPoints(NamedTuple):
     """Points of m segments that are nearest to a solid, or deepest in it."""
 
     share: np.ndarray
@@ -172,7 +170,7 @@ class Nearest(NamedTuple):
     """Gradient of the distance at each point [-], shape (m, 3)."""
 
 
-class Swept(NamedTuple):
+class SegmentDistance(NamedTuple):
     """Signed distance of m segments; inside, minus the shortest displacement that frees one."""
 
     distance: np.ndarray
@@ -183,7 +181,7 @@ class Swept(NamedTuple):
     """Gradient of the distance by the ends [-], shape (m, 3)."""
 
 
-def nearest(shape: Solid, start: np.ndarray, end: np.ndarray) -> Nearest:
+def find_nearest_points(shape: Solid, start: np.ndarray, end: np.ndarray) -> NearestPoints:
     """Find the points nearest to a solid on segments from `start` to `end`, shape (m, 3) each.
 
     The slope of the distance along a segment increases for convex solids, and is bisected.
@@ -200,29 +198,29 @@ def nearest(shape: Solid, start: np.ndarray, end: np.ndarray) -> Nearest:
     distance = np.stack([distance_k for distance_k, _ in samples])  # (3, m)
     best, indices = distance.argmin(axis=0), np.arange(len(way))
     normal = np.stack([normal for _, normal in samples])[best, indices]
-    return Nearest(fractions[best, indices], distance[best, indices], normal)
+    return NearestPoints(fractions[best, indices], distance[best, indices], normal)
 
 
-def swept(shape: Solid, start: np.ndarray, end: np.ndarray) -> Swept:
+def measure_segments(shape: Solid, start: np.ndarray, end: np.ndarray) -> SegmentDistance:
     """Signed distance of the way between two points, shape (m, 3) each, with its gradient.
 
     Source: Schulman et al. 2014, section V: the distance of the points' convex hull, here a
         segment, and its gradient shared among the points as they support the nearest one.
     """
-    share, distance, normal = nearest(shape, start, end)
+    share, distance, normal = find_nearest_points(shape, start, end)
     by_end = share[:, None] * normal
     by_start = normal - by_end
     if isinstance(shape, Box) and (distance < 0.0).any():
         # Between two faces of a thin wall the nearest one changes: the way has to leave as a whole.
-        apart = _way_out(shape, start, end)
+        separation = _way_out(shape, start, end)
         inside = (distance < 0.0)[:, None]
-        distance = np.where(inside[:, 0], apart.distance, distance)
-        by_start = np.where(inside, apart.by_start, by_start)
-        by_end = np.where(inside, apart.by_end, by_end)
-    return Swept(distance, by_start, by_end)
+        distance = np.where(inside[:, 0], separation.distance, distance)
+        by_start = np.where(inside, separation.by_start, by_start)
+        by_end = np.where(inside, separation.by_end, by_end)
+    return SegmentDistance(distance, by_start, by_end)
 
 
-def _way_out(box: Box, start: np.ndarray, end: np.ndarray) -> Swept:
+def _way_out(box: Box, start: np.ndarray, end: np.ndarray) -> SegmentDistance:
     """Signed distance of ways that meet a box: the largest separation along its possible normals.
 
     They are the box's faces, and the planes of the way with each edge (separating axis theorem).
@@ -234,14 +232,14 @@ def _way_out(box: Box, start: np.ndarray, end: np.ndarray) -> Swept:
     n = np.concatenate((np.broadcast_to(_FACES, (m, 6, 3)), across, -across), axis=1)  # (m, 12, 3)
     corner = np.where(n > 0.0, np.asarray(box.upper, float), np.asarray(box.lower, float))
     ends = np.stack((start, end))[:, :, None]  # (2, m, 1, 3)
-    apart = np.einsum("mci,emci->emc", n, ends - corner)  # (2, m, 12)
-    best = np.nan_to_num(apart.min(axis=0), nan=-np.inf).argmax(axis=1)
-    every = np.arange(m)
-    distance, normal = apart.min(axis=0)[every, best], n[every, best]
+    separation = np.einsum("mci,emci->emc", n, ends - corner)  # (2, m, 12)
+    best = np.nan_to_num(separation.min(axis=0), nan=-np.inf).argmax(axis=1)
+    indices = np.arange(m)
+    distance, normal = separation.min(axis=0)[indices, best], n[indices, best]
     # On an edge the way is met at the foot of the corner, seen along the edge.
     flat = np.where(_EDGES[best % 3] > 0.0, 0.0, way)
-    along = np.einsum("mi,mi->m", corner[every, best] - start, flat)
+    along = np.einsum("mi,mi->m", corner[indices, best] - start, flat)
     length = np.einsum("mi,mi->m", flat, flat)
     foot = np.clip(along / np.where(length > 0.0, length, 1.0), 0.0, 1.0)
-    share = np.where(best < 6, apart[:, every, best].argmin(axis=0), foot)[:, None]
-    return Swept(distance, (1.0 - share) * normal, share * normal)
+    share = np.where(best < 6, separation[:, indices, best].argmin(axis=0), foot)[:, None]
+    return SegmentDistance(distance, (1.0 - share) * normal, share * normal)

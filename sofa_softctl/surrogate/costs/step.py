@@ -178,8 +178,7 @@ class _Newton:
         return 8.0 * float(self.dynamics.rounding(point.jet, self.now, self.before)[0])
 
     def search(self, point: _TrialPoint) -> tuple[_TrialPoint | None, bool]:
-        """Return a point of smaller residual along Newton's direction or None, and whether it
-        jumps.
+        """Return a point of smaller residual along Newton's direction or None, and if it jumps.
 
         Within a cell the residual decreases along that direction, so Newton's method approaches a
         border behind which the residual is larger.

@@ -87,8 +87,7 @@ class RobotModel(ABC):
         return None
 
     def error(self, a: np.ndarray) -> float | None:
-        """Estimate the largest error of the map at coordinates a (K, d) [length]; None if
-        unknown."""
+        """Estimate the largest error of the map at coordinates a (K, d) [length], or None."""
         del a
         return None
 

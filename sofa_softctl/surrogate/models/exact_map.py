@@ -123,10 +123,10 @@ class ExactMap:
 
     @cached_property
     def stress_stiffness(self) -> np.ndarray:
-        """Stress stiffness at u = 0, then its derivative by each u [force length], shape (1 + d, d,
-        d).
+        """Stress stiffness at u = 0, then its derivative by each u [force length].
 
-        See `EquilibriumMap.stress_stiffness`. It takes 1 + d equilibria, if it is not 0.
+        Shape (1 + d, d, d). See `EquilibriumMap.stress_stiffness`. It takes 1 + d equilibria, if it
+        is not 0.
         """
         map_, d = self.map, self.dimension
         control = 0.1  # difference quotient of the stiffness by the controls
@@ -146,7 +146,7 @@ class ExactMap:
         """Solve for the equilibrium at u, from a known one.
 
         Raises:
-            MapError: There is no equilibrium, it is unstable, or elements are inverted.
+            MapError: No equilibrium exists, it is unstable, or elements are inverted.
         """
         equilibrium = self._solve(
             u, None if neighbour is None else self._known_equilibrium(*neighbour)

@@ -35,8 +35,8 @@ def store_note(reduced: ReducedBasisGrid) -> str:
         return ""
     if store.damaged_count:
         notes.append(
-            f"{store.damaged_count} equilibria in the store were damaged, and were solved again where "
-            "they were needed: check the disk."
+            f"{store.damaged_count} equilibria in the store were damaged, and were solved again "
+            "where they were needed: check the disk."
         )
     if store.unsaved_count:
         notes.append(f"{store.unsaved_count} equilibria could not be kept. {store.fault}")

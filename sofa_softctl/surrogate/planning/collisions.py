@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.surrogate.costs.costs import Following
-from sofa_softctl.surrogate.costs.obstacles import Obstacle, Solid, nearest, swept
+from sofa_softctl.surrogate.costs.obstacles import (
+    Obstacle,
+    Solid,
+    find_nearest_points,
+    measure_segments,
+)
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
 
 
@@ -73,12 +78,12 @@ def approaches(problem: PlanningProblem, trial: Trial) -> list[Approach]:
         y = trial.y[:, list(obstacle.rows)]
         p = obstacle.probe.locate(y)[0]
         segment_lengths = np.linalg.norm(np.diff(p, axis=0), axis=1)
-        fraction = nearest(obstacle.shape, p[:-1], p[1:]).share
+        fraction = find_nearest_points(obstacle.shape, p[:-1], p[1:]).share
         bends = np.zeros(len(p))
         bends[1:-1] = np.linalg.norm(np.diff(p, 2, axis=0), axis=1)
         cut_depth = 0.5 * fraction * (1.0 - fraction) * np.maximum(bends[:-1], bends[1:])
         cut_depth = np.minimum(cut_depth, SETTINGS.corner_cut_max * segment_lengths)
-        inside_by = -swept(obstacle.shape, p[:-1], p[1:]).distance
+        inside_by = -measure_segments(obstacle.shape, p[:-1], p[1:]).distance
         k = int((inside_by - cut_depth).argmax())
         depth = obstacle.violation(y[1:])[0]
         nearest_approaches.append(
@@ -121,7 +126,7 @@ def blocking_obstacles(problem: PlanningProblem, trial: Trial) -> list[tuple[str
             continue
         for number, obstacle in enumerate(problem.obstacles, 1):
             if obstacle.probe == term.probe:
-                clearance = swept(obstacle.shape, end, goal).distance[0]
+                clearance = measure_segments(obstacle.shape, end, goal).distance[0]
                 if clearance < obstacle.margin - SETTINGS.surface_tolerance * (
                     travelled + distance
                 ):

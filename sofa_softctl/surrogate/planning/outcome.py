@@ -119,16 +119,16 @@ def _obstacles(
         yield Finding(
             Status.INFEASIBLE,
             f"The point is {approach.inside_by:.3g} inside {approach} at "
-            f"{_when(problem, approach.instant)}. Do not execute it.{others_text} Where there is a way "
-            f"round, give goals along it, or a larger weight than {approach.obstacle.weight:g}; else "
-            "move the obstacle or the goals.",
+            f"{_when(problem, approach.instant)}. Do not execute it.{others_text} Where there is a "
+            f"way round, give goals along it, or a larger weight than "
+            f"{approach.obstacle.weight:g}; else move the obstacle or the goals.",
         )
     for name, way in blocking_obstacles(problem, trial):
         yield Finding(
             Status.CLOSEST_FEASIBLE,
             f"The way is blocked: {name} or its margin is between the end of the plan and its "
-            f"last goal, {way:.3g} apart.{others_text} Where there is a way round, give goals along it; "
-            "else make the margin smaller, or move the obstacle or the goals.",
+            f"last goal, {way:.3g} apart.{others_text} Where there is a way round, give goals "
+            "along it; else make the margin smaller, or move the obstacle or the goals.",
         )
     close = [
         approach

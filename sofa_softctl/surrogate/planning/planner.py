@@ -1,4 +1,4 @@
-"""Planner: optimisation of a trajectory with refinements of the map, after checks of the problem."""
+"""Planner: optimisation of a trajectory with refinements of the map, after checks."""
 
 from __future__ import annotations
 
@@ -272,8 +272,8 @@ def check_limits(problem: PlanningProblem) -> None:
             raise ValueError(
                 f"limits: inputs u_before = {_row(problem.u_before)} are outside their limits, "
                 f"from {_row(low[0])} to {_row(high[0])}, by up to {change.max():.3g}, and the "
-                f"rate allows a change of {np.min(change_max):.3g} in a step. Widen the limits, raise "
-                "the rate, or start from other inputs."
+                f"rate allows a change of {np.min(change_max):.3g} in a step. Widen the limits, "
+                "raise the rate, or start from other inputs."
             )
 
 

@@ -195,8 +195,8 @@ def _with_map_notes(result: Plan, end: RoundsEnd, grid: SparseGrid) -> Plan:
         return result
     if grid.failure_count:
         reasons.append(
-            f"At {grid.failure_count} points near the plans so far the robot buckles, folds, or snaps "
-            "to another shape: move the goals, or lower u_max."
+            f"At {grid.failure_count} points near the plans so far the robot buckles, folds, or "
+            "snaps to another shape: move the goals, or lower u_max."
         )
     status = Status.NOT_CONVERGED if result.status.ok else result.status
     return replace(
@@ -226,7 +226,7 @@ def estimate_sparse(
 
 
 def expected_samples(grid: SparseGrid, a: np.ndarray, tolerance: float | None) -> int:
-    """Estimate the number of samples that a plan needs, after drawing those of its first round.
+    """Estimate the number of samples that a plan needs, after drawing its first round.
 
     Errors at left-out samples of the first fits fall exponentially with the weight of the last
     term. This line is extrapolated to the tolerance, and the terms of less weight in the narrower
@@ -235,7 +235,7 @@ def expected_samples(grid: SparseGrid, a: np.ndarray, tolerance: float | None) -
 
     Args:
         grid: Sparse grid.
-        a: Coordinates near those of the plan [-], shape (K, d).
+        a: Coordinates near the plan [-], shape (K, d).
         tolerance: As for `plan_in_rounds`.
     """
     grid.cover(a, first_width(a), np.inf)

@@ -57,11 +57,11 @@ class Ended:
     converged: bool
     """Whether the first-order conditions hold."""
     stuck: bool
-    """Whether trust region or penalty reached their limits, or there was no more gain: further
-    iterations would not help."""
+    """Whether trust region or penalty reached their limits, or there was no more gain, so that
+    further iterations would not help."""
     stationarity: float
-    """Their largest violation [-]."""
+    """Largest violation of the first-order conditions [-]."""
     notes: tuple[str, ...]
     """Notes of the QP solvers."""
     fallback: str
-    """For how many QPs another solver than the first one answered, and why; else empty."""
+    """Note on QPs solved by another solver than the first one, or ""."""

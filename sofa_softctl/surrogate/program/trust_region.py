@@ -1,4 +1,4 @@
-"""What both methods share: verified answers of QPs, trust regions, first-order conditions."""
+"""Verified solutions of QPs, trust regions, and first-order conditions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 
 from sofa_softctl.qp.problem import QPResult, SparseQP
 from sofa_softctl.qp.verified import solve_checked
-
-_KKT_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 
 
 class Answers:
@@ -27,7 +25,7 @@ class Answers:
 
     def of(self, qp: SparseQP) -> QPResult | None:
         """Solve a QP; return None if no solver's solution passes the check."""
-        verified = solve_checked(qp, solvers=self.solvers, tolerance=_KKT_TOLERANCE, feasible=True)
+        verified = solve_checked(qp, solvers=self.solvers, tolerance=1e-6, feasible=True)
         self.notes.update(dict.fromkeys(verified.notes))
         if verified.replaced:
             self._replaced.append(verified.notes)

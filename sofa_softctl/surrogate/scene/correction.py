@@ -179,8 +179,8 @@ def _with_replay(scene_plan: ScenePlan) -> ScenePlan:
     failure = replayed.failure
     if scene_plan.delay >= SETTLING_STEPS_MAX:
         failure = (
-            f"the scene does not come to rest where the plan begins within {SETTLING_STEPS_MAX} steps. Does "
-            "it start with slack lines, and at rest?"
+            f"the scene does not come to rest where the plan begins within {SETTLING_STEPS_MAX} "
+            "steps. Does it start with slack lines, and at rest?"
         )
     report = AcceptanceReport(replayed.simulator, criteria, failure, replayed.seconds)
     return replace(scene_plan, judgement=Judgement(replayed, outputs, report))

@@ -145,7 +145,7 @@ def _digest(metadata: dict[str, str], arrays: Sequence[np.ndarray]) -> str:
 
 @contextmanager
 def in_replay(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let controllers execute this plan in the block, although it is not accepted yet."""
+    """Allow controllers to execute this plan in the block, before it is accepted."""
     token = _IN_REPLAY.set(os.fspath(path))
     try:
         yield

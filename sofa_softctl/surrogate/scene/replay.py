@@ -160,7 +160,7 @@ def steps_to_rest(
         parameters: Parameters of createScene.
 
     Returns:
-        Number of steps; `SETTLING_STEPS_MAX` where it does not come to rest there.
+        Number of steps; `SETTLING_STEPS_MAX` if it does not come to rest there.
     """
     with TemporaryDirectory() as folder:
         path = str(Path(folder) / "plan.mcap")

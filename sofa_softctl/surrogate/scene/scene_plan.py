@@ -128,8 +128,8 @@ class ScenePlan:
         if distance <= 0.1 * motion or not motion:
             return ""
         return (
-            f"The full robot is off its path by {distance:.2g}. That is {distance / motion:.0%} of the "
-            "motion: give a smaller replay_tolerance."
+            f"The full robot is off its path by {distance:.2g}. That is {distance / motion:.0%} of "
+            "the motion: give a smaller replay_tolerance."
         )
 
     @property

@@ -24,7 +24,6 @@ CHANGE_WEIGHT = 1e-4
 """Weight of changes of tensions, over the largest weight of their effect on the path [-]."""
 SOLVERS = ("daqp", "proxqp")
 """Dense QP solvers, in the order of their calls."""
-_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
 
 
 class NoDerivative(SceneError):
@@ -143,7 +142,7 @@ def _bounded_step(scene_plan: ScenePlan, missing: np.ndarray, slope: np.ndarray)
         lower=np.minimum(np.concatenate((lowest - u, -change_max - change)), 0.0).ravel(),
         upper=np.maximum(np.concatenate((highest - u, change_max - change)), 0.0).ravel(),
     )
-    solution = solve_checked(qp, solvers=SOLVERS, tolerance=_TOLERANCE, feasible=True)
+    solution = solve_checked(qp, solvers=SOLVERS, tolerance=1e-6, feasible=True)
     if solution.result is None:
         raise NoDerivative(f"its QP was not solved: {' '.join(solution.notes)}".rstrip("."))
     return problem.within_limits(u + solution.result.x.reshape(u.shape)) - u
@@ -159,7 +158,7 @@ def with_step(scene_plan: ScenePlan, step: np.ndarray) -> ScenePlan:
 class StepSensitivity:
     """Watched points of a scene's robot at each step, with derivatives by all earlier tensions.
 
-    The scene is used without a plan; its steps equal those of a replay.
+    The scene is used without a plan; its steps equal the steps of a replay.
 
     Args:
         scene: Scene file.

@@ -236,8 +236,8 @@ class SparseGrid(SampledMap):
             reasons = list(self._failures.values())[-1:]
             raise MapError(
                 f"Of {len(rows) + len(self._failures)} samples near the motion only {len(rows)} "
-                "are in one stable shape: the robot buckles, folds, or snaps there. Lower u_max, move "
-                f"the goals, or refine the mesh. {' '.join(reasons)}".strip()
+                "are in one stable shape: the robot buckles, folds, or snaps there. Lower u_max, "
+                f"move the goals, or refine the mesh. {' '.join(reasons)}".strip()
             )
         points, data = self.corners.points[rows], self.corners.data[rows]
         inside = tube.covers(points)
