@@ -287,8 +287,8 @@ def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"accuracy": 100.0}, "accuracy is a share of the tolerances"),
-        ({"accuracy": float("nan")}, "accuracy is a share of the tolerances"),
+        ({"accuracy": 100.0}, "accuracy is a fraction of the tolerances"),
+        ({"accuracy": float("nan")}, "accuracy is a fraction of the tolerances"),
         ({"candidates": 0}, "candidates must be a whole number from 1. Got: 0"),
         ({"candidates": 2.5}, "candidates must be a whole number from 1. Got: 2.5"),
         ({"steps": -1}, "steps must be a whole number from 0. Got: -1"),

@@ -238,7 +238,7 @@ def check_query_options(accuracy: float, candidates: int, steps: int) -> None:
     """Raise LibraryError unless the options of a query are in their ranges."""
     if not 0.0 < accuracy <= 1.0:
         raise LibraryError(
-            f"accuracy is a share of the tolerances, above 0 and at most 1. Got: {accuracy}"
+            f"accuracy is a fraction of the tolerances, above 0 and at most 1. Got: {accuracy}"
         )
     for name, value, minimum in (("candidates", candidates, 1), ("steps", steps, 0)):
         if not (isinstance(value, int | np.integer) and value >= minimum):

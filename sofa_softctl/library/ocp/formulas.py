@@ -175,10 +175,15 @@ def _path_scale(problem: OptimalControlProblem, tape: Tape) -> tuple[float, ...]
 
     A value of 0 is replaced by 1.
     """
-    p, share = 0.5 * (problem.lower + problem.upper), np.linspace(0.0, 1.0, problem.intervals + 1)
-    x = np.tile([values.guess for values in problem.states], (len(share), 1))
+    p, fraction = (
+        0.5 * (problem.lower + problem.upper),
+        np.linspace(0.0, 1.0, problem.intervals + 1),
+    )
+    x = np.tile([values.guess for values in problem.states], (len(fraction), 1))
     if problem.guess is not None and tape.code.outputs:
-        x = np.asarray(problem.guess(p, share), float).reshape(len(share), len(problem.states))
+        x = np.asarray(problem.guess(p, fraction), float).reshape(
+            len(fraction), len(problem.states)
+        )
     u, z = (
         [values.guess for values in variables] for variables in (problem.inputs, problem.design)
     )

@@ -138,7 +138,7 @@ class Program:
         slope = self._formulas["dynamics"]
         x, u, z, p = slope.sx_in()
 
-        def rates(at: list[Any], share: float) -> list[Any]:
+        def rates(at: list[Any], fraction: float) -> list[Any]:
             return list(ca.vertsplit(slope(ca.vertcat(*at), u, z, p)))
 
         end = ca.vertcat(*rk4(rates, ca.vertsplit(x), h))
@@ -258,8 +258,8 @@ class Program:
         """Return the initial guess of the unknowns, shape (n_v,)."""
         v = self.middle.copy()
         if self.problem.guess is not None:
-            share = np.linspace(0.0, 1.0, self.problem.intervals + 1)
-            states = np.asarray(self.problem.guess(p, share), float)
+            fraction = np.linspace(0.0, 1.0, self.problem.intervals + 1)
+            states = np.asarray(self.problem.guess(p, fraction), float)
             if states.shape != self.x_at.shape:
                 raise ValueError(
                     f"'{self.problem.name}': guess must give the states at the ends of all "

@@ -34,9 +34,9 @@ OUT_OF_RANGE_MESSAGE = (
 """Message on a task beyond the problem's range."""
 
 
-def held_inputs(motion: Motion, share: float) -> np.ndarray:
+def held_inputs(motion: Motion, fraction: float) -> np.ndarray:
     """Return the inputs u of the interval."""
-    return np.asarray(motion.u[min(int(share * len(motion.u) + 1e-9), len(motion.u) - 1)])
+    return np.asarray(motion.u[min(int(fraction * len(motion.u) + 1e-9), len(motion.u) - 1)])
 
 
 class LibraryController(SceneController):
@@ -98,7 +98,7 @@ class LibraryController(SceneController):
         self.lines = options.components(self, "lines", lines, "cables")
         self.task = options.function(self, "task", task, "task(time)", 0.0)
         self.command = options.function(
-            self, "command", command, "command(motion, share)", None, 0.0
+            self, "command", command, "command(motion, fraction)", None, 0.0
         )
         self.budget = options.number(self, "budget", budget, options.NOT_NEGATIVE)
         loaded_library = library if isinstance(library, TrajectoryLibrary) else load(library)
@@ -187,8 +187,8 @@ class LibraryController(SceneController):
             self._begin_motion(p, now)
             if self.motion is None:
                 return
-        share = (now - self.motion_start) / horizon
-        effort = np.asarray(self.command(self.motion, share), float)
+        fraction = (now - self.motion_start) / horizon
+        effort = np.asarray(self.command(self.motion, fraction), float)
         for line, force, factor in zip(self.lines, effort, self.factor, strict=True):
             line.value.value = [float(force * factor)]
         self.outputs["effort"].value = effort

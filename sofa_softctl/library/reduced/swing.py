@@ -203,9 +203,9 @@ def motion_problem(
     def dynamics(x: Symbol, u: Symbol, z: Symbol, p: Symbol) -> Symbol:
         return [x[1], -2.0 * zeta * w * x[1] - w**2 * (x[0] - c * x[2]), u[0]]
 
-    def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
-        y = p[0] + (p[1] - p[0]) * share**2 * (3.0 - 2.0 * share)
-        speed = (p[1] - p[0]) * 6.0 * share * (1.0 - share) / horizon
+    def guess(p: np.ndarray, fraction: np.ndarray) -> np.ndarray:
+        y = p[0] + (p[1] - p[0]) * fraction**2 * (3.0 - 2.0 * fraction)
+        speed = (p[1] - p[0]) * 6.0 * fraction * (1.0 - fraction) / horizon
         return np.column_stack([y, speed, y / c])
 
     return OptimalControlProblem(
@@ -251,8 +251,8 @@ def pull(model: ReducedModel, horizon: float) -> Callable[[Motion, float], np.nd
     force.
     """
 
-    def command(motion: Motion, share: float) -> np.ndarray:
+    def command(motion: Motion, fraction: float) -> np.ndarray:
         ends = np.linspace(0.0, 1.0, len(motion.x))
-        return np.array([np.interp(share + model.dt / horizon, ends, motion.x[:, 2])])
+        return np.array([np.interp(fraction + model.dt / horizon, ends, motion.x[:, 2])])
 
     return command

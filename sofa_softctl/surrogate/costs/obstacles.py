@@ -162,7 +162,7 @@ _EDGES = np.eye(3)  # directions of its edges
 class NearestPoints(NamedTuple):
     """Points of m segments that are nearest to a solid, or deepest in it."""
 
-    share: np.ndarray
+    fraction: np.ndarray
     """Position on the segment, 0 at the start, 1 at the end [-], shape (m,)."""
     distance: np.ndarray
     """Signed distance of each point [length], shape (m,)."""
@@ -207,8 +207,8 @@ def measure_segments(shape: Solid, start: np.ndarray, end: np.ndarray) -> Segmen
     Source: Schulman et al. 2014, section V: the distance of the points' convex hull, here a
         segment, and its gradient shared among the points as they support the nearest one.
     """
-    share, distance, normal = find_nearest_points(shape, start, end)
-    by_end = share[:, None] * normal
+    fraction, distance, normal = find_nearest_points(shape, start, end)
+    by_end = fraction[:, None] * normal
     by_start = normal - by_end
     if isinstance(shape, Box) and (distance < 0.0).any():
         # Between two faces of a thin wall the nearest one changes: the way has to leave as a whole.
@@ -241,5 +241,5 @@ def _way_out(box: Box, start: np.ndarray, end: np.ndarray) -> SegmentDistance:
     along = np.einsum("mi,mi->m", corner[indices, best] - start, flat)
     length = np.einsum("mi,mi->m", flat, flat)
     foot = np.clip(along / np.where(length > 0.0, length, 1.0), 0.0, 1.0)
-    share = np.where(best < 6, separation[:, indices, best].argmin(axis=0), foot)[:, None]
-    return SegmentDistance(distance, (1.0 - share) * normal, share * normal)
+    fraction = np.where(best < 6, separation[:, indices, best].argmin(axis=0), foot)[:, None]
+    return SegmentDistance(distance, (1.0 - fraction) * normal, fraction * normal)

@@ -78,7 +78,7 @@ def approaches(problem: PlanningProblem, trial: Trial) -> list[Approach]:
         y = trial.y[:, list(obstacle.rows)]
         p = obstacle.probe.locate(y)[0]
         segment_lengths = np.linalg.norm(np.diff(p, axis=0), axis=1)
-        fraction = find_nearest_points(obstacle.shape, p[:-1], p[1:]).share
+        fraction = find_nearest_points(obstacle.shape, p[:-1], p[1:]).fraction
         bends = np.zeros(len(p))
         bends[1:-1] = np.linalg.norm(np.diff(p, 2, axis=0), axis=1)
         cut_depth = 0.5 * fraction * (1.0 - fraction) * np.maximum(bends[:-1], bends[1:])

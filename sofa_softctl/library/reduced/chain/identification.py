@@ -148,7 +148,7 @@ class _ScaledUnknowns:
     def __init__(self, start: ChainModel) -> None:
         self.start, n = start, start.count
         stiffness_scale, arm_scale = max(start.stiffness), max(start.arms)
-        # A link takes a share of what the links before it left: no length is negative.
+        # A link takes a fraction of the length behind the links before it: none is negative.
         kinds: list[tuple[float, float, float]] = [
             (1.0, 1e-3, 0.95),
             (stiffness_scale, 1e-3, np.inf),

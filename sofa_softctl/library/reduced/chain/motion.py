@@ -86,12 +86,12 @@ def chain_problem(
             *balance(angles, pull, p),
         ]
 
-    def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
+    def guess(p: np.ndarray, fraction: np.ndarray) -> np.ndarray:
         first, last = p[0], rest_tension(model, p[1], Plant(p[2]), tension_max)
-        course = share**2 * (3.0 - 2.0 * share)
+        course = fraction**2 * (3.0 - 2.0 * fraction)
         pulls = first + (last - first) * course
         angles = model.equilibrium(pulls, Plant(p[2]))
-        speeds = np.gradient(angles, horizon / (len(share) - 1), axis=1)
+        speeds = np.gradient(angles, horizon / (len(fraction) - 1), axis=1)
         return np.column_stack([*angles, *speeds, pulls])
 
     def error(x: Symbol, z: Symbol, p: Symbol) -> Symbol:
@@ -176,9 +176,11 @@ def tension_command(model: ChainModel, horizon: float) -> Callable[[Motion, floa
     tension.
     """
 
-    def command(motion: Motion, share: float) -> np.ndarray:
+    def command(motion: Motion, fraction: float) -> np.ndarray:
         ends = np.linspace(0.0, 1.0, len(motion.x))
-        return np.array([np.interp(share + model.dt / horizon, ends, motion.x[:, 2 * model.count])])
+        return np.array(
+            [np.interp(fraction + model.dt / horizon, ends, motion.x[:, 2 * model.count])]
+        )
 
     return command
 
@@ -216,8 +218,8 @@ def rollout(
     def slope(first: Any, last: Any) -> Slope:
         """Return the rates within a step, from the tensions at its start and end."""
 
-        def rates(x: list[Any], share: float) -> list[Any]:
-            force = first + share * (last - first)
+        def rates(x: list[Any], fraction: float) -> list[Any]:
+            force = first + fraction * (last - first)
             return [*x[n:], *model.acceleration(x[:n], x[n:], force, plant)]
 
         return rates
