@@ -179,16 +179,16 @@ def _path_scale(problem: OptimalControlProblem, tape: Tape) -> tuple[float, ...]
         0.5 * (problem.lower + problem.upper),
         np.linspace(0.0, 1.0, problem.intervals + 1),
     )
-    x = np.tile([values.guess for values in problem.states], (len(fraction), 1))
+    x = np.tile([state.guess for state in problem.states], (len(fraction), 1))
     if problem.guess is not None and tape.code.outputs:
         x = np.asarray(problem.guess(p, fraction), float).reshape(
             len(fraction), len(problem.states)
         )
     u, z = (
-        [values.guess for values in variables] for variables in (problem.inputs, problem.design)
+        [variable.guess for variable in variables] for variables in (problem.inputs, problem.design)
     )
-    rows = np.array([np.abs(tape(values, u, z, p)) for values in x])
-    return tuple(float(values) or 1.0 for values in rows.max(axis=0))
+    rows = np.array([np.abs(tape(state, u, z, p)) for state in x])
+    return tuple(float(value) or 1.0 for value in rows.max(axis=0))
 
 
 Slope = Callable[[list[Symbol], float], Sequence[Symbol]]

@@ -86,8 +86,8 @@ class Store:
         self, path: str | os.PathLike[str], model: str, *, precision: str = "float64"
     ) -> None:
         if precision not in PRECISIONS:
-            value = " and ".join(PRECISIONS)
-            raise ValueError(f"There is no precision '{precision}'. Known are {value}.")
+            names = " and ".join(PRECISIONS)
+            raise ValueError(f"There is no precision '{precision}'. Known are {names}.")
         self.path, self.model, self.precision = Path(path), model, precision
         self._damaged: set[tuple[str, int]] = set()
         self._file = SqliteFile(self.path, _SCHEMA, create=True)
@@ -97,8 +97,8 @@ class Store:
                 *(model, datetime.now(UTC).isoformat(), version("sofa-softctl")),
             )
             self._model = self._file.row("SELECT id FROM models WHERE hash = ?", model)[0]
-            value = self._file.row("SELECT hash FROM models WHERE id = ?", self._model)
-            if value != (model,):
+            stored_hash = self._file.row("SELECT hash FROM models WHERE id = ?", self._model)
+            if stored_hash != (model,):
                 raise self._damage_error("models")
         except BaseException:
             self.close()

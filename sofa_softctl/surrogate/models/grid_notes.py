@@ -81,7 +81,7 @@ def _refusal_note(reduced: ReducedBasisGrid) -> str:
     location = f"a = {np.round(point, 3).tolist()}"
     if isinstance(grid, Interpolant) and not ((point >= grid.lower) & (point <= grid.upper)).all():
         return f'It wanted to go to {location}, outside the grid: raise "reach" or "u_max".'
-    failures = sorted(grid.failures, key=lambda each: float(np.linalg.norm(each[0] - point)))
+    failures = sorted(grid.failures, key=lambda failure: float(np.linalg.norm(failure[0] - point)))
     reason = failures[0][1] if failures else "the branch of its shapes ends there."
     return (
         f"It wanted to go to {location}, where the grid has no equilibrium to interpolate: {reason}"

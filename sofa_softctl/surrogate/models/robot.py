@@ -120,8 +120,7 @@ class PlannedRobot:
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
         replay_tolerance: Largest distance of a task's point from its planned path in the replay on
-        the full model [length]; by default 1 % of the largest side of the box around the
-        robot.
+            the full model [length]; by default 1 % of the largest side of the box around the robot.
         line_stiffness: Add to the scene's steps the stiffness of cables under tension, see
             `LineStiffness`. Without it they are SOFA's steps, which may flutter.
         reach: Excess of the range of coordinates over the range of controls, for inertia [-].

@@ -58,7 +58,7 @@ def detours(problem: PlanningProblem, trial: Trial) -> list[PlanningProblem]:
         shifted = _shift_path(obstacles, path, sides)
         if shifted is not None:
             candidates.append((float(np.linalg.norm(shifted - path, axis=1).sum()), shifted))
-    candidates.sort(key=lambda obstacle: obstacle[0])
+    candidates.sort(key=lambda candidate: candidate[0])
     weight = float(np.max(term.weight))
     return [
         replace(

@@ -92,7 +92,7 @@ def plan_in_rounds(
         u: Initial tensions, shape (K - 1, d).
         a: Initial coordinates, shape (K, d).
         tolerance: Error of outputs [length]; by default `ACCURACY` times their largest
-        displacement.
+            displacement.
         most: Maximum number of samples in a tube.
         settings, progress, evaluations: As for `plan`.
 

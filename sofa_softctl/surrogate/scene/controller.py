@@ -27,7 +27,7 @@ class SurrogateController(SceneController):
     Args:
         root: Root of the scene; it holds the constraint solver.
         lines: CableConstraints in the order of the planned scene; without any, only `spot` is
-        computed.
+            computed.
         plan: File of the plan.
         anyway: Execute a plan that did not pass its replay on the full model; the run reports it.
         name: Name of the controller.
@@ -38,7 +38,7 @@ class SurrogateController(SceneController):
 
     Raises:
         SceneError: `lines` are not components; or, at the first step, the scene has another robot
-        than the plan.
+            than the plan.
         RecordError: The file cannot be read or is not a plan; the plan is for another number of
             cables, or did not pass its replay.
     """

@@ -76,7 +76,7 @@ def make_task(
         instants: Number K of instants.
         parameters: Values of the function's further parameters; texts are converted.
         start: Returns the outputs at the start of the plan [length], shape (n,); called if the
-        function takes them.
+            function takes them.
 
     Raises:
         ParameterError: The function does not take a parameter or its value.
