@@ -31,7 +31,7 @@ def test_the_nearest_point_of_a_way_is_that_of_many_samples(shape):
     found = find_nearest_points(shape, start, end)
     samples = [shape.distance(start + s * (end - start))[0] for s in np.linspace(0.0, 1.0, 1001)]
     assert found.distance == pytest.approx(np.min(samples, axis=0), abs=2e-3)
-    there = start + found.share[:, None] * (end - start)
+    there = start + found.fraction[:, None] * (end - start)
     assert shape.distance(there)[0] == pytest.approx(found.distance, abs=1e-12)
     assert (found.distance < 0.0).any() and (found.distance > 0.0).any()
 
